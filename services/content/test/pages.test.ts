@@ -4,12 +4,13 @@ import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { userProfile } from '../src/domain/profile.ts';
 import { createStore } from '../src/store/store.ts';
-import { type Harness, openHarness } from './support.ts';
+import { type Harness, mediaCopy, openHarness } from './support.ts';
 
 /** Pages by their number, which are found by the ids of the lists in memory, while posts change. */
 
 const USER = 'App\\Models\\User';
 const GYM = 'App\\Models\\Gym';
+const POST = 'App\\Models\\Posts\\Post';
 const GYM_ID = 5;
 const OPERATOR = caller(9, ['posts.view_all']);
 const WRITERS = [1, 2, 3];
@@ -132,4 +133,48 @@ test('a process finds what others changed, also if that is more than the counter
   });
   posts.set(id, { id, owner: 3, isGym: false, isDraft: false });
   expect(await pageOf()).toEqual(newestIds().slice(1, 4));
+});
+
+test('no reader sees a text, a search result or files from before a confirmed change, also in another process', async () => {
+  const other = createStore(harness.connection);
+  const listed = async (search: string | undefined) => {
+    const { versions, newest, count } = await other.counters.posts();
+    const total = (['user_public_blog', 'user_public_regular'] as const)
+      .map(count)
+      .reduce((sum, one) => sum + one);
+    const query = { facets: ['public/user/any'], total, newest, versions, search };
+    const slice = { order: 'DESC', skip: search === undefined ? 1 : 0, take: 50, counted: true } as const;
+    return (await other.posts.list(query, slice)).rows;
+  };
+  const id = [...posts.values()].find((post) => isPublic(post) && !post.isGym)?.id ?? 0;
+  const as = caller(posts.get(id)?.owner ?? 0);
+  const titleOf = async (): Promise<string | undefined> =>
+    (await listed(undefined)).find((post) => post.id === id)?.title;
+  expect(await titleOf()).toBeDefined();
+  let confirmed = 0;
+  let isWriting = true;
+  const reader = async () => {
+    while (isWriting) {
+      const before = confirmed;
+      const shown = Number((await titleOf())?.replace('Edition ', '') ?? 0);
+      if (before > 0) expect(shown).toBeGreaterThanOrEqual(before);
+    }
+  };
+  const readers = [reader(), reader(), reader()];
+  for (let edition = 1; edition <= 20; edition += 1) {
+    const change = { title: `Edition ${edition}` };
+    expect((await harness.send('PUT', `/posts/${id}`, { as, body: change })).status).toBe(200);
+    confirmed = edition;
+  }
+  isWriting = false;
+  await Promise.all(readers);
+  expect((await listed('edition 20')).map((post) => post.id)).toEqual([id]);
+  expect(await listed('unwritten')).toEqual([]);
+  const change = { title: 'Unwritten no more' };
+  expect((await harness.send('PUT', `/posts/${id}`, { as, body: change })).status).toBe(200);
+  expect((await listed('unwritten')).map((post) => post.id)).toEqual([id]);
+  expect(await listed('edition 20')).toEqual([]);
+  await harness.saveMedia(mediaCopy(POST, id, ['new.png'], 9));
+  const [shown] = await listed('unwritten');
+  expect(shown?.media.files.map(({ filename }) => filename)).toEqual(['new.png']);
 });

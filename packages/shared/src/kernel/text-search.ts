@@ -138,11 +138,13 @@ export interface TextMatch {
   characters: number;
 }
 
-/** Folds the query once and returns a function that searches texts, which are not folded, for it. */
-export const textMatcher = (query: string): ((text: string) => TextMatch) => {
+/**
+ * Folds the query once and returns a function that searches texts, which are not folded, for it. `spellings`: those of the
+ * text, where they are known.
+ */
+export const textMatcher = (query: string): ((text: string, spellings?: readonly string[]) => TextMatch) => {
   const wanted = foldedSpellings(query);
-  return (text) => {
-    const spellings = foldedSpellings(text);
+  return (text, spellings = foldedSpellings(text)) => {
     return {
       isMatch: spellings.some((spelling) => wanted.some((part) => spelling.includes(part))),
       characters: Math.max(text.length, foldedLength(spellings)),

@@ -11,7 +11,13 @@ import type { Collection } from 'mongoose';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
 import { hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
 import { candidateConditions, type Gram, rarestGram } from './gram-shares.ts';
-import { PORTION_CHARACTERS, rowMatcher, textLength, yieldToEventLoop } from './search-rows.ts';
+import {
+  type FoldedRows,
+  PORTION_CHARACTERS,
+  rowMatcher,
+  textLength,
+  yieldToEventLoop,
+} from './search-rows.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -90,6 +96,8 @@ const WITHOUT_GRAMS: Projection = { grams: 0 };
 interface Plan {
   /** Indexed conditions; no row meets two of them. Undefined: windows of ids. */
   conditions: readonly Record<string, unknown>[] | undefined;
+  /** The gram that the conditions select. */
+  gram?: string | undefined;
   /** Estimated number of rows to read. */
   cost: number;
   /** Whether all rows of the plan may be read to count the results. */
@@ -121,7 +129,11 @@ const searchCost = (rows: number): number => rows * Math.max(1, rows / SEARCH_CH
 const cheapestPlan = (query: ListQuery, slice: Slice, gram: Gram | undefined, densityMax: number): Plan => {
   const { condition, total, newest } = query;
   const byList = { conditions: [condition], cost: gram === undefined ? total : searchCost(total) };
-  const byGram = gram && { conditions: candidateConditions(gram), cost: searchCost(gram.share * newest) };
+  const byGram = gram && {
+    conditions: candidateConditions(gram),
+    gram: gram.text,
+    cost: searchCost(gram.share * newest),
+  };
   const byIndex = byGram === undefined || byList.cost < byGram.cost ? byList : byGram;
   const density = Math.min((total / newest) * (gram?.share ?? 1), densityMax);
   const byWindows = { conditions: undefined, cost: (slice.skip + slice.take + 1) / density };
@@ -157,15 +169,37 @@ const hasRange = (condition: Record<string, unknown>): boolean =>
     (wanted) => typeof wanted === 'object' && wanted !== null && !Object.hasOwn(wanted, '$in'),
   );
 
-/** `texts` are the fields that a search reads, `accepted` those that `ListQuery.accept` reads. */
+/** Of a collection that keeps rows in memory. */
+interface ListMemory {
+  /** Those that exist, in any order, without their grams. */
+  findByIds(ids: readonly number[]): Promise<ListRow[]>;
+  /** The ids of all rows that may contain a text with this gram, in any order; undefined for too many. */
+  candidates(gram: string): Promise<readonly number[] | undefined>;
+}
+
+interface ListSource {
+  /** The fields that a search reads. */
+  texts: readonly string[];
+  /** The fields that `ListQuery.accept` reads. */
+  accepted: readonly string[];
+  memory?: ListMemory;
+}
+
 export const createListReader = (
   collection: Collection,
-  { texts, accepted }: { texts: readonly string[]; accepted: readonly string[] },
+  { texts, accepted, memory }: ListSource,
 ): ListReader => {
+  const folded: FoldedRows | undefined = memory && new WeakMap();
   const acceptedOnly: Projection = Object.fromEntries(accepted.map((field) => [field, 1]));
 
   const find = async (filter: Record<string, unknown>, projection: Projection): Promise<ListRow[]> =>
     (await collection.find(filter as never, { projection }).toArray()) as unknown as ListRow[];
+
+  /** The rows of a window of ids. */
+  const findWindow = (ids: readonly number[], projection: Projection): Promise<ListRow[]> =>
+    memory !== undefined && projection === WITHOUT_GRAMS
+      ? memory.findByIds(ids)
+      : find({ _id: { $in: ids } }, projection);
 
   const findFirst = async (
     filter: Record<string, unknown>,
@@ -220,6 +254,27 @@ export const createListReader = (
     }
   }
 
+  /** The rows of a search by ids in memory; from the index for a gram that too many rows contain. */
+  async function* fromCandidates(
+    { conditions = [], gram }: Pick<Plan, 'conditions' | 'gram'>,
+    slice: Slice,
+    projection: Projection,
+  ): AsyncGenerator<Batch> {
+    const { order, after } = slice;
+    const candidates = gram === undefined ? undefined : await memory?.candidates(gram);
+    if (memory === undefined || candidates === undefined) {
+      yield* fromIndex(conditions, slice, projection, { first: FIRST_SEARCH_CHUNK, isSearch: true });
+      return;
+    }
+    const ids = candidates.filter((id) => isAfter(id, after, order));
+    ids.sort((a, b) => direction(order) * (a - b));
+    for (let start = 0; start === 0 || start < ids.length; start += FIRST_SEARCH_CHUNK) {
+      const chunk = ids.slice(start, start + FIRST_SEARCH_CHUNK);
+      const rows = inOrder(await memory.findByIds(chunk), order);
+      yield { rows, lastId: chunk.at(-1) ?? after, isLast: start + FIRST_SEARCH_CHUNK >= ids.length };
+    }
+  }
+
   const nextChunk = (rows: readonly ListRow[]): number => {
     const characters = rows.reduce((sum, row) => sum + textLength(row, texts), 0);
     const average = Math.max(characters / Math.max(rows.length, 1), 1);
@@ -236,7 +291,7 @@ export const createListReader = (
     let size = Math.ceil(width * FIRST_WINDOW_SLACK) + FIRST_WINDOW_EXTRA;
     for (let isLast = false; !isLast; size *= WINDOW_GROWTH) {
       const ids = idsAfter(lastId, Math.min(size, WINDOW_MAX), newest, slice.order);
-      const rows = ids.length === 0 ? [] : await find({ _id: { $in: ids } }, projection);
+      const rows = ids.length === 0 ? [] : await findWindow(ids, projection);
       lastId = ids.at(-1) ?? lastId;
       isLast = slice.order === 'ASC' ? lastId >= newest : lastId <= 1;
       yield { rows: inOrder(rows, slice.order), lastId, isLast };
@@ -250,9 +305,9 @@ export const createListReader = (
     projection: Projection,
   ): AsyncGenerator<Batch> => {
     if (plan.conditions === undefined) return fromWindows(query.newest, slice, projection, plan.cost);
-    const isSearch = hasSearchTerms(query.search);
-    const first = isSearch ? FIRST_SEARCH_CHUNK : slice.skip + slice.take + 1;
-    return fromIndex(plan.conditions, slice, projection, { first, isSearch });
+    if (hasSearchTerms(query.search)) return fromCandidates(plan, slice, projection);
+    const first = slice.skip + slice.take + 1;
+    return fromIndex(plan.conditions, slice, projection, { first, isSearch: false });
   };
 
   /** The rows of a batch that `accept` and the text match, in portions, because folding long texts takes time. */
@@ -286,7 +341,7 @@ export const createListReader = (
     projection: Projection,
   ): AsyncGenerator<Portion> {
     const { accept, search: text } = query;
-    const match = hasSearchTerms(text) ? rowMatcher(texts, text) : undefined;
+    const match = hasSearchTerms(text) ? rowMatcher(texts, text, folded) : undefined;
     let rest = slice;
     let seen = 0;
     let kept = 0;

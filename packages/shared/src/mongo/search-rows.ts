@@ -1,5 +1,5 @@
 /** Searches the texts of stored rows in portions. */
-import { type TextMatch, textMatcher } from '../kernel/text-search.ts';
+import { foldedSpellings, type TextMatch, textMatcher } from '../kernel/text-search.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -7,13 +7,28 @@ type Row = Readonly<Record<string, unknown>>;
 export const textsOf = (row: Row, fields: readonly string[]): string[] =>
   fields.map((field) => (row[field] as string | undefined) ?? '');
 
+/** The folded spellings of the searched fields of rows that stay in memory. */
+export type FoldedRows = WeakMap<Row, readonly (readonly string[])[]>;
+
+const foldedOf = (row: Row, texts: readonly string[], rows: FoldedRows): readonly (readonly string[])[] => {
+  const folded = rows.get(row) ?? texts.map(foldedSpellings);
+  rows.set(row, folded);
+  return folded;
+};
+
 /** Searches the fields of a row for the query, until one contains it. */
-export const rowMatcher = (fields: readonly string[], query: string): ((row: Row) => TextMatch) => {
+export const rowMatcher = (
+  fields: readonly string[],
+  query: string,
+  rows?: FoldedRows,
+): ((row: Row) => TextMatch) => {
   const match = textMatcher(query);
   return (row) => {
+    const texts = textsOf(row, fields);
+    const folded = rows && foldedOf(row, texts, rows);
     let characters = 0;
-    for (const text of textsOf(row, fields)) {
-      const found = match(text);
+    for (const [index, text] of texts.entries()) {
+      const found = match(text, folded?.[index]);
       characters += found.characters;
       if (found.isMatch) return { isMatch: true, characters };
     }

@@ -39,8 +39,8 @@ export interface Counters {
   /** Creates the documents; call it before the first write. */
   prepare(): Promise<void>;
   /**
-   * Call it in every transaction that changes the facets of posts. `shardKey`: any number that differs between concurrent
-   * writers. `changed`: without it, any of them.
+   * Call it in every transaction that changes posts, except for their grams. `shardKey`: any number that differs between
+   * concurrent writers. `changed`: without it, any of them.
    */
   incrementPosts(
     session: ClientSession,

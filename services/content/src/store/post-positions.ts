@@ -1,7 +1,7 @@
 /**
  * The ids of the lists of posts, in memory and in order, so that a page costs the same at any depth on any server
  * (docs/adr/0074). Each list is read once. After that the counters name the posts that changed: every transaction that
- * changes the facets of posts also increments the version of a counter document and writes there what it changed.
+ * changes posts also increments the version of a counter document and writes there what it changed.
  * A request passes the versions that it has read with its total, and gets positions that are at least as new.
  */
 import { createKeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
@@ -28,6 +28,8 @@ interface Source {
   ids(facet: string): Promise<number[]>;
   /** What changed in the counter documents `since` these versions. */
   changes(since: ListVersions): Promise<ChangedPosts>;
+  /** What else is kept of these posts is no longer true; undefined: of all posts. */
+  forget(ids: readonly number[] | undefined): void;
 }
 
 interface Lists {
@@ -39,6 +41,8 @@ interface Lists {
 }
 
 export interface PostPositions {
+  /** Applies what changed, until everything that is kept is at least as new as these versions. */
+  catchUp(versions: ListVersions): Promise<void>;
   /**
    * The ids of `slice`, and one more if more follow. Undefined where the lists must be read another way: they are too
    * long for the memory, or their first page does not justify reading them, or they contradict their total.
@@ -67,7 +71,8 @@ export const createPostPositions = (source: Source, idsMax: number = IDS_MAX): P
 
   const catchUp = async (versions: ListVersions): Promise<void> => {
     if (isCurrent(versions)) return;
-    if (lists.size === 0) {
+    // Nothing is kept before the first versions are known.
+    if (known.size === 0) {
       known = versions;
       return;
     }
@@ -75,6 +80,7 @@ export const createPostPositions = (source: Source, idsMax: number = IDS_MAX): P
     const changed = await source.changes(new Map(behind.map(([name]) => [name, known.get(name) ?? 0])));
     if (changed.posts === undefined) lists.clear();
     for (const post of changed.posts ?? []) for (const [facet, { ids }] of lists) place(ids, post, facet);
+    source.forget(changed.posts?.map(({ id }) => id));
     known = new Map([...known, ...changed.versions]);
   };
 
@@ -99,6 +105,9 @@ export const createPostPositions = (source: Source, idsMax: number = IDS_MAX): P
   };
 
   return {
+    catchUp: async (versions) => {
+      if (!isCurrent(versions)) await queue.run('lists', () => catchUp(versions));
+    },
     find: async ({ facets, total, versions }, slice) => {
       if (total > idsMax) return undefined;
       const isLoaded = facets.every((facet) => lists.has(facet));

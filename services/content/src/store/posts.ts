@@ -1,7 +1,12 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams, EVERY_SEARCH, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
+import {
+  createListReader,
+  type Listed,
+  type ListRow,
+  type Slice,
+} from '@fitness/shared/mongo/list-reader.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
@@ -19,7 +24,9 @@ import type { ChangedPost, Counters } from './counters.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
+import { createPostCandidates } from './post-candidates.ts';
 import { createPostPositions, type FacetedPost, type ListVersions } from './post-positions.ts';
+import { createPostRows } from './post-rows.ts';
 import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -98,8 +105,26 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   media: post.media,
 });
 
-export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changedPosts'>): Posts => {
-  const reader = createListReader(posts.collection, { texts: ['title', 'content'], accepted: ['facets'] });
+export const createPosts = (
+  { posts }: Models,
+  counters: Pick<Counters, 'changedPosts' | 'incrementPosts'>,
+): Posts => {
+  const kept = createPostRows(async (ids) => {
+    const found = posts.collection.find({ _id: { $in: ids } as never }, { projection: { grams: 0 } });
+    return (await found.toArray()) as unknown as ListRow[];
+  });
+  const candidates = createPostCandidates(async (gram, limit) => {
+    const found = posts.collection.find(
+      { grams: { $in: [gram, EVERY_SEARCH] } },
+      { projection: { _id: 1 }, batchSize: limit, limit },
+    );
+    return (await found.toArray()).map(({ _id }) => Number(_id));
+  });
+  const reader = createListReader(posts.collection, {
+    texts: ['title', 'content'],
+    accepted: ['facets'],
+    memory: { findByIds: kept.find, candidates: candidates.find },
+  });
   const positions = createPostPositions({
     ids: async (facet) => {
       const found = posts.collection.find({ facets: facet }, { projection: { _id: 1 }, batchSize: 10_000 });
@@ -108,6 +133,10 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
     changes: async (since) => {
       const { versions, changed } = await counters.changedPosts(since);
       return { versions, posts: changed && (await facetsNow(changed)) };
+    },
+    forget: (ids) => {
+      kept.forget(ids);
+      candidates.changed(ids);
     },
   });
 
@@ -133,12 +162,7 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
     const ids = await positions.find({ facets, total, versions }, slice);
     if (ids === undefined) return undefined;
     const shown = ids.slice(0, slice.take);
-    const rows =
-      shown.length === 0
-        ? []
-        : await posts.collection
-            .find({ _id: { $in: shown } as never }, { projection: { grams: 0, facets: 0 } })
-            .toArray();
+    const rows = await kept.find(shown);
     const byId = new Map((rows as unknown as PostDocument[]).map((row) => [row._id, fromDocument(row)]));
     // A post that has just left the list is not shown.
     const listed = shown
@@ -202,12 +226,15 @@ export const createPosts = ({ posts }: Models, counters: Pick<Counters, 'changed
       }
     },
     list: async (query, slice) => {
+      await positions.catchUp(query.versions);
       const byId = hasSearchTerms(query.search) ? undefined : await listById(query, slice);
       if (byId !== undefined) return byId;
       const listed = await reader.read(inFacets(query), slice);
       return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
     },
-    saveMedia: createSaveMedia(posts),
+    saveMedia: createSaveMedia(posts, (session, id) =>
+      counters.incrementPosts(session, id, {}, undefined, [id]),
+    ),
     allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
     goneIds: async (limit) => {
       const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();

@@ -1,0 +1,43 @@
+/**
+ * The ids of the posts that contain a rare gram, in memory (docs/adr/0074). They select what a search compares with its text,
+ * so that a post which no longer contains the gram does no harm, and every post that changes is added to all of them.
+ */
+import { LRUCache } from 'lru-cache';
+
+export interface PostCandidates {
+  /** In any order; undefined for a gram that more than {@link CANDIDATES_MAX} posts contain. */
+  find(gram: string): Promise<readonly number[] | undefined>;
+  /** These posts changed; undefined: any of them. */
+  changed(ids: readonly number[] | undefined): void;
+}
+
+export const CANDIDATES_MAX = 1_000;
+const GRAMS_MAX = 1_000;
+/** See `post-rows.ts`. */
+const LIFETIME_MS = 60_000;
+/** More changes at once cost more than reading the ids again. */
+const CHANGES_MAX = 100;
+
+/** `read`: at most `limit` ids. */
+export const createPostCandidates = (
+  read: (gram: string, limit: number) => Promise<number[]>,
+): PostCandidates => {
+  const candidates = new LRUCache<string, Set<number>>({ max: GRAMS_MAX, ttl: LIFETIME_MS });
+  let changes = 0;
+  return {
+    find: async (gram) => {
+      const known = candidates.get(gram);
+      if (known !== undefined) return known.size > CANDIDATES_MAX ? undefined : [...known];
+      const before = changes;
+      const ids = await read(gram, CANDIDATES_MAX + 1);
+      // What changed while it was read may be missing.
+      if (changes === before) candidates.set(gram, new Set(ids));
+      return ids.length > CANDIDATES_MAX ? undefined : ids;
+    },
+    changed: (ids) => {
+      changes += 1;
+      if (ids === undefined || ids.length > CHANGES_MAX) return candidates.clear();
+      for (const known of candidates.values()) for (const id of ids) known.add(id);
+    },
+  };
+};
