@@ -47,9 +47,8 @@ export interface ProtoGrpcType {
       v1: {
         DeleteByPurposeRequest: MessageTypeDefinition
         DeleteByPurposeResponse: MessageTypeDefinition
+        GetCopiesRequest: MessageTypeDefinition
         GetCopiesResponse: MessageTypeDefinition
-        GetMediaRequest: MessageTypeDefinition
-        GetMediaResponse: MessageTypeDefinition
         Media: SubtypeConstructor<typeof grpc.Client, _fitness_media_v1_MediaClient> & { service: _fitness_media_v1_MediaDefinition }
         MediaRow: MessageTypeDefinition
         Target: MessageTypeDefinition

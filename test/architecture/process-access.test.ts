@@ -18,7 +18,7 @@ const serversOf = (service: string): readonly string[] => {
   if (service === 'fitness.common.v1.AuditLog') return SERVICES;
   if (service === 'fitness.common.v1.Blockers')
     return SERVICES.filter((name) => BLOCKERS.some(({ owner }) => owner === name));
-  if (service === 'fitness.common.v1.MediaCopies') return ['gyms', 'content'];
+  if (service === 'fitness.common.v1.MediaCopies') return ['identity', 'gyms', 'content'];
   return SERVICES.filter((name) => name === ownPackage(service));
 };
 

@@ -1,6 +1,6 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
 import type { BlockerOwner } from '@fitness/contracts/blockers.ts';
-import { createMediaReader, type MediaReader } from '@fitness/contracts/media.ts';
+import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { createSubscriptionReader, type SubscriptionReader } from '@fitness/contracts/subscription.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
@@ -37,7 +37,7 @@ import { createStore, type Store } from './store/store.ts';
 export interface Dependencies {
   store: Store;
   licenseDocuments: LicenseDocuments;
-  media: MediaReader;
+  mediaCopies: MediaCopyReader;
   subscriptions: SubscriptionReader;
   blockers: Blockers;
   sms: SmsSender;
@@ -76,6 +76,8 @@ export interface Dependencies {
   tokenLifetimeDays: number;
   /** From the confirmation of a deletion to the erasure. */
   graceDays: number;
+  /** The public origin. */
+  baseUrl: string;
   /** How long the response to a forgotten password is delayed. */
   responseDelayMs: number;
 }
@@ -149,6 +151,7 @@ export const createDependencies = async (
     log,
     tokenLifetimeDays: config.TOKEN_LIFETIME_DAYS,
     graceDays: config.DELETION_GRACE_DAYS,
+    baseUrl: config.PUBLIC_BASE_URL,
     responseDelayMs,
   };
 };
@@ -181,7 +184,7 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
   );
   return {
     licenseDocuments: createLicenseDocuments({ media, log }),
-    media: createMediaReader(media, log),
+    mediaCopies: createMediaCopyReader(media),
     subscriptions: createSubscriptionReader(storeBilling, log),
     blockers: createBlockers({
       connect: (owner, code) =>

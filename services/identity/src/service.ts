@@ -1,4 +1,5 @@
 /** Composition root of identity. */
+import { mediaCopiesService } from '@fitness/contracts/media-copy.ts';
 import {
   createServiceRuntime,
   type Overrides,
@@ -35,7 +36,7 @@ export const startIdentity = async (
       accessTokenMinutes: config.OAUTH_ACCESS_TOKEN_MINUTES,
       refreshTokenDays: config.OAUTH_REFRESH_TOKEN_DAYS,
     }),
-    grpc: [createIdentityService(useCases)],
+    grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.PURGE_INTERVAL_MS),
     beforeTransports: async () => {

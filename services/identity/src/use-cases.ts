@@ -32,6 +32,7 @@ import { createRegister } from './app/register.ts';
 import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
 import { createResetPassword } from './app/reset-password.ts';
 import { createRevokeToken } from './app/revoke-token.ts';
+import { createRebuildMedia, createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
 import { createOwnSecondFactor } from './app/second-factor.ts';
 import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
@@ -98,6 +99,10 @@ export const createUseCases = (dependencies: Dependencies) => {
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
+
+    saveMediaCopy: createSaveMediaCopy(dependencies),
+    refreshMedia: createRefreshMedia(dependencies),
+    rebuildMedia: createRebuildMedia(dependencies),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),

@@ -5,6 +5,7 @@ import {
   isLive,
   join,
   logIn,
+  mediaCopy,
   PASSWORD,
   type Person,
   registration,
@@ -35,7 +36,7 @@ describe('GET /auth/me', () => {
 
   test('includes public media and the current subscription', async () => {
     const person = await join(harness);
-    harness.standIns.media.push({ id: 71, userId: person.id, filename: 'me.png' });
+    await harness.saveMedia(mediaCopy(person.id, [{ id: 71, filename: 'me.png' }], 1));
     harness.standIns.subscriptions.push({ id: 81, userId: person.id });
     const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(body.user.media).toEqual([

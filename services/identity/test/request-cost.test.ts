@@ -61,10 +61,10 @@ const arm = async ({ caller }: Person, status: number): Promise<void> => {
 };
 
 describe('the own account costs', () => {
-  test('two commands, and one call each of media and store-billing', async () => {
+  test('two commands, and one call of store-billing', async () => {
     const { commands, ...calls } = await costOf(() => me(person));
     expect(commands).toEqual(['find roles', 'find users']);
-    expect(calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
+    expect(calls).toEqual({ media: 0, subscriptions: 1, blockers: 0 });
   });
 
   test('two commands more for a user with referrals', async () => {
@@ -73,7 +73,7 @@ describe('the own account costs', () => {
   });
 });
 
-test('a log-in costs eight commands, and one call each of media and store-billing', async () => {
+test('a log-in costs eight commands, and one call of store-billing', async () => {
   const { commands, ...calls } = await costOf(() => signIn(person));
   expect(commands).toEqual([
     'commitTransaction',
@@ -85,7 +85,7 @@ test('a log-in costs eight commands, and one call each of media and store-billin
     'insert tokens',
     'update login_keys',
   ]);
-  expect(calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
+  expect(calls).toEqual({ media: 0, subscriptions: 1, blockers: 0 });
 });
 
 describe('phase 1 of deleting an account costs', () => {

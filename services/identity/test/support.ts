@@ -27,7 +27,10 @@ type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
 /** The state of the stand-ins: what they answer, and what they were called with. Tests change it. */
 interface StandIns {
+  /** What media stores. */
   media: { id: number; userId: number; filename: string }[];
+  /** Of every copy that media returns. */
+  mediaVersion: number;
   deletedLicensesOf: number[];
   /** The calls of media's `DeleteByPurpose`, in order. */
   licenseDeletions: { userId: number; upTo: number | undefined }[];
@@ -48,6 +51,8 @@ export interface Harness {
   clock: ManualClock;
   send: Send;
   identity: GrpcClient<IdentityDefinition>;
+  /** As media calls it before it answers an upload or a deletion. */
+  saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   standIns: StandIns;
   /** The service's own database. */
   database: Connection;
@@ -56,24 +61,30 @@ export interface Harness {
   close(): Promise<void>;
 }
 
-const mediaRow = (row: StandIns['media'][number]) => ({
-  id: row.id,
-  attachable_type: 'App\\Models\\User',
-  attachable_id: row.userId,
-  link: `http://api.test/api/v1/media/${row.id}/${row.filename}`,
-  filename: row.filename,
-  mime_type: 'image/png',
-  size: 10,
-  created_at: '2026-01-01 00:00:00',
+/** The copy of a user's public files. */
+export const mediaCopy = (
+  userId: number,
+  files: readonly { id: number; filename: string }[],
+  version: number,
+) => ({
+  target: { attachable_type: 'App\\Models\\User', attachable_id: userId },
+  version,
+  files: files.map(({ id, filename }) => ({
+    ...{ id, filename },
+    ...{ mime_type: 'image/png', size: 10, created_at: '2026-01-01 00:00:00' },
+  })),
 });
 
 const startStandIns = (standIns: StandIns) =>
   standIn(
     standInService(grpcDefinitions.media(), {
-      GetMedia: async ({ targets }) => {
+      GetCopies: async ({ targets }) => {
         standIns.calls.media += 1;
-        const asked = targets.map((target) => target.attachable_id);
-        return { media: standIns.media.filter((row) => asked.includes(row.userId)).map(mediaRow) };
+        const copies = targets.map(({ attachable_id: id }) => {
+          const files = standIns.media.filter((row) => row.userId === id);
+          return mediaCopy(id, files, standIns.mediaVersion);
+        });
+        return { copies };
       },
       DeleteByPurpose: async ({ target, purpose, up_to_media_id: upTo }) => {
         if (purpose !== 'trainer_license') return { deleted: false };
@@ -140,6 +151,7 @@ export const startHarness = async (
 ): Promise<Harness> => {
   const standIns: StandIns = {
     media: [],
+    mediaVersion: 1,
     deletedLicensesOf: [],
     licenseDeletions: [],
     whileDeleting: undefined,
@@ -165,17 +177,22 @@ export const startHarness = async (
   const identity = testClient('identity', grpcDefinitions.identity(), service.grpcAddress, {
     deadlineMs: 30_000,
   });
+  const copies = testClient('identity', grpcDefinitions.mediaCopies(), service.grpcAddress);
   return {
     config,
     clock,
     send: apiClient('identity', service.url),
     identity,
+    saveMedia: async (copy) => {
+      await copies.call('Save', copy);
+    },
     standIns,
     database,
     url: service.url,
     grpcAddress: service.grpcAddress,
     close: async () => {
       identity.close();
+      copies.close();
       await service.close();
       await database.close();
       await others.close();

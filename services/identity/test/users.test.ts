@@ -81,12 +81,12 @@ describe('a viewer', () => {
     expect(body.data).toEqual([other.user]);
   });
 
-  test('causes one call to media and one to store-billing for a page of any length', async () => {
+  test('causes one call to store-billing for a page of any length', async () => {
     await Promise.all(Array.from({ length: 5 }, () => join(harness)));
     harness.standIns.calls = { media: 0, subscriptions: 0, blockers: 0 };
     const { body } = await list(operator, { per_page: 5 });
     expect(body.data).toHaveLength(5);
-    expect(harness.standIns.calls).toEqual({ media: 1, subscriptions: 1, blockers: 0 });
+    expect(harness.standIns.calls).toEqual({ media: 0, subscriptions: 1, blockers: 0 });
   });
 });
 
@@ -304,18 +304,15 @@ describe('an erased account', () => {
 });
 
 describe('a user', () => {
-  test('is shown without media and subscription when those services do not answer', async () => {
-    const isolated = await startHarness({
-      MEDIA_GRPC_ADDRESS: '127.0.0.1:1',
-      STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1',
-    });
+  test('is shown without a subscription when store-billing does not answer', async () => {
+    const isolated = await startHarness({ STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1' });
     try {
       const person = await join(isolated);
       await giveRoles(isolated, person.id, [1]);
       const started = performance.now();
       const { status, body } = await isolated.send('GET', `/users/${person.id}`);
       expect(status).toBe(200);
-      expect(body.user).toMatchObject({ media: [], current_subscription: null });
+      expect(body.user).toMatchObject({ current_subscription: null });
       expect(performance.now() - started).toBeLessThan(5_000);
     } finally {
       await isolated.close();

@@ -47,6 +47,7 @@ export const createDependencies = (
     targets: createTargets({ identity, gyms, content }),
     licenseOwners: createLicenseOwners({ identity, gyms, log }),
     mediaCopies: createMediaCopies({
+      identity: runtime.grpcClient('identity', grpcDefinitions.mediaCopies(), config.IDENTITY_GRPC_ADDRESS),
       gyms: runtime.grpcClient('gyms', grpcDefinitions.mediaCopies(), config.GYMS_GRPC_ADDRESS),
       content: runtime.grpcClient('content', grpcDefinitions.mediaCopies(), config.CONTENT_GRPC_ADDRESS),
     }),

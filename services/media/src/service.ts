@@ -49,7 +49,7 @@ export const startMedia = async (
       });
     },
     routes: createRoutes(useCases, { baseUrl, uploadDeadlineMs, downloads }),
-    grpc: [createMediaService(useCases, baseUrl, runtime.log)],
+    grpc: [createMediaService(useCases)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.MEDIA_SWEEP_SECONDS),
   });

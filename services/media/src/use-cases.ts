@@ -4,7 +4,6 @@ import { createDeleteMediaByPurpose } from './app/delete-media-by-purpose.ts';
 import { createDeleteMediaOfTarget } from './app/delete-media-of-target.ts';
 import { createDownloadFile } from './app/download-file.ts';
 import { createEraseAccount } from './app/erase-account.ts';
-import { createFindMedia } from './app/find-media.ts';
 import { createCopyMedia } from './app/media-copies.ts';
 import { createReceiveFile } from './app/receive-file.ts';
 import { createSweepFiles } from './app/sweep-files.ts';
@@ -18,7 +17,6 @@ export const createUseCases = (dependencies: Dependencies) => ({
   deleteMediaOfTarget: createDeleteMediaOfTarget(dependencies),
   downloadFile: createDownloadFile(dependencies),
   eraseAccount: createEraseAccount(dependencies),
-  findMedia: createFindMedia(dependencies),
   receiveFile: createReceiveFile(dependencies),
   sweepFiles: createSweepFiles(dependencies),
 });

@@ -70,10 +70,13 @@ describe('no query of the service scans a collection or sorts in memory', () => 
     ['GET /media/{id}', async () => harness.download(OWNER, await newest())],
     ['GET /media/{id}?width=320', async () => harness.download(OWNER, `${await newest()}?width=320`)],
     ['DELETE /media/{id}', async () => harness.send('DELETE', `/media/${await newest()}`, { as: OWNER })],
-    ['Media.GetMedia', () => harness.grpc.call('GetMedia', { targets: [GYM, POST, SERVICE, userTarget(7)] })],
     [
-      'Media.GetMedia, with a target that has too many files',
-      () => harness.grpc.call('GetMedia', { targets: [CROWDED, GYM] }),
+      'Media.GetCopies',
+      () => harness.grpc.call('GetCopies', { targets: [GYM, POST, SERVICE, userTarget(7)] }),
+    ],
+    [
+      'Media.GetCopies, with a target that has too many files',
+      () => harness.grpc.call('GetCopies', { targets: [CROWDED, GYM] }),
     ],
     [
       'Media.DeleteByPurpose',

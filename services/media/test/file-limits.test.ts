@@ -1,6 +1,6 @@
 /** How many files a target has, and what a target with more of them does to others: nothing. */
-import { createMediaReader } from '@fitness/contracts/media.ts';
-import { MODEL } from '@fitness/contracts/model-names.ts';
+import { MEDIA_COPIES_MAX } from '@fitness/contracts/media-copy.ts';
+
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -8,6 +8,7 @@ import type { MediaRow, Target } from '../src/domain/media.ts';
 import { startMedia } from '../src/service.ts';
 import {
   fileClient,
+  filesOf,
   type Harness,
   holder,
   MEBIBYTE,
@@ -122,7 +123,7 @@ describe('a target with as many public files as allowed', () => {
   test('with more files from before it keeps the oldest ones, up to the limit', async () => {
     const gym = harness.newGym();
     const ids = await store(gym, 25);
-    const { media } = await harness.grpc.call('GetMedia', { targets: [gym] });
+    const media = await filesOf(harness, [gym]);
     expect(media.map(({ id }) => id)).toEqual(ids.slice(0, 20));
     expect((await harness.upload(OWNER, gym)).status).toBe(422);
   });
@@ -138,7 +139,7 @@ describe('the media of a page', () => {
     const oldest = (await store(post(crowded), 1_250, () => ({ filename }))).slice(0, 10);
     const expected = new Map([[crowded, oldest]]);
     for (const id of others) expected.set(id, await store(post(id), 3, () => ({ filename })));
-    const { media } = await harness.grpc.call('GetMedia', { targets: ids.map(post) });
+    const media = await filesOf(harness, ids.map(post));
     const found = Map.groupBy(media, (row) => row.attachable_id);
     expect(new Map(ids.map((id) => [id, found.get(id)?.map((row) => row.id)]))).toEqual(expected);
     expect(Buffer.byteLength(JSON.stringify(media))).toBeLessThan(MEBIBYTE / 2);
@@ -148,19 +149,13 @@ describe('the media of a page', () => {
     const gyms = Array.from({ length: 100 }, () => harness.newGym());
     for (const gym of gyms) await store(gym, 20, () => ({ filename }));
     const calls: number[] = [];
-    const client = {
-      ...harness.grpc,
-      call: async (...given: Parameters<typeof harness.grpc.call>) => {
-        // The deadline of embedded media is for production; a busy machine may take longer.
-        const answer = await harness.grpc.call(given[0], given[1]);
-        calls.push(Buffer.byteLength(JSON.stringify(answer)));
-        return answer;
-      },
-    } as typeof harness.grpc;
-    const log = createLog({ service: 'test', level: 'silent' });
-    const ids = gyms.map(({ attachable_id: id }) => id);
-    const found = await createMediaReader(client, log).findOrEmpty(MODEL.gym, ids);
-    expect(ids.map((id) => found.get(id)?.length)).toEqual(Array(100).fill(20));
+    const found: number[] = [];
+    for (const targets of [gyms.slice(0, MEDIA_COPIES_MAX), gyms.slice(MEDIA_COPIES_MAX)]) {
+      const answer = await harness.grpc.call('GetCopies', { targets });
+      calls.push(Buffer.byteLength(JSON.stringify(answer)));
+      found.push(...answer.copies.map(({ files }) => files.length));
+    }
+    expect(found).toEqual(Array(100).fill(20));
     expect(Math.max(...calls)).toBeLessThan(4 * MEBIBYTE);
   });
 
@@ -173,7 +168,7 @@ describe('the media of a page', () => {
     const gym = harness.newGym();
     const [first, malformed, last] = await store(gym, 3, (n) => (n === 1 ? wrong : {}));
     logged.length = 0;
-    const { media } = await harness.grpc.call('GetMedia', { targets: [gym] });
+    const media = await filesOf(harness, [gym]);
     expect(media.map(({ id }) => id)).toEqual([first, last]);
     expect(logged.filter((line) => line.includes(`"media_id":${malformed}`))).toHaveLength(1);
   });

@@ -16,7 +16,7 @@ beforeEach(() => {
 const newest = () => harness.stubs.savedCopies.toSorted((a, b) => a.version - b.version).at(-1);
 const namesOf = (copy: ReturnType<typeof newest>) => copy?.files.map(({ filename }) => filename);
 
-test.each([GYM, POST, SERVICE])(
+test.each([GYM, POST, SERVICE, userTarget(7)])(
   'uploads and deletions are answered when the service has the files: $attachable_type',
   async (target) => {
     const first = await harness.upload(OWNER, target, undefined, 'a.png');
@@ -52,8 +52,7 @@ test('of concurrent uploads and deletions the copy with the largest version has 
   expect(copy).toEqual(newest());
 });
 
-test('files of users and private documents have no copy', async () => {
-  expect((await harness.upload(OWNER, userTarget(7))).status).toBe(201);
+test('private documents have no copy', async () => {
   expect((await harness.upload(OWNER, { ...GYM, purpose: 'gym_license' })).status).toBe(201);
   expect(harness.stubs.savedCopies).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  filesOf,
   GYM,
   type Harness,
   holder,
@@ -167,7 +168,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     expect(body.data.purpose).toBe('gym_license');
     const path = new URL(body.data.link).pathname.replace('/api/v1', '');
     expect((await harness.send('GET', path, { as: OWNER })).status).toBe(200);
-    const { media } = await harness.grpc.call('GetMedia', { targets: [GYM] });
+    const media = await filesOf(harness, [GYM]);
     expect(media.map(({ id }) => id)).not.toContain(body.data.id);
   });
 });

@@ -10,7 +10,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { createDownloadLimit, DOWNLOAD_LIMITS } from '../src/http/download-limit.ts';
 import { openRaw } from './raw.ts';
 import { disconnectAll, FILE_BYTES, large, openFiles, openSlow, slowly } from './slow-readers.ts';
-import { GYM, type Harness, OWNER, openHarness } from './support.ts';
+import { filesOf, GYM, type Harness, OWNER, openHarness } from './support.ts';
 
 afterEach(disconnectAll);
 
@@ -46,7 +46,7 @@ test('downloads beyond their limit are 503 with Retry-After while none is slow; 
     expect((await harness.download(GUEST, id, {}, 'HEAD')).status).toBe(200);
     expect((await harness.download(GUEST, id, { 'if-none-match': '*' })).status).toBe(304);
     expect((await harness.upload(OWNER, GYM)).status).toBe(201);
-    expect((await harness.grpc.call('GetMedia', { targets: [GYM] })).media).toHaveLength(2);
+    expect(await filesOf(harness, [GYM])).toHaveLength(2);
     first?.destroy();
     await eventually(async () => (await harness.download(GUEST, id, { range: 'bytes=0-1' })).status === 206);
   });

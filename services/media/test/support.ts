@@ -79,6 +79,11 @@ export interface StubServices {
   before: (method: string) => Promise<void> | void;
 }
 
+const OWNERS: Readonly<Record<string, 'gyms' | 'identity'>> = {
+  [MODEL.gym]: 'gyms',
+  [MODEL.user]: 'identity',
+};
+
 /** The identity stub knows the users 1 to this. */
 const KNOWN_USERS = 99;
 
@@ -109,7 +114,7 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
   const server = await standIn(
     standInService(grpcDefinitions.mediaCopies(), {
       Save: async (copy) => {
-        await note(copy.target?.attachable_type === MODEL.gym ? 'gyms' : 'content', 'Save');
+        await note(OWNERS[copy.target?.attachable_type ?? ''] ?? 'content', 'Save');
         stubs.savedCopies.push(copy);
         return {};
       },
@@ -270,6 +275,15 @@ const openTestPublisher = async (config: MediaConfig, broker: Broker) => {
     await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
   };
   return { publish, close };
+};
+
+/** The public files of these targets as other services get them. */
+export const filesOf = async (
+  { grpc }: Pick<Harness, 'grpc'>,
+  targets: { attachable_type?: string; attachable_id?: number }[],
+) => {
+  const { copies } = await grpc.call('GetCopies', { targets });
+  return copies.flatMap(({ target, files }) => files.map((file) => ({ ...target, ...file })));
 };
 
 export const openHarness = async (

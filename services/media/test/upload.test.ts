@@ -8,6 +8,7 @@ import { MAX_FILE_BYTES } from '../src/domain/file-types.ts';
 import { photo, withChunk } from './images.ts';
 import {
   DRAFT,
+  filesOf,
   GYM,
   type Harness,
   holder,
@@ -169,19 +170,19 @@ describe('the answer', () => {
     });
   });
 
-  test('GetMedia returns it after the 201, ordered by id, without private documents', async () => {
+  test('GetCopies returns it after the 201, ordered by id, without private documents', async () => {
     const target = userTarget(41);
     const uploaded = [];
     for (const name of ['1.png', '2.png']) uploaded.push(await harness.upload(holder(41), target, PNG, name));
     await harness.upload(holder(41), { ...target, purpose: 'trainer_license' });
-    const { media } = await harness.grpc.call('GetMedia', { targets: [POST, target] });
-    expect(media.map(({ id, link }) => [id, link])).toEqual(
-      uploaded.map(({ body }) => [body.data.id, body.data.link]),
+    const media = await filesOf(harness, [POST, target]);
+    expect(media.map(({ id, filename }) => [id, filename])).toEqual(
+      uploaded.map(({ body }) => [body.data.id, body.data.filename]),
     );
   });
 });
 
-describe('GetMedia with unusual targets', () => {
+describe('GetCopies with unusual targets', () => {
   test.each<[string, { attachable_type?: string; attachable_id?: number }[]]>([
     ['nothing', []],
     ['a target without a type', [{}]],
@@ -194,15 +195,15 @@ describe('GetMedia with unusual targets', () => {
     ],
     ['invalid ids', [-1, 0, Number.MAX_SAFE_INTEGER].map((id) => ({ ...GYM, attachable_id: id }))],
   ])('%s: no media', async (_name, targets) => {
-    expect(await harness.grpc.call('GetMedia', { targets })).toEqual({ media: [] });
+    expect(await filesOf(harness, targets)).toEqual([]);
   });
 
-  test('200 targets return each row once; 201 are refused', async () => {
+  test('50 targets return the rows of each; 51 are refused', async () => {
     const { body } = await harness.upload(OWNER, GYM);
-    const targets = Array.from({ length: 200 }, () => GYM);
-    const { media } = await harness.grpc.call('GetMedia', { targets });
-    expect(media.filter(({ id }) => id === body.data.id)).toHaveLength(1);
-    await expect(harness.grpc.call('GetMedia', { targets: [...targets, GYM] })).rejects.toMatchObject({
+    const targets = Array.from({ length: 50 }, () => GYM);
+    const { copies } = await harness.grpc.call('GetCopies', { targets });
+    for (const { files } of copies) expect(files.filter(({ id }) => id === body.data.id)).toHaveLength(1);
+    await expect(harness.grpc.call('GetCopies', { targets: [...targets, GYM] })).rejects.toMatchObject({
       kind: 'validation',
     });
   });

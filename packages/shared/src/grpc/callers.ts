@@ -49,8 +49,7 @@ export const RPC_CALLERS = {
   } satisfies CallersOf<IdentityDefinition>,
   'fitness.media.v1.Media': {
     DeleteByPurpose: ['identity', 'gyms'],
-    GetCopies: ['gyms', 'content'],
-    GetMedia: ['identity'],
+    GetCopies: ['identity', 'gyms', 'content'],
   } satisfies CallersOf<MediaDefinition>,
   'fitness.store_billing.v1.StoreBilling': {
     GetBoosts: ['gyms', 'content'],

@@ -178,9 +178,17 @@ const createBoundedMap = <Value>() => {
   };
 };
 
+/** By caller object, which the gateway and services use for seconds. */
+const names = new WeakMap<Caller, Partial<Record<ProcessName, string>>>();
+
 /** Equal for two contexts that say the same. */
-const nameOf = (audience: ProcessName, caller: Caller): string =>
-  caller.kind === 'guest' ? audience : JSON.stringify([audience, claimsOf(caller)]);
+const nameOf = (audience: ProcessName, caller: Caller): string => {
+  if (caller.kind === 'guest') return audience;
+  const known = names.get(caller) ?? {};
+  names.set(caller, known);
+  known[audience] ??= JSON.stringify([audience, claimsOf(caller)]);
+  return known[audience];
+};
 
 const claimsOf = (caller: Caller): object =>
   caller.kind === 'guest'

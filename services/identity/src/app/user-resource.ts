@@ -1,4 +1,5 @@
 /** The user resource (specification 2.1). */
+import { NO_MEDIA, toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import {
   canSeeAllFields,
@@ -14,7 +15,7 @@ import type { StoredUserFields, User } from '../domain/user.ts';
 import type { Referrals, ReferralsReader } from './referrals-reader.ts';
 import { toRole } from './role-resource.ts';
 
-interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'media' | 'subscriptions'> {
+interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'subscriptions' | 'baseUrl'> {
   referralsReader: ReferralsReader;
 }
 
@@ -50,7 +51,7 @@ export const createPresentOwnAccount = (dependencies: PresentUserDependencies): 
 };
 
 const present = async (
-  { store, referralsReader, media, subscriptions }: PresentUserDependencies,
+  { store, referralsReader, subscriptions, baseUrl }: PresentUserDependencies,
   users: readonly User[],
   viewer: Caller,
   scoreTimeoutMs?: number,
@@ -59,12 +60,11 @@ const present = async (
   // The hidden fields are read only for users that the viewer sees completely.
   const visible = users.filter((user) => canSeeAllFields(viewer, user._id));
   const referrerIds = visible.filter((user) => user.has_referrals).map((user) => user._id);
-  const [referrals, rolesInUse, mediaByUser, subscriptionByUser] = await Promise.all([
+  const [referrals, rolesInUse, subscriptionByUser] = await Promise.all([
     referrerIds.length === 0
       ? new Map<number, Referrals>()
       : referralsReader.read(referrerIds, { timeoutMs: scoreTimeoutMs }),
     store.roles.findMany([...new Set(visible.flatMap((user) => user.role_ids))]),
-    media.findOrEmpty(MODEL.user, ids),
     subscriptions.findOrEmpty(ids),
   ]);
   return users.map((user) => {
@@ -73,7 +73,7 @@ const present = async (
       referral_score: referrals.get(user._id)?.score ?? 0,
       referrals_count: referrals.get(user._id)?.count ?? 0,
       roles: rolesInUse.filter((role) => user.role_ids.includes(role._id)).map(toRole),
-      media: mediaByUser.get(user._id) ?? [],
+      media: toMediaResources(MODEL.user, user._id, user.media ?? NO_MEDIA, baseUrl),
       current_subscription: subscriptionByUser.get(user._id) ?? null,
     };
     return limitUser(resource, viewer);

@@ -1,4 +1,5 @@
 /** A live account. An erased account is a tombstone without these fields. */
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { WholeUser } from '@fitness/contracts/user.ts';
 
 /** The id of no account: ids begin with 1. */
@@ -29,6 +30,8 @@ export interface User extends StoredUserFields {
   /** The newest document ever seen, even if it is deleted by now. An older one is never attached. */
   trainer_license_newest_media_id: number | null;
   role_ids: number[];
+  /** The public files (docs/adr/0073); an older release stored none. */
+  media?: MediaCopy;
   /** Whether the user has ever referred somebody. */
   has_referrals: boolean;
   /** Both are set while a deletion is pending, otherwise both are null. */

@@ -18,7 +18,10 @@ import { onTrainingServiceBoostEnded } from './on-training-service-boost-ended.t
 import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 
 export const createConsumers = (
-  useCases: Pick<UseCases, 'deliverNotification' | 'attachLicense' | 'detachLicense' | 'sendSecuritySms'>,
+  useCases: Pick<
+    UseCases,
+    'deliverNotification' | 'attachLicense' | 'detachLicense' | 'refreshMedia' | 'sendSecuritySms'
+  >,
 ): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
   onAccountDeleted(),

@@ -1,10 +1,14 @@
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
-import { isTrainerLicense } from './is-trainer-license.ts';
+import { isPublicFileOfUser, isTrainerLicense } from './is-trainer-license.ts';
 
-export const onMediaDeleted = ({ detachLicense }: Pick<UseCases, 'detachLicense'>): EventConsumer =>
+export const onMediaDeleted = ({
+  detachLicense,
+  refreshMedia,
+}: Pick<UseCases, 'detachLicense' | 'refreshMedia'>): EventConsumer =>
   onEvent(mediaDeleted, async ({ data, time }, { session }) => {
+    if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_id);
     if (!isTrainerLicense(data)) return;
     const byOperator = data.by_operator === true;
     await detachLicense(

@@ -55,6 +55,7 @@ const schema = new mongoose.Schema<StoredUser>(
     trainer_license_approved: { type: Boolean, default: null },
     trainer_license_rejection_reason: { type: String, default: null },
     role_ids: [Number],
+    media: mongoose.Schema.Types.Mixed,
     deletion_requested_at: { type: Date, default: null },
     deletion_scheduled_at: { type: Date, default: null },
     erased_at: { type: Date, default: null },
@@ -91,6 +92,7 @@ privacy(
     'trainer_license_newest_media_id',
   ),
   erase('its review', 'trainer_license_approved', 'trainer_license_rejection_reason'),
+  erase('names of files of the person', 'media'),
   erase('shared with others by the person', 'referral_code'),
   erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
   erase(

@@ -137,6 +137,22 @@ export const createUserQueries = (connection: Connection) => {
       };
     },
 
+    /** Of accounts that are not erased, in batches of at most `size`. */
+    liveIds: async function* (size: number): AsyncGenerator<number[]> {
+      for (let after = NO_USER_ID; ; ) {
+        const rows = await users
+          .find({ _id: trusted({ $gt: after }), erased_at: null })
+          .select({ _id: 1 })
+          .sort({ _id: 1 })
+          .limit(size)
+          .lean<{ _id: number }[]>();
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        yield rows.map(({ _id }) => _id);
+        after = last._id;
+      }
+    },
+
     /** Accounts whose grace period is over at `now`, the earliest first, streamed from a cursor. */
     dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
       const due = users

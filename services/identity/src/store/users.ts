@@ -1,4 +1,5 @@
 /** Accounts. Reads return live accounts only, except where a method says otherwise. */
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
@@ -28,11 +29,11 @@ export interface FoundLogin {
 
 /** Login keys and search fields are updated with them. */
 type UserChanges = Partial<
-  Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at'>
+  Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
 >;
 
 type FieldWithDefault = {
-  [Field in keyof User]: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
+  [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
 }[keyof User];
 
 /** Nullable and boolean fields may be omitted; they are stored with the default of the schema. */
@@ -182,6 +183,13 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
       return updateOne(session, { _id: id }, { ...changes, ...deriveFields(next) });
+    },
+
+    /** Ignores a copy that is older than the stored one. No effect without a live account. */
+    saveMedia: async (id: number, { version, files }: MediaCopy, session?: ClientSession): Promise<void> => {
+      const older: Record<string, unknown> = { 'media.version': trusted({ $not: { $gt: version } }) };
+      const copy = { $set: { media: { version, files } } };
+      await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
     },
 
     /** null without a live account, or if its credentials were revoked since `credentialEpoch` was read. */

@@ -1,14 +1,13 @@
 /**
- * The public files of targets as their services keep them (docs/adr/0073). Posts, training services and gyms have copies;
- * identity asks for the files of users.
+ * The public files of targets as their services keep them (docs/adr/0073).
  */
 import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
-import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { assertMaxItems } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { attachableKind, MAX_PUBLIC_FILES, TYPE_BY_KIND } from '../domain/attachable.ts';
 import { type MediaRow, type Target, targetKey } from '../domain/media.ts';
+import { toTargetFiles } from './media-resource.ts';
 
 const MAX_TARGETS = 50;
 
@@ -16,17 +15,15 @@ const MAX_TARGETS = 50;
 export const isCopied = ({
   purpose,
   attachable_type,
-}: Pick<MediaRow, 'purpose' | 'attachable_type'>): boolean => {
-  const kind = attachableKind(attachable_type);
-  return purpose === null && kind !== undefined && kind !== 'user';
-};
+}: Pick<MediaRow, 'purpose' | 'attachable_type'>): boolean =>
+  purpose === null && attachableKind(attachable_type) !== undefined;
 
 /**
  * In the transaction of a change its exact result. Without a transaction the files are at least as new as the version, which
  * is read first. Targets of an unknown type are left out. 422 for more than 50 targets.
  */
 export const createCopyMedia =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store, log }: Pick<Dependencies, 'store' | 'log'>) =>
   async (targets: readonly Target[], session?: ClientSession): Promise<TargetCopy[]> => {
     assertMaxItems('targets', targets, MAX_TARGETS);
     const known = targets.flatMap(({ attachable_type, attachable_id }) => {
@@ -35,14 +32,14 @@ export const createCopyMedia =
       return [{ attachable_type: TYPE_BY_KIND[kind], attachable_id, limit: MAX_PUBLIC_FILES[kind] }];
     });
     const versions = await store.attachmentGuards.versions(known, session);
-    const rows = Map.groupBy(await store.media.findPublic(known, session), targetKey);
+    const files = toTargetFiles(await store.media.findPublic(known, session), log);
+    const filesOf = Map.groupBy(files, targetKey);
     return known.map((target) => ({
       model: target.attachable_type,
       id: target.attachable_id,
       version: versions.get(targetKey(target)) ?? 0,
-      files: (rows.get(targetKey(target)) ?? []).map(({ _id, filename, mime_type, size, created_at }) => ({
-        ...{ id: _id, filename, mime_type, size },
-        created_at: formatTimestamp(created_at),
-      })),
+      files: (filesOf.get(targetKey(target)) ?? []).map(
+        ({ attachable_type: _type, attachable_id: _id, ...file }) => file,
+      ),
     }));
   };

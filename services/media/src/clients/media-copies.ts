@@ -19,21 +19,22 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 150;
 
 export const createMediaCopies = (
-  owners: Readonly<Record<'gyms' | 'content', GrpcClient<MediaCopiesDefinition>>>,
+  owners: Readonly<Record<'identity' | 'gyms' | 'content', GrpcClient<MediaCopiesDefinition>>>,
 ): MediaCopies => {
-  const clients: Partial<Record<AttachableKind, GrpcClient<MediaCopiesDefinition>>> = {
+  const clients: Record<AttachableKind, GrpcClient<MediaCopiesDefinition>> = {
+    user: owners.identity,
     gym: owners.gyms,
     post: owners.content,
     training_service: owners.content,
   };
   return {
     save: async ({ model, id, version, files }) => {
-      const client = clients[attachableKind(model) ?? 'user'];
-      if (client === undefined) return;
+      const kind = attachableKind(model);
+      if (kind === undefined) throw new Error(`no service keeps the files of ${model}`);
       const copy = { target: { attachable_type: model, attachable_id: id }, version, files: [...files] };
       for (let attempt = 1; ; attempt += 1) {
         try {
-          await client.call('Save', copy, SAFE_TO_REPEAT);
+          await clients[kind].call('Save', copy, SAFE_TO_REPEAT);
           return;
         } catch (error) {
           const unanswered = isAppError(error) && error.kind === 'unavailable';

@@ -1,19 +1,13 @@
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
-import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { toMediaList } from '../app/media-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const createMediaService = (
-  { findMedia, copyMedia, deleteMediaByPurpose }: UseCases,
-  baseUrl: string,
-  log: Logger,
-): GrpcService =>
+export const createMediaService = ({
+  copyMedia,
+  deleteMediaByPurpose,
+}: Pick<UseCases, 'copyMedia' | 'deleteMediaByPurpose'>): GrpcService =>
   grpcService(grpcDefinitions.media(), {
-    GetMedia: async ({ targets }) => {
-      return { media: toMediaList(await findMedia(targets), baseUrl, log) };
-    },
     GetCopies: async ({ targets }) => {
       const copies = await copyMedia(targets);
       return {

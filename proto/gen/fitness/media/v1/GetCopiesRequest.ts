@@ -2,10 +2,10 @@
 
 import type { Target as _fitness_media_v1_Target, Target__Output as _fitness_media_v1_Target__Output } from '../../../fitness/media/v1/Target.ts';
 
-export interface GetMediaRequest {
+export interface GetCopiesRequest {
   'targets'?: (_fitness_media_v1_Target)[];
 }
 
-export interface GetMediaRequest__Output {
+export interface GetCopiesRequest__Output {
   'targets': (_fitness_media_v1_Target__Output)[];
 }

@@ -1,0 +1,32 @@
+/** The copies of the public files of users (docs/adr/0073). */
+import { MEDIA_COPIES_MAX, type TargetCopy } from '@fitness/contracts/media-copy.ts';
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../dependencies.ts';
+
+/** Ignores a copy of another service's target, and one that is older than the stored one. */
+export const createSaveMediaCopy =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  async ({ model, id, ...copy }: TargetCopy): Promise<void> => {
+    if (model === MODEL.user) await store.users.saveMedia(id, copy);
+  };
+
+/** Asks media for the files of a user, in the transaction of an event. Throws `unavailable`. */
+export const createRefreshMedia =
+  ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
+  async (session: ClientSession, userId: number): Promise<void> => {
+    for (const copy of await mediaCopies.find(MODEL.user, [userId]))
+      await store.users.saveMedia(userId, copy, session);
+  };
+
+/** Asks media for the files of all accounts; returns how many there are. Throws `unavailable`. */
+export const createRebuildMedia =
+  ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
+  async (): Promise<number> => {
+    let rebuilt = 0;
+    for await (const ids of store.users.liveIds(MEDIA_COPIES_MAX)) {
+      for (const copy of await mediaCopies.find(MODEL.user, ids)) await store.users.saveMedia(copy.id, copy);
+      rebuilt += ids.length;
+    }
+    return rebuilt;
+  };
