@@ -220,7 +220,7 @@ const render = (document, groups) => {
 <search hidden><label class="silent" for="search">Search</label><input id="search" type="search" placeholder="Search" autocomplete="off"><ol id="results" class="card" hidden></ol><p id="found" class="silent" role="status"></p></search>
 </header>
 <div class="columns">
-<nav aria-label="Documents"><details><summary>Documents</summary>
+<nav aria-label="Documents"><details open><summary>Documents</summary>
 ${list}
 </details></nav>
 <main id="content">
