@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { buildSite } from '../../scripts/lib/docs/site.mjs';
+import { files, root } from './support.ts';
+
+const readBytes = (file: string): Buffer => readFileSync(join(root, file));
+const built = buildSite({ files, read: readBytes });
+const pages = [...built.site].filter(([address]) => address.endsWith('.html'));
+
+/** The repository with another text in one of its files. */
+const problemsWith = (changed: string, text: string): string[] =>
+  buildSite({
+    files: [...new Set([...files, changed])],
+    read: (file) => (file === changed ? Buffer.from(text) : readBytes(file)),
+  }).problems;
+
+describe('the documentation', () => {
+  test('each link of a Markdown file leads to a file and a heading, and each document has its place', () => {
+    expect(built.problems).toEqual([]);
+  });
+
+  test('a broken link, a document without a place and a decision without a topic are found', () => {
+    expect(
+      problemsWith('README.md', '# A\n\n[b](docs/none.md) [c](#none) [d](ARCHITECTURE.md#none) [e](#a)'),
+    ).toEqual(
+      expect.arrayContaining([
+        'README.md: docs/none.md: no such file',
+        'README.md: #none: no such heading',
+        'README.md: ARCHITECTURE.md#none: no such heading',
+      ]),
+    );
+    expect(problemsWith('elsewhere/a.md', '# A')).toContain('elsewhere/a.md: no place in the navigation');
+    expect(problemsWith('docs/adr/9999-a.md', '# 9999. A\n\nStatus: accepted')).toContain(
+      'ADR 9999 has no topic',
+    );
+  });
+
+  test('each Markdown file is a page, whose addresses the site has', () => {
+    expect(pages.length).toBeGreaterThan(files.filter((file) => file.endsWith('.md')).length);
+    const missing = pages.flatMap(([address, html]) =>
+      [...String(html).matchAll(/(?:href|src)="([^"]*)"/g)]
+        .map(([, link = '']) => link.split('#')[0] ?? '')
+        .filter((link) => link !== '' && !/^[a-z]+:/.test(link))
+        .filter((link) => !built.site.has(posix.join(posix.dirname(address), link)))
+        .map((link) => `${address}: ${link}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('nothing is loaded from elsewhere', () => {
+    for (const [, html] of pages) expect(String(html)).not.toMatch(/<(?:script|img|link)[^>]+"https?:/);
+    expect(String(built.site.get('assets/docs.css'))).not.toMatch(/https?:|@import/);
+  });
+});
