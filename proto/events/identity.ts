@@ -45,6 +45,30 @@ export const securitySmsRequested = defineEvent({
   personalTo: ({ user_id: id }) => id,
 });
 
+/** A stored notification is to be pushed to one device. */
+export const notificationPushRequested = defineEvent({
+  type: 'identity.notification.push_requested',
+  data: z.object({
+    user_id: userId,
+    notification_id: z.int().positive(),
+    device_id: z.int().positive(),
+  }),
+  consumers: ['identity'],
+});
+
+/** A stored notification is to be sent by e-mail. */
+export const notificationEmailRequested = defineEvent({
+  type: 'identity.notification.email_requested',
+  data: z.object({
+    user_id: userId,
+    notification_id: z.int().positive(),
+    /** The previous address after a change of it, which is stored nowhere else; null for that of the account. */
+    email: z.string().nullable(),
+  }),
+  consumers: ['identity'],
+  personalTo: ({ user_id: id, email }) => (email === null ? null : id),
+});
+
 /**
  * The license document of a trainer was cleared: media deletes it, and no later one (a document with a larger id was
  * uploaded after the clearing).
