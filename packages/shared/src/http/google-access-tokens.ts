@@ -13,7 +13,7 @@ export interface ServiceAccount {
 }
 
 /** `refused`: Google does not accept the account; otherwise the next try may succeed. */
-export type AccessToken = { value: string } | { refused: boolean; detail: string };
+type AccessToken = { value: string } | { refused: boolean; detail: string };
 
 export interface GoogleAccessTokens {
   /** Never rejects. One token serves until shortly before it expires; concurrent calls share one request. */

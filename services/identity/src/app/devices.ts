@@ -5,7 +5,8 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { notFound, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
-import { type Device, PLATFORMS } from '../store/devices.ts';
+import { PLATFORMS } from '../domain/platforms.ts';
+import type { Device } from '../store/devices.ts';
 
 export const deviceSchema = z
   .object({ id: z.int(), platform: z.enum(PLATFORMS), locale: z.string(), created_at: z.string() })

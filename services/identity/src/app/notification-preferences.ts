@@ -5,11 +5,11 @@ import type { Dependencies } from '../dependencies.ts';
 import type { NotificationPreferences } from '../store/notification-preferences.ts';
 import { NOTIFICATION_TYPES, type NotificationType } from './notification-resource.ts';
 
-export const CHANNELS = ['push', 'email'] as const;
+const CHANNELS = ['push', 'email'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 /** Their e-mails cannot be switched off: whoever takes an account over could otherwise keep its owner from noticing. */
-export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
+const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
   'security_alert',
   'account_deletion_requested',
   'account_deletion_postponed',

@@ -5,7 +5,7 @@ import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { z } from 'zod';
 
-export interface PushMessage {
+interface PushMessage {
   /** The registration token of the device. */
   token: string;
   title: string;
@@ -19,7 +19,7 @@ export interface PushMessage {
  * `sent`: Firebase has accepted it. `gone`: this token will never work again. `failed`: it may or may not have been sent;
  * `reason` contains no personal data.
  */
-export type PushOutcome = { outcome: 'sent' | 'gone' } | { outcome: 'failed'; reason: string };
+type PushOutcome = { outcome: 'sent' | 'gone' } | { outcome: 'failed'; reason: string };
 
 export interface PushSender {
   /** Never rejects. */

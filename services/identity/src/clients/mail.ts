@@ -3,7 +3,7 @@ import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts'
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { createTransport } from 'nodemailer';
 
-export interface Mail {
+interface Mail {
   to: string;
   subject: string;
   text: string;
@@ -16,7 +16,7 @@ export interface Mail {
  * `sent`: the relay has accepted it. `refused`: this recipient is refused for good. `failed`: it may or may not have been
  * sent; `reason` contains no personal data.
  */
-export type MailOutcome = { outcome: 'sent' | 'refused' } | { outcome: 'failed'; reason: string };
+type MailOutcome = { outcome: 'sent' | 'refused' } | { outcome: 'failed'; reason: string };
 
 export interface MailSender {
   /** Never rejects. */

@@ -3,7 +3,7 @@ import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import { deviceSchema, toDevice } from '../app/devices.ts';
-import { PLATFORMS } from '../store/devices.ts';
+import { PLATFORMS } from '../domain/platforms.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const postNotificationDeviceRoute = ({ registerDevice }: Pick<UseCases, 'registerDevice'>): Route =>

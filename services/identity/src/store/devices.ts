@@ -2,8 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
-
-export const PLATFORMS = ['android', 'ios', 'web'] as const;
+import type { PLATFORMS } from '../domain/platforms.ts';
 
 export interface Device {
   _id: number;
@@ -43,8 +42,7 @@ privacy(
   erase('likewise', 'created_at', 'expires_at'),
 );
 
-export const deviceModel = (connection: Connection): Model<Device> =>
-  connection.model<Device>('Device', schema);
+const deviceModel = (connection: Connection): Model<Device> => connection.model<Device>('Device', schema);
 
 /** A notification goes to that many devices at most, the newest ones. */
 const MAX_DEVICES = 20;
