@@ -15,6 +15,7 @@ import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { preparePeers } from './lib/peers.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
+import { remaining } from './lib/remaining.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -101,7 +102,14 @@ async function main() {
     E2E_STACK: stack.file,
   };
   let failed = 0;
-  for (const name of names) if (!(await run(name, environment))) failed += 1;
+  const startedAt = performance.now();
+  for (const [index, name] of names.entries()) {
+    if (!(await run(name, environment))) failed += 1;
+    const [done, total] = [index + 1, names.length];
+    const left = remaining({ done, total, elapsedMs: performance.now() - startedAt });
+    if (left) log(`\n${done} of ${total} benchmarks done, ${left}`);
+  }
+  log(`\n${names.length} benchmarks in ${elapsed()}, ${failed} failed`);
   return failed;
 }
 

@@ -43,6 +43,30 @@ export const securitySmsRequested = defineEvent({
   personalTo: ({ user_id: id }) => id,
 });
 
+export const notificationPushRequested = defineEvent({
+  type: 'identity.notification.push_requested',
+  summary: 'A stored notification is to be pushed to one device.',
+  data: z.object({
+    user_id: userId,
+    notification_id: z.int().positive(),
+    device_id: z.int().positive(),
+  }),
+  consumers: ['identity'],
+});
+
+export const notificationEmailRequested = defineEvent({
+  type: 'identity.notification.email_requested',
+  summary: 'A stored notification is to be sent by e-mail.',
+  data: z.object({
+    user_id: userId,
+    notification_id: z.int().positive(),
+    /** The previous address after a change of it, which is stored nowhere else; null for that of the account. */
+    email: z.string().nullable(),
+  }),
+  consumers: ['identity'],
+  personalTo: ({ user_id: id, email }) => (email === null ? null : id),
+});
+
 export const trainerLicenseCleared = defineEvent({
   type: 'identity.trainer_license.cleared',
   summary:

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROVIDERS } from './providers/index.ts';
+import { PROVIDERS, SMTP_PORT } from './providers/index.ts';
 
 /** The process must not start with this configuration; the message is one line for the operator. */
 export class ConfigError extends Error {
@@ -28,6 +28,7 @@ const schema = z.object({
     .string()
     .default('8091')
     .pipe(portUpTo(65_536 - PROVIDERS.length)),
+  SMTP_PORT: z.string().default(String(SMTP_PORT)).pipe(portUpTo(65_535)),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 });
 
@@ -36,6 +37,7 @@ export interface SandboxConfig {
   port: number;
   /** The first of the ports of the providers' own addresses. */
   providerPort: number;
+  smtpPort: number;
   logLevel: LogLevel;
 }
 
@@ -48,5 +50,11 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     throw new ConfigError(problems.join('; '));
   }
   const { HOST, HTTP_PORT, PROVIDER_PORT, LOG_LEVEL } = parsed.data;
-  return { host: HOST, port: HTTP_PORT, providerPort: PROVIDER_PORT, logLevel: LOG_LEVEL };
+  return {
+    host: HOST,
+    port: HTTP_PORT,
+    providerPort: PROVIDER_PORT,
+    smtpPort: parsed.data.SMTP_PORT,
+    logLevel: LOG_LEVEL,
+  };
 }

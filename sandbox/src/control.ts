@@ -3,7 +3,15 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { callbackOf, settlePayment } from './providers/zibal.ts';
-import { normaliseReceptor, PURCHASE_STATES, type Purchase, SMS_MODES, ZIBAL_MODES } from './state.ts';
+import {
+  EMAIL_MODES,
+  normaliseReceptor,
+  PURCHASE_STATES,
+  PUSH_MODES,
+  type Purchase,
+  SMS_MODES,
+  ZIBAL_MODES,
+} from './state.ts';
 import type { Harness } from './wire.ts';
 
 export const receptorSchema = z.string().transform((raw, context) => {
@@ -14,6 +22,10 @@ export const receptorSchema = z.string().transform((raw, context) => {
 
 const smsQuery = z.object({ receptor: receptorSchema.optional() });
 const smsModeBody = z.object({ mode: z.enum(SMS_MODES), receptor: receptorSchema.nullish() });
+const pushQuery = z.object({ token: z.string().min(1).optional() });
+const pushModeBody = z.object({ mode: z.enum(PUSH_MODES), token: z.string().min(1).nullish() });
+const emailQuery = z.object({ to: z.string().min(1).toLowerCase().optional() });
+const emailModeBody = z.object({ mode: z.enum(EMAIL_MODES), to: z.string().min(1).nullish() });
 const templateBody = z.object({ text: z.string().min(1).max(900).includes('%token') });
 const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
 const callsQuery = z.object({ token: z.string().min(1) });
@@ -77,6 +89,50 @@ function smsRoutes(app: FastifyInstance, harness: Harness): void {
   });
 }
 
+/** Lists show the newest first. */
+function pushRoutes(app: FastifyInstance, harness: Harness): void {
+  app.get('/push', async (request, reply) => {
+    const query = checked(reply, pushQuery, request.query);
+    if (!query) return reply;
+    const all = [...harness.state.pushes.values()].reverse();
+    const shown = all.filter(({ token }) => query.token === undefined || token === query.token);
+    const data = shown.map(({ id, sentAt, ...push }) => ({ ...push, sent_at: formatTimestamp(sentAt) }));
+    return reply.send({ data });
+  });
+
+  app.put('/push/mode', async (request, reply) => {
+    const body = checked(reply, pushModeBody, request.body);
+    if (!body) return reply;
+    const token = body.token ?? null;
+    harness.state.setPushMode(body.mode, token);
+    return reply.send({ data: { mode: body.mode, token } });
+  });
+}
+
+/** Lists show the newest first. */
+function emailRoutes(app: FastifyInstance, harness: Harness): void {
+  app.get('/emails', async (request, reply) => {
+    const query = checked(reply, emailQuery, request.query);
+    if (!query) return reply;
+    const all = [...harness.state.emails.values()].reverse();
+    const shown = all.filter(({ to }) => query.to === undefined || to === query.to);
+    const data = shown.map(({ id, sentAt, messageId, ...email }) => ({
+      ...email,
+      message_id: messageId,
+      sent_at: formatTimestamp(sentAt),
+    }));
+    return reply.send({ data });
+  });
+
+  app.put('/emails/mode', async (request, reply) => {
+    const body = checked(reply, emailModeBody, request.body);
+    if (!body) return reply;
+    const to = body.to ?? null;
+    harness.state.setEmailMode(body.mode, to);
+    return reply.send({ data: { mode: body.mode, to } });
+  });
+}
+
 function storeRoutes(app: FastifyInstance, harness: Harness): void {
   app.put<{ Params: { token: string } }>('/store/purchases/:token', async (request, reply) => {
     const body = checked(reply, purchaseBody, request.body);
@@ -114,6 +170,8 @@ function zibalRoutes(app: FastifyInstance, harness: Harness): void {
 
 export async function control(app: FastifyInstance, harness: Harness): Promise<void> {
   smsRoutes(app, harness);
+  pushRoutes(app, harness);
+  emailRoutes(app, harness);
   storeRoutes(app, harness);
   zibalRoutes(app, harness);
   app.delete('/', async (_request, reply) => {

@@ -6,6 +6,7 @@ import { control } from './control.ts';
 import { addPages } from './pages/routes.ts';
 import { createProviderServers } from './provider-addresses.ts';
 import { PROVIDERS } from './providers/index.ts';
+import { createSmtpRelay } from './smtp.ts';
 import { SandboxState } from './state.ts';
 import type { Harness, ProviderAddress } from './wire.ts';
 
@@ -15,6 +16,8 @@ export interface SandboxOptions {
   port?: number;
   /** The first of the ports at which each provider has an address of its own; 0, the default, takes free ones. */
   providerPort?: number;
+  /** Of the SMTP relay; 0, the default, takes any free port. */
+  smtpPort?: number;
   logLevel?: LogLevel;
   clock?: Clock;
   /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
@@ -26,6 +29,7 @@ export interface Sandbox {
   url: string;
   /** In the order of {@link PROVIDERS}. */
   addresses: readonly ProviderAddress[];
+  smtpPort: number;
   close(): Promise<void>;
 }
 
@@ -88,11 +92,15 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const providerServers = createProviderServers(app);
 
+  const relay = createSmtpRelay(harness);
+  app.addHook('onClose', () => relay.close());
+
   const { host = '127.0.0.1', port = 0, providerPort = 0 } = options;
   try {
     const url = await app.listen({ host, port });
     addresses.push(...(await providerServers.listen({ host, firstPort: providerPort })));
-    return { url, addresses, close: () => app.close() };
+    const smtpPort = await relay.listen({ host, port: options.smtpPort ?? 0 });
+    return { url, addresses, smtpPort, close: () => app.close() };
   } catch (error) {
     await app.close();
     throw error;

@@ -13,6 +13,19 @@ export const PURCHASE_STATES = [
   'slow',
 ] as const;
 
+export const PUSH_MODES = [
+  'ok',
+  'unregistered',
+  'sender_mismatch',
+  'quota',
+  'unavailable',
+  'unreachable',
+  'slow',
+] as const;
+export const EMAIL_MODES = ['ok', 'refuse', 'busy', 'slow'] as const;
+
+export type PushMode = (typeof PUSH_MODES)[number];
+export type EmailMode = (typeof EMAIL_MODES)[number];
 export type SmsMode = (typeof SMS_MODES)[number];
 export type ZibalMode = (typeof ZIBAL_MODES)[number];
 export type PurchaseState = (typeof PURCHASE_STATES)[number];
@@ -23,6 +36,30 @@ export interface Sms {
   receptor: string;
   message: string;
   code: string | null;
+  sentAt: Date;
+}
+
+export interface Push {
+  id: number;
+  /** The registration token of the device. */
+  token: string;
+  title: string;
+  body: string;
+  data: Record<string, string>;
+  /** A device replaces a message by a later one with the same tag. */
+  tag: string | null;
+  sentAt: Date;
+}
+
+export interface Email {
+  id: number;
+  /** In lower case. */
+  to: string;
+  from: string;
+  subject: string;
+  text: string;
+  html: string;
+  messageId: string;
   sentAt: Date;
 }
 
@@ -113,6 +150,10 @@ export class SandboxState {
   readonly smsByLocalId = new BoundedMap<string, Sms[]>();
   readonly payments = new BoundedMap<number, Payment>();
   readonly purchases = new BoundedMap<string, Purchase>();
+  readonly pushes = new BoundedMap<number, Push>();
+  readonly emails = new BoundedMap<number, Email>();
+  readonly #pushModes = new BoundedMap<string, PushMode>();
+  readonly #emailModes = new BoundedMap<string, EmailMode>();
   readonly smsTemplates = new BoundedMap<string, string>();
   readonly #storeCalls = new BoundedMap<string, number>();
   readonly #smsModes = new BoundedMap<string, SmsMode>();
@@ -121,6 +162,8 @@ export class SandboxState {
   #lastId = 0;
   #generation = 0;
   zibalMode: ZibalMode = 'ok';
+  pushMode: PushMode = 'ok';
+  emailMode: EmailMode = 'ok';
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -173,6 +216,36 @@ export class SandboxState {
     return receptor === null ? all : all.filter((sms) => sms.receptor === receptor);
   }
 
+  pushModeFor(token: string): PushMode {
+    return this.#pushModes.get(token) ?? this.pushMode;
+  }
+
+  /** A mode for one device goes before the mode for all. */
+  setPushMode(mode: PushMode, token: string | null): void {
+    if (token === null) this.pushMode = mode;
+    else this.#pushModes.set(token, mode);
+  }
+
+  recordPush(push: Omit<Push, 'id' | 'sentAt'>): void {
+    const id = this.nextId();
+    this.pushes.set(id, { ...push, id, sentAt: this.#clock.now() });
+  }
+
+  emailModeFor(address: string): EmailMode {
+    return this.#emailModes.get(address.toLowerCase()) ?? this.emailMode;
+  }
+
+  /** A mode for one address goes before the mode for all. */
+  setEmailMode(mode: EmailMode, address: string | null): void {
+    if (address === null) this.emailMode = mode;
+    else this.#emailModes.set(address.toLowerCase(), mode);
+  }
+
+  recordEmail(email: Omit<Email, 'id' | 'sentAt'>): void {
+    const id = this.nextId();
+    this.emails.set(id, { ...email, id, sentAt: this.#clock.now() });
+  }
+
   /** The same purchase in a new state keeps what the product did to it; another product makes it a new purchase. */
   putPurchase(token: string, productId: string, state: PurchaseState, accountId: string | null): Purchase {
     const known = this.purchases.get(token);
@@ -212,6 +285,12 @@ export class SandboxState {
     this.#addTemplates();
     this.#smsMode = 'ok';
     this.zibalMode = 'ok';
+    this.pushes.clear();
+    this.emails.clear();
+    this.#pushModes.clear();
+    this.#emailModes.clear();
+    this.pushMode = 'ok';
+    this.emailMode = 'ok';
     this.#generation += 1;
   }
 }

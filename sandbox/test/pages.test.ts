@@ -47,7 +47,7 @@ describe.each([
   });
 
   test('says so when nothing has happened yet', async () => {
-    expect((await home(`?lang=${locale}`)).text.split(none)).toHaveLength(4);
+    expect((await home(`?lang=${locale}`)).text.split(none)).toHaveLength(6);
   });
 
   test('is well-formed, and its forms have labels, with and without content', async () => {
@@ -166,7 +166,7 @@ describe('the forms work without a script', () => {
     await submit('/_sandbox/page/zibal-mode', { mode: 'ok' });
     expect(await openPayment()).toEqual(expect.any(Number));
     await submit('/_sandbox/page/forget', {});
-    expect((await home()).text.split('None yet.')).toHaveLength(4);
+    expect((await home()).text.split('None yet.')).toHaveLength(6);
   });
 
   test('what is wrong in a form is said on the page, and nothing changes', async () => {

@@ -27,8 +27,9 @@ test('all providers have different addresses', () => {
     'Cafe Bazaar',
     'Myket',
     'Google Play',
+    'FCM',
   ]);
-  expect(new Set([sandbox.url, ...sandbox.addresses.map(({ url }) => url)]).size).toBe(6);
+  expect(new Set([sandbox.url, ...sandbox.addresses.map(({ url }) => url)]).size).toBe(7);
 });
 
 test('npm start names their ports in the same order', async () => {

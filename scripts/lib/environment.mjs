@@ -28,11 +28,16 @@ function secretIn(directory, name) {
 /**
  * A process of the project's own Node reads them: `npm start` may run under one that does not run TypeScript.
  * @param {string} sandbox its origin
+ * @param {number} [smtpPort]
  * @returns {NodeJS.ProcessEnv}
  */
-const providersInSandbox = (sandbox) =>
+const providersInSandbox = (sandbox, smtpPort) =>
   JSON.parse(
-    execFileSync(nodeBinary, [join(root, 'sandbox/src/environment-cli.ts'), sandbox], { encoding: 'utf8' }),
+    execFileSync(
+      nodeBinary,
+      [join(root, 'sandbox/src/environment-cli.ts'), sandbox, ...(smtpPort ? [String(smtpPort)] : [])],
+      { encoding: 'utf8' },
+    ),
   );
 
 /**
@@ -69,7 +74,7 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     OAUTH_SECRET: caller.OAUTH_SECRET ?? secretIn(directory, 'oauth-secret'),
     SECOND_FACTOR_KEY: caller.SECOND_FACTOR_KEY ?? secretIn(directory, 'second-factor-key'),
     ...addresses,
-    ...(sandbox ? providersInSandbox(origin('sandbox')) : {}),
+    ...(sandbox ? providersInSandbox(origin('sandbox'), ports.get('sandbox')?.smtp) : {}),
     ...caller,
     // Chosen already, with priority for the caller's environment.
     ...servers,
@@ -84,7 +89,7 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
  * @returns {NodeJS.ProcessEnv}
  */
 export function ownEnvironment({ name }, ports, environment) {
-  const { http, grpc, operations, providers } = ports.get(name) ?? {};
+  const { http, grpc, operations, providers, smtp } = ports.get(name) ?? {};
   const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
   const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
   return {
@@ -93,7 +98,7 @@ export function ownEnvironment({ name }, ports, environment) {
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     // Tests have no need of the providers' own addresses: any free ports.
-    ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0) } : {}),
+    ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0), SMTP_PORT: String(smtp ?? 0) } : {}),
     ...(services.includes(name)
       ? {
           MONGODB_DATABASE:

@@ -10,11 +10,12 @@ import { root } from './paths.mjs';
  * @property {number} [grpcPort]
  * @property {number} [operationsPort]
  * @property {number} [providerPort] the first of those of the emulated providers
+ * @property {number} [smtpPort] of the emulated SMTP relay
  * @property {string} readyPath
  */
 
 /** In the order of their ports (sandbox/src/providers/index.ts). */
-export const emulatedProviders = ['Kavenegar', 'Zibal', 'Cafe Bazaar', 'Myket', 'Google Play'];
+export const emulatedProviders = ['Kavenegar', 'Zibal', 'Cafe Bazaar', 'Myket', 'Google Play', 'FCM'];
 
 export const services = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 
@@ -26,6 +27,7 @@ export const processes = [
     tier: 'service',
     httpPort: 8090,
     providerPort: 8091,
+    smtpPort: 8089,
     readyPath: '/health/live',
   },
   ...services.map((name, index) => ({
@@ -50,7 +52,7 @@ export const processes = [
 /** `store-billing` → `STORE_BILLING` @param {string} name */
 export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
 
-/** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number }>} ProcessPorts */
+/** @typedef {Map<string, { http: number, grpc?: number, operations?: number, providers?: number, smtp?: number }>} ProcessPorts */
 
 /**
  * The default ports, or those of the environment.
@@ -59,7 +61,7 @@ export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');
  */
 export function usualPorts(wanted) {
   return new Map(
-    wanted.map(({ name, httpPort, grpcPort, operationsPort, providerPort }) => {
+    wanted.map(({ name, httpPort, grpcPort, operationsPort, providerPort, smtpPort }) => {
       const prefix = variablePrefix(name);
       return [
         name,
@@ -68,6 +70,7 @@ export function usualPorts(wanted) {
           ...(grpcPort ? { grpc: portFrom(`${prefix}_GRPC_PORT`, grpcPort) } : {}),
           ...(operationsPort ? { operations: portFrom(`${prefix}_OPERATIONS_PORT`, operationsPort) } : {}),
           ...(providerPort ? { providers: portOrFree(`${prefix}_PROVIDER_PORT`, providerPort) } : {}),
+          ...(smtpPort ? { smtp: portFrom(`${prefix}_SMTP_PORT`, smtpPort) } : {}),
         },
       ];
     }),
@@ -76,7 +79,7 @@ export function usualPorts(wanted) {
 
 /** @param {ProcessPorts} ports @returns {import('./ports.mjs').PortNeed[]} */
 export function portNeeds(ports) {
-  return [...ports].flatMap(([name, { http, grpc, operations, providers }]) => {
+  return [...ports].flatMap(([name, { http, grpc, operations, providers, smtp }]) => {
     const prefix = variablePrefix(name);
     return [
       { port: http, part: `the ${name}`, variable: `${prefix}_HTTP_PORT` },
@@ -84,6 +87,7 @@ export function portNeeds(ports) {
       ...(operations
         ? [{ port: operations, part: `the ${name} (operations)`, variable: `${prefix}_OPERATIONS_PORT` }]
         : []),
+      ...(smtp ? [{ port: smtp, part: `the ${name} (SMTP)`, variable: `${prefix}_SMTP_PORT` }] : []),
       ...(providers
         ? emulatedProviders.map((title, index) => ({
             port: providers + index,

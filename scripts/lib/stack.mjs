@@ -89,9 +89,14 @@ async function chosenPorts() {
   const free = await freePorts(processes.length * 3);
   const next = () => free.pop() ?? 0;
   return new Map(
-    processes.map(({ name, operationsPort }) => [
+    processes.map(({ name, operationsPort, smtpPort }) => [
       name,
-      { http: next(), grpc: next(), ...(operationsPort ? { operations: next() } : {}) },
+      {
+        http: next(),
+        grpc: next(),
+        ...(operationsPort ? { operations: next() } : {}),
+        ...(smtpPort ? { smtp: next() } : {}),
+      },
     ]),
   );
 }

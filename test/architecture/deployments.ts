@@ -8,8 +8,9 @@ export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
 /** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories. */
 export const isSecret = (name: string): boolean =>
-  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$/.test(name) &&
-  !/_PER_|_MS$|_DIRECTORY$/.test(name);
+  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$/.test(
+    name,
+  ) && !/_PER_|_MS$|_DIRECTORY$/.test(name);
 
 /** The addresses of the servers contain a password of the process. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];

@@ -455,7 +455,8 @@ describe('deploy/kubernetes', () => {
     const servers = Object.entries(ports).flatMap(([name, numbers]) =>
       reads(owner, name) ? numbers.map((port) => `data:${port}`) : [],
     );
-    const outside = hasProviders(owner) ? ['internet:443'] : [];
+    const mail = namesOf(owner).includes('SMTP_URL') ? ['internet:465', 'internet:587'] : [];
+    const outside = hasProviders(owner) ? ['internet:443', ...mail] : [];
     expect(kubernetesEgress(owner).sort()).toEqual([...called, ...servers, ...outside].sort());
   });
 

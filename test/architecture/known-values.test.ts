@@ -52,6 +52,7 @@ const known = [
   'amqp://guest:guest@rabbitmq:5672',
   'amqp://fitness:change-me@rabbitmq:5672',
   'redis://:change-me@redis:6379',
+  'smtp://sandbox:sandbox@mail.fitness.example',
   'mongodb://fitness:fitness@mongodb-0,mongodb-1/?replicaSet=rs0',
 ];
 const ofSandbox = [
@@ -60,15 +61,20 @@ const ofSandbox = [
   'http://sandbox:8090',
 ];
 
+const mailOfSandbox = ['smtp://sandbox:8089', 'smtps://127.0.0.1:465'];
+
 /** The values that the variable would have outside of production. */
 const knownFor = ({ name, field }: Configurations['variables'][number]): string[] => {
   const standard = field.safeParse(undefined).data;
   const isProvider = typeof standard === 'string' && standard.startsWith('https://');
   // Only a phone number has several spellings.
   const spellings = name.endsWith('_PHONE') ? ['09120000001', '00989120000001', '+98 912 000 0001'] : [];
-  return [...known, ...spellings, ...(isProvider ? ofSandbox : [])].filter(
-    (value) => field.safeParse(value).success,
-  );
+  return [
+    ...known,
+    ...spellings,
+    ...(isProvider ? ofSandbox : []),
+    ...(name === 'SMTP_URL' ? mailOfSandbox : []),
+  ].filter((value) => field.safeParse(value).success);
 };
 
 const providers = productEnvironment('http://sandbox');

@@ -4,10 +4,12 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import {
+  type Email,
   type Payment,
   PRODUCTS,
   PURCHASE_STATES,
   type Purchase,
+  type Push,
   type SandboxState,
   SMS_MODES,
   type Sms,
@@ -67,6 +69,28 @@ const smsItem = (locale: Locale, sms: Sms): Html => {
 <dl class="facts">
 ${sms.code !== null && fact(texts.code, html`<bdi dir="ltr" class="code large">${sms.code}</bdi>`)}
 ${fact(texts.to, number(sms.receptor))}${fact(texts.sent, time(sms.sentAt))}
+</dl></li>`;
+};
+
+const emailItem = (locale: Locale, email: Email): Html => {
+  const { sms, emails } = textsOf(locale);
+  return html`<li data-new="${emails.arrived(email.to)}">
+<p dir="auto"><strong>${email.subject}</strong></p>
+${email.text
+  .trim()
+  .split(/\n+/)
+  .map((line) => html`<p dir="auto">${line}</p>`)}
+<dl class="facts">
+${fact(sms.to, number(email.to))}${fact(emails.from, number(email.from))}${fact(sms.sent, time(email.sentAt))}
+</dl></li>`;
+};
+
+const pushItem = (locale: Locale, message: Push): Html => {
+  const { sms, push } = textsOf(locale);
+  return html`<li data-new="${push.arrived(message.title)}">
+<p dir="auto"><strong>${message.title}</strong></p><p dir="auto">${message.body}</p>
+<dl class="facts">
+${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${fact(sms.sent, time(message.sentAt))}
 </dl></li>`;
 };
 
@@ -175,6 +199,12 @@ ${problem !== undefined && html`<p class="problem" role="alert">${problem}</p>`}
 <section class="card" id="sms"><h2>${texts.sms.title}</h2>
 ${smsModes(locale, state)}
 ${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
+</section>
+<section class="card" id="emails"><h2>${texts.emails.title}</h2>
+${liveList('email-list', { locale, entries: state.emails, show: (email) => emailItem(locale, email) })}
+</section>
+<section class="card" id="push"><h2>${texts.push.title}</h2>
+${liveList('push-list', { locale, entries: state.pushes, show: (message) => pushItem(locale, message) })}
 </section>
 <section class="card" id="payments"><h2>${texts.payments.title}</h2>
 ${gatewayMode(locale, state)}

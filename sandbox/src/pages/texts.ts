@@ -8,7 +8,7 @@ import { asRecord, asText } from '../wire.ts';
 const en = {
   language: 'English',
   title: 'Sandbox: emulated providers',
-  lead: 'SMS, payments and store purchases as the emulated providers see them. No message is sent and no money moves. Times are UTC.',
+  lead: 'SMS, e-mails, push messages, payments and store purchases as the emulated providers see them. No message is sent and no money moves. Times are UTC.',
   reload: 'Reload the page to see what is new.',
   live: 'The page shows what is new by itself.',
   lost: 'The sandbox does not answer. The page will try again.',
@@ -31,6 +31,16 @@ const en = {
       unreachable: 'does not answer',
       slow: 'answers after 30 seconds',
     } satisfies Record<SmsMode, string>,
+  },
+  emails: {
+    title: 'E-mail inbox',
+    from: 'From',
+    arrived: (address: string) => `New e-mail to ${address}`,
+  },
+  push: {
+    title: 'Push messages',
+    device: 'Device token',
+    arrived: (title: string) => `New push message: ${title}`,
   },
   payments: {
     title: 'Payments',
@@ -88,7 +98,7 @@ type Texts = typeof en;
 const fa: Texts = {
   language: 'فارسی',
   title: 'سندباکس: ارائه‌دهندگان شبیه‌سازی‌شده',
-  lead: 'پیامک‌ها، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا. زمان‌ها به وقت UTC است.',
+  lead: 'پیامک‌ها، ایمیل‌ها، پیام‌های فوری، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا. زمان‌ها به وقت UTC است.',
   reload: 'برای دیدن تازه‌ها صفحه را دوباره باز کنید.',
   live: 'صفحه تازه‌ها را خودش نشان می‌دهد.',
   lost: 'سندباکس پاسخ نمی‌دهد. صفحه دوباره تلاش می‌کند.',
@@ -111,6 +121,16 @@ const fa: Texts = {
       unreachable: 'پاسخ نمی‌دهد',
       slow: 'پس از ۳۰ ثانیه پاسخ می‌دهد',
     },
+  },
+  emails: {
+    title: 'صندوق ایمیل',
+    from: 'از',
+    arrived: (address) => `ایمیل تازه به ${address}`,
+  },
+  push: {
+    title: 'پیام‌های فوری',
+    device: 'نشانهٔ دستگاه',
+    arrived: (title) => `پیام فوری تازه: ${title}`,
   },
   payments: {
     title: 'پرداخت‌ها',

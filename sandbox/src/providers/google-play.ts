@@ -1,27 +1,17 @@
 /** Google Play's Android Publisher API for one-time products, and the OAuth endpoint that opens it. */
-import { generateKeyPairSync } from 'node:crypto';
-import formbody from '@fastify/formbody';
-import { DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Purchase } from '../state.ts';
-import {
-  asRecord,
-  asText,
-  findPurchase,
-  type Harness,
-  judgeCredential,
-  type Provider,
-  settledState,
-} from '../wire.ts';
+import { findPurchase, type Harness, type Provider, settledState } from '../wire.ts';
+import { googleOauth, serviceAccountKey } from './google-oauth.ts';
 
-const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
-const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-const TOKEN_SECONDS = 3_599;
-const ASSERTION_SECONDS = 3_600;
+const oauth = googleOauth({
+  scope: 'https://www.googleapis.com/auth/androidpublisher',
+  tokenPrefix: 'ya29.sandbox.',
+});
 const VOIDED_WINDOW_MS = 30 * DAY_MS;
 const VOIDED_PAGE = 1_000;
-const ACCESS_TOKEN = /^ya29\.sandbox\.(\d+)$/;
 
 const STATUS_NAMES: Record<number, string> = {
   400: 'INVALID_ARGUMENT',
@@ -52,52 +42,26 @@ const notFound = (reply: FastifyReply) =>
     locationType: 'parameter',
   });
 
-const base64Json = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    context.addIssue({ code: 'custom', message: 'not JSON in base64url' });
-    return z.NEVER;
-  }
-});
-const headerSchema = base64Json.pipe(z.object({ alg: z.literal('RS256') }));
-const claimsSchema = base64Json.pipe(
-  z
-    .object({ iss: z.string().min(1), aud: z.string().min(1), scope: z.string(), iat: z.int(), exp: z.int() })
-    .refine(({ iat, exp }) => exp > iat && exp - iat <= ASSERTION_SECONDS),
-);
-
-/**
- * The assertion's form is checked, not its signature (no public key is known here) and not its distance from now:
- * a product under test moves its own clock.
- */
-function assertionProblem(assertion: string): 'invalid_grant' | 'invalid_scope' | null {
-  const [header, payload, signature, ...rest] = assertion.split('.');
-  if (!signature || rest.length > 0 || !headerSchema.safeParse(header).success) return 'invalid_grant';
-  const claims = claimsSchema.safeParse(payload);
-  if (!claims.success || judgeCredential(claims.data.iss) !== 'good') return 'invalid_grant';
-  return claims.data.scope.split(' ').includes(SCOPE) ? null : 'invalid_scope';
-}
-
-/** The access token contains its expiry, so that it stays valid after a reset or restart of the sandbox. */
+/** True after a refusal was sent. */
 function refusedBearer(harness: Harness, request: FastifyRequest, reply: FastifyReply): boolean {
-  const bearer = asText(request.headers.authorization).replace(/^Bearer /i, '');
-  const expiresAt = Number(ACCESS_TOKEN.exec(bearer)?.[1] ?? 0) * SECOND_MS;
-  if (judgeCredential(bearer) === 'refused') {
-    fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.', {
-      domain: 'androidpublisher',
-      reason: 'permissionDenied',
-    });
-    return true;
+  switch (oauth.judgeBearer(harness, request)) {
+    case 'good':
+      return false;
+    case 'refused':
+      fail(reply, 403, 'The current user has insufficient permissions to perform the requested operation.', {
+        domain: 'androidpublisher',
+        reason: 'permissionDenied',
+      });
+      return true;
+    case 'missing':
+      fail(reply, 401, 'Request had invalid authentication credentials.', {
+        domain: 'global',
+        reason: 'authError',
+        location: 'Authorization',
+        locationType: 'header',
+      });
+      return true;
   }
-  if (expiresAt > harness.clock.now().getTime()) return false;
-  fail(reply, 401, 'Request had invalid authentication credentials.', {
-    domain: 'global',
-    reason: 'authError',
-    location: 'Authorization',
-    locationType: 'header',
-  });
-  return true;
 }
 
 const orderIdOf = (purchase: Purchase) =>
@@ -190,22 +154,7 @@ async function act(
 }
 
 async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
-  await app.register(formbody);
-
-  app.post('/token', async (request, reply) => {
-    const body = asRecord(request.body);
-    if (body.grant_type !== GRANT) return reply.code(400).send({ error: 'unsupported_grant_type' });
-    const problem = assertionProblem(asText(body.assertion));
-    if (problem) {
-      return reply.code(400).send({ error: problem, error_description: 'Invalid JWT assertion.' });
-    }
-    const expiresAt = Math.floor(harness.clock.now().getTime() / SECOND_MS) + TOKEN_SECONDS;
-    return reply.send({
-      access_token: `ya29.sandbox.${expiresAt}`,
-      expires_in: TOKEN_SECONDS,
-      token_type: 'Bearer',
-    });
-  });
+  await oauth.mountToken(app, harness);
 
   const purchases = '/androidpublisher/v3/applications/:package/purchases';
 
@@ -238,15 +187,6 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
   });
 }
 
-let generatedKey: string | undefined;
-/** The sandbox accepts any key, but the product requires a valid one. */
-const privateKey = () => {
-  generatedKey ??= generateKeyPairSync('rsa', { modulusLength: 2_048 })
-    .privateKey.export({ type: 'pkcs8', format: 'pem' })
-    .toString();
-  return generatedKey;
-};
-
 export const googlePlay: Provider = {
   title: 'Google Play',
   prefix: '/google-play',
@@ -254,7 +194,7 @@ export const googlePlay: Provider = {
     GOOGLE_PLAY_BASE_URL: base,
     GOOGLE_PLAY_TOKEN_URL: `${base}/token`,
     GOOGLE_PLAY_CLIENT_EMAIL: 'sandbox@example.com',
-    GOOGLE_PLAY_PRIVATE_KEY: privateKey(),
+    GOOGLE_PLAY_PRIVATE_KEY: serviceAccountKey(),
   }),
   mount,
 };

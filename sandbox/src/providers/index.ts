@@ -4,15 +4,23 @@
  */
 import type { Provider } from '../wire.ts';
 import { cafebazaar } from './cafebazaar.ts';
+import { fcm } from './fcm.ts';
 import { googlePlay } from './google-play.ts';
 import { kavenegar } from './kavenegar.ts';
 import { myket } from './myket.ts';
 import { zibal } from './zibal.ts';
 
-export const PROVIDERS: readonly Provider[] = [kavenegar, zibal, cafebazaar, myket, googlePlay];
+export const PROVIDERS: readonly Provider[] = [kavenegar, zibal, cafebazaar, myket, googlePlay, fcm];
 
-/** The variables with which the product calls the sandbox at `url` (its origin) in place of the providers. */
-export const productEnvironment = (url: string): Record<string, string> => ({
+export const SMTP_PORT = 8089;
+
+/**
+ * The variables with which the product calls the sandbox at `url` (its origin) in place of the providers. `smtpPort`: of
+ * its SMTP relay on the same host.
+ */
+export const productEnvironment = (url: string, smtpPort: number = SMTP_PORT): Record<string, string> => ({
   SANDBOX_URL: url,
+  SMTP_URL: `smtp://sandbox:sandbox@${new URL(url).hostname}:${smtpPort}`,
+  SMTP_FROM: 'Fitness <no-reply@fitness.example>',
   ...Object.assign({}, ...PROVIDERS.map(({ prefix, environment }) => environment(url + prefix))),
 });

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { root } from '../paths.mjs';
+import { remaining } from '../remaining.mjs';
 import { clockOf } from '../time.mjs';
 
 /**
@@ -46,9 +47,11 @@ export default class ProgressReporter {
     this.#files.push(result);
     const isOk = result.loaded && failed.length === 0;
     const done = `${String(this.#files.length).padStart(String(this.#total).length)}/${this.#total}`;
-    const elapsed = clockOf(Date.now() - this.#startedAt);
+    const elapsedMs = Date.now() - this.#startedAt;
+    const elapsed = clockOf(elapsedMs);
+    const left = remaining({ done: this.#files.length, total: this.#total, elapsedMs });
     console.log(
-      `${elapsed}  ${result.project} ${done}  ${isOk ? 'ok    ' : 'FAILED'}  ${result.file} (${result.seconds.toFixed(1)} s)`,
+      `${elapsed}  ${result.project} ${done}  ${isOk ? 'ok    ' : 'FAILED'}  ${result.file} (${result.seconds.toFixed(1)} s)${left && `, ${left}`}`,
     );
     if (failureMessage) console.log(failureMessage);
   }

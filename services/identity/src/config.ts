@@ -6,8 +6,11 @@ import {
   parseConfig,
   providerUrl,
   serviceShape,
+  smtpUrl,
 } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
+import type { FcmOptions } from './clients/fcm.ts';
+import type { SmtpOptions } from './clients/mail.ts';
 import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
 import { MAX_FAILED_ATTEMPTS } from './domain/confirmation-code.ts';
 import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
@@ -49,6 +52,26 @@ const shape = {
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
   KAVENEGAR_PHONE_TEMPLATE: z.string().min(1).default('phone-change'),
   KAVENEGAR_TIMEOUT_MS: milliseconds.default(4_000),
+  FCM_BASE_URL: providerUrl('https://fcm.googleapis.com'),
+  FCM_TOKEN_URL: providerUrl('https://oauth2.googleapis.com/token'),
+  /** The Firebase project and the service account that may send its messages. */
+  FCM_PROJECT_ID: z.string().min(1).optional(),
+  FCM_CLIENT_EMAIL: z.string().min(1).optional(),
+  /** A secret: PEM. Without it no push messages are sent. A line break may be written as `\\n`. */
+  FCM_PRIVATE_KEY: z
+    .string()
+    .min(1)
+    .transform((pem) => pem.replaceAll('\\n', '\n'))
+    .optional(),
+  FCM_TIMEOUT_MS: milliseconds.default(4_000),
+  /** A secret, because of the password in it. Without it no e-mails are sent. */
+  SMTP_URL: smtpUrl,
+  /** The From header of e-mails; needed with SMTP_URL. */
+  SMTP_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/, 'must be an e-mail address')
+    .optional(),
+  SMTP_TIMEOUT_MS: milliseconds.default(5_000),
   /** ISO 3166 codes, separated by commas: the countries of the phones that accounts may have. */
   SMS_COUNTRIES: z
     .string()
@@ -107,11 +130,45 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   if (config.SEED_DEMO && config.NODE_ENV === 'production') {
     throw new ConfigError('Wrong configuration: SEED_DEMO: raises limits, which is refused in production');
   }
+  assertChannels(config);
   const values = ['USERNAME', 'EMAIL', 'PHONE', 'PASSWORD'] as const;
   const missing = values.filter((value) => config[`FIRST_ADMINISTRATOR_${value}`] === undefined);
   if (missing.length === 0 || missing.length === values.length) return config;
   const names = missing.map((value) => `FIRST_ADMINISTRATOR_${value}`).join(', ');
   throw new ConfigError(`Wrong configuration: ${names}: needed with the other FIRST_ADMINISTRATOR_*`);
+};
+
+const assertChannels = (config: IdentityConfig): void => {
+  const missing = (['FCM_PROJECT_ID', 'FCM_CLIENT_EMAIL'] as const).filter(
+    (name) => config[name] === undefined,
+  );
+  if (config.FCM_PRIVATE_KEY !== undefined && missing.length > 0) {
+    throw new ConfigError(`Wrong configuration: ${missing.join(', ')}: needed with FCM_PRIVATE_KEY`);
+  }
+  if (config.SMTP_URL !== undefined && config.SMTP_FROM === undefined) {
+    throw new ConfigError('Wrong configuration: SMTP_FROM: needed with SMTP_URL');
+  }
+};
+
+/** Undefined without push messages. */
+export const fcmOf = (config: IdentityConfig): FcmOptions | undefined => {
+  const { FCM_PROJECT_ID: projectId, FCM_CLIENT_EMAIL: clientEmail, FCM_PRIVATE_KEY: privateKey } = config;
+  if (projectId === undefined || clientEmail === undefined || privateKey === undefined) return undefined;
+  return {
+    baseUrl: config.FCM_BASE_URL,
+    tokenUrl: config.FCM_TOKEN_URL,
+    projectId,
+    clientEmail,
+    privateKey,
+    timeoutMs: config.FCM_TIMEOUT_MS,
+  };
+};
+
+/** Undefined without e-mails. */
+export const smtpOf = (config: IdentityConfig): SmtpOptions | undefined => {
+  const { SMTP_URL: url, SMTP_FROM: from } = config;
+  if (url === undefined || from === undefined) return undefined;
+  return { url, from, timeoutMs: config.SMTP_TIMEOUT_MS, requireTls: config.NODE_ENV === 'production' };
 };
 
 /** Without a configured value. */

@@ -18,17 +18,21 @@ import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts'
 import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/audit-logs.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createCredentialEpochs } from './clients/credential-epochs.ts';
+import { createFcm, type PushSender } from './clients/fcm.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
+import { createMail, type MailSender } from './clients/mail.ts';
 import { createPasswords, type PasswordCost, type Passwords } from './clients/passwords.ts';
 import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
 import {
+  fcmOf,
   type IdentityConfig,
   limitsOf,
   type SecuritySms,
   securitySmsOf,
+  smtpOf,
   staffNeedsSecondFactor,
 } from './config.ts';
 import type { Limits } from './domain/limits.ts';
@@ -45,6 +49,11 @@ export interface Dependencies {
   textSms: Pick<Kavenegar, 'sendText'>;
   /** Whether security notices are also sent by SMS. */
   securitySms: SecuritySms;
+  /** Undefined when push messages, or e-mails, are not configured. */
+  pushes: PushSender | undefined;
+  mails: MailSender | undefined;
+  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, refused, failed. */
+  sentNotifications: CounterMetric<'channel' | 'outcome'>;
   passwords: Passwords;
   /** For the secrets of second factors. */
   secretBox: SecretBox;
@@ -127,6 +136,7 @@ export const createDependencies = async (
     sms,
     textSms: kavenegar,
     securitySms: securitySmsOf(config),
+    ...createChannels(runtime, config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS, passwordCost),
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
@@ -196,6 +206,25 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
         ),
       deadlineMs: config.BLOCKER_DEADLINE_MS,
       log,
+    }),
+  };
+};
+
+const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: IdentityConfig) => {
+  const [fcm, smtp] = [fcmOf(config), smtpOf(config)];
+  const pushes = fcm && createFcm(fcm, { clock, metrics });
+  const mails = smtp && createMail(smtp, { metrics });
+  cleanup.defer('push messages and e-mails', async () => {
+    pushes?.close();
+    mails?.close();
+  });
+  return {
+    pushes,
+    mails,
+    sentNotifications: metrics.counter({
+      name: 'notifications_sent_total',
+      help: 'Tries to send a notification: sent, skipped, gone (device), refused (address), failed (tried again)',
+      labelNames: ['channel', 'outcome'],
     }),
   };
 };

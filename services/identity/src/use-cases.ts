@@ -10,6 +10,7 @@ import { createCreatePersonalToken } from './app/create-personal-token.ts';
 import { createDeleteUser } from './app/delete-user.ts';
 import { createDeliverNotification } from './app/deliver-notification.ts';
 import { createDetachLicense } from './app/detach-license.ts';
+import { createDeviceUseCases } from './app/devices.ts';
 import { createEnsureFirstAdministrator } from './app/ensure-first-administrator.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createGetDeletionBlockers } from './app/get-deletion-blockers.ts';
@@ -25,6 +26,7 @@ import { createListTokens } from './app/list-tokens.ts';
 import { createListUsers } from './app/list-users.ts';
 import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
+import { createGetPreferences, createUpdatePreferences } from './app/notification-preferences.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
 import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
@@ -37,6 +39,7 @@ import { createOwnSecondFactor } from './app/second-factor.ts';
 import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
+import { createSendEmail, createSendPush } from './app/send-notification.ts';
 import { createSendSecuritySms } from './app/send-security-sms.ts';
 import { createShowUsers } from './app/show-users.ts';
 import { createSignIn } from './app/sign-in.ts';
@@ -113,7 +116,12 @@ export const createUseCases = (dependencies: Dependencies) => {
 
     listNotifications: createListNotifications(dependencies),
     markNotificationRead: createMarkNotificationRead(dependencies),
+    getPreferences: createGetPreferences(dependencies),
+    updatePreferences: createUpdatePreferences(dependencies),
+    ...createDeviceUseCases(dependencies),
     deliverNotification,
+    sendPush: createSendPush(dependencies),
+    sendEmail: createSendEmail(dependencies),
     sendSecuritySms: createSendSecuritySms(dependencies),
   };
 };

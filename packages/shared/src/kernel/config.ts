@@ -45,6 +45,11 @@ export const url = z.url();
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
 export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
+/** The optional address of an e-mail relay; in production not that of the sandbox. */
+export const smtpUrl = z
+  .url({ protocol: /^smtps?$/ })
+  .optional()
+  .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
 

@@ -55,11 +55,14 @@ const refusedAddress = (address: string): string | undefined => {
   return isPublic ? 'everybody knows the password in it: refused in production' : undefined;
 };
 
+/** E-mail is sent with TLS only, also to an `smtp:` address (STARTTLS). */
+const SECURED: ReadonlySet<string> = new Set(['https:', 'smtp:', 'smtps:']);
+
 /** The sandbox has no TLS, and runs on a loopback address or on a host called `sandbox`. */
 const refusedProvider = (address: string): string | undefined => {
   const { protocol, hostname } = new URL(address);
   const isSandbox =
-    protocol !== 'https:' || /^(?:sandbox(?:\.|$)|127\.|\[::1\]$)|(?:^|\.)localhost$/.test(hostname);
+    !SECURED.has(protocol) || /^(?:sandbox(?:\.|$)|127\.|\[::1\]$)|(?:^|\.)localhost$/.test(hostname);
   return isSandbox ? 'must be an https:// address of the provider, not of the sandbox' : undefined;
 };
 

@@ -22,6 +22,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     await store.secondFactors.delete(session, userId);
     await store.codes.eraseAccount(session, userId);
     await store.notifications.eraseAccount(session, userId);
+    await store.preferences.eraseAccount(session, userId);
     await store.scores.eraseAccount(session, userId);
     await idempotency.eraseAccount(session, userId);
     await audit.eraseAccount(session, userId);

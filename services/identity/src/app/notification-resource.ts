@@ -38,25 +38,27 @@ export type SecurityChange =
   | 'second_factor_locked'
   | 'recovery_code_used';
 
+export const NOTIFICATION_TYPES = [
+  'account_deletion_requested',
+  'account_deletion_postponed',
+  'gym_license_reviewed',
+  'trainer_license_reviewed',
+  'deposit_credited',
+  'deposit_returned',
+  'withdrawal_paid',
+  'withdrawal_rejected',
+  'refund_resolved',
+  'training_service_sold',
+  'training_service_delivered',
+  'subscription_expiring',
+  'boost_ended',
+  'security_alert',
+] as const;
+
 export const notificationSchema = z
   .object({
     id: z.int(),
-    type: z.enum([
-      'account_deletion_requested',
-      'account_deletion_postponed',
-      'gym_license_reviewed',
-      'trainer_license_reviewed',
-      'deposit_credited',
-      'deposit_returned',
-      'withdrawal_paid',
-      'withdrawal_rejected',
-      'refund_resolved',
-      'training_service_sold',
-      'training_service_delivered',
-      'subscription_expiring',
-      'boost_ended',
-      'security_alert',
-    ]),
+    type: z.enum(NOTIFICATION_TYPES),
     title: z.string(),
     body: z.string(),
     data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),

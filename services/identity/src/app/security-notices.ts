@@ -24,6 +24,8 @@ export interface SecurityNotices {
     account: Pick<User, '_id'>,
     change: SecurityChange,
     by: 'account' | 'operator',
+    /** The address before the change, which an `email_changed` goes to. */
+    previousEmail?: string,
   ): Promise<void>;
   /** Nothing where this SMS notice is off. `phone`: of the owner, which is the previous one when it has changed. */
   requestSms(
@@ -39,8 +41,14 @@ export const createSecurityNotices = ({
   clock,
   securitySms,
 }: SecurityNoticesDependencies): SecurityNotices => ({
-  notify: (session, { _id: userId }, change, by) =>
-    deliverNotification(session, { userId, type: 'security_alert', data: { change, by }, at: clock.now() }),
+  notify: (session, { _id: userId }, change, by, previousEmail) =>
+    deliverNotification(session, {
+      userId,
+      type: 'security_alert',
+      data: { change, by },
+      at: clock.now(),
+      email: change === 'email_changed' ? previousEmail : undefined,
+    }),
 
   requestSms: async (session, { _id: userId, version }, { phone, locale, ...sms }) => {
     if (securitySms !== 'all' && securitySms !== sms.notice) return;

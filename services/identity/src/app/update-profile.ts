@@ -70,7 +70,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
         if (user === null) return null;
         if (phone === current.phone) await store.codes.withdraw(session, userId, 'phone');
         for (const change of securityChanges(current, user)) {
-          await securityNotices.notify(session, user, change, 'account');
+          await securityNotices.notify(session, user, change, 'account', current.email);
         }
         return user;
       }),

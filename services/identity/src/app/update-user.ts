@@ -95,7 +95,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     locale: Locale,
   ): Promise<void> => {
     for (const change of securityChanges(before, after)) {
-      await securityNotices.notify(session, after, change, 'operator');
+      await securityNotices.notify(session, after, change, 'operator', before.email);
     }
     // A user name that its owner does not know keeps them from signing in by it.
     if (before.username !== after.username) {

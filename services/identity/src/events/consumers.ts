@@ -8,6 +8,8 @@ import { onGymBoostEnded } from './on-gym-boost-ended.ts';
 import { onGymLicenseReviewed } from './on-gym-license-reviewed.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
+import { onNotificationEmailRequested } from './on-notification-email-requested.ts';
+import { onNotificationPushRequested } from './on-notification-push-requested.ts';
 import { onPaymentBooked } from './on-payment-booked.ts';
 import { onRefundResolved } from './on-refund-resolved.ts';
 import { onSecuritySmsRequested } from './on-security-sms-requested.ts';
@@ -20,7 +22,13 @@ import { onWithdrawalSettled } from './on-withdrawal-settled.ts';
 export const createConsumers = (
   useCases: Pick<
     UseCases,
-    'deliverNotification' | 'attachLicense' | 'detachLicense' | 'refreshMedia' | 'sendSecuritySms'
+    | 'deliverNotification'
+    | 'attachLicense'
+    | 'detachLicense'
+    | 'refreshMedia'
+    | 'sendSecuritySms'
+    | 'sendPush'
+    | 'sendEmail'
   >,
 ): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
@@ -28,6 +36,8 @@ export const createConsumers = (
   onGymLicenseReviewed(useCases),
   onMediaAttached(useCases),
   onMediaDeleted(useCases),
+  onNotificationPushRequested(useCases),
+  onNotificationEmailRequested(useCases),
   onPaymentBooked(useCases),
   onSecuritySmsRequested(useCases),
   onDepositReturned(useCases),

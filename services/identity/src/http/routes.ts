@@ -3,6 +3,7 @@ import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deleteDeleteAccountRoute } from './delete-delete-account.ts';
+import { deleteNotificationDeviceRoute } from './delete-notification-device.ts';
 import { deleteSecondFactorRoute } from './delete-second-factor.ts';
 import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
@@ -10,6 +11,7 @@ import { deleteUserRoute } from './delete-user.ts';
 import { deleteUserSecondFactorRoute } from './delete-user-second-factor.ts';
 import { getAuditLogRoute } from './get-audit-log.ts';
 import { getMeRoute } from './get-me.ts';
+import { getNotificationPreferencesRoute } from './get-notification-preferences.ts';
 import { getNotificationsRoute } from './get-notifications.ts';
 import { getRolesRoute } from './get-roles.ts';
 import { getSessionsRoute } from './get-sessions.ts';
@@ -20,6 +22,7 @@ import { postDeleteAccountRoute } from './post-delete-account.ts';
 import { postForgotPasswordRoute } from './post-forgot-password.ts';
 import { postLoginRoute } from './post-login.ts';
 import { postLogoutRoute } from './post-logout.ts';
+import { postNotificationDeviceRoute } from './post-notification-device.ts';
 import { postNotificationReadRoute } from './post-notification-read.ts';
 import { postPhoneConfirmRoute } from './post-phone-confirm.ts';
 import { postRegisterRoute } from './post-register.ts';
@@ -28,6 +31,7 @@ import { postSecondFactorRoute } from './post-second-factor.ts';
 import { postTokenRoute } from './post-token.ts';
 import { putChangePasswordRoute } from './put-change-password.ts';
 import { putMeRoute } from './put-me.ts';
+import { putNotificationPreferencesRoute } from './put-notification-preferences.ts';
 import { putRoleRoute } from './put-role.ts';
 import { putUserRoute } from './put-user.ts';
 
@@ -66,4 +70,8 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   getAuditLogRoute(useCases, baseUrl),
   getNotificationsRoute(useCases, baseUrl),
   postNotificationReadRoute(useCases),
+  getNotificationPreferencesRoute(useCases),
+  putNotificationPreferencesRoute(useCases),
+  postNotificationDeviceRoute(useCases),
+  deleteNotificationDeviceRoute(useCases),
 ];

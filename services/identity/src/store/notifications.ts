@@ -34,6 +34,8 @@ privacy(
 
 export interface Notifications {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
+  /** Null when the user has none of this id. */
+  find(userId: number, id: number): Promise<NotificationRow | null>;
   list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
   unreadCount(userId: number): Promise<number>;
   /** The notification, marked as read; null when the user has none of this id. A repetition keeps the first time. */
@@ -47,6 +49,7 @@ export const createNotifications = (connection: Connection): Notifications => {
     insert: async (session, row) => {
       await model.create([row], { session });
     },
+    find: (userId, id) => model.findOne({ _id: id, user_id: userId }).lean<NotificationRow>(),
     list: async (userId, request) => {
       const byUser = { user_id: userId };
       const before = request.mode === 'cursor' ? (request.after[0] ?? 0) : undefined;

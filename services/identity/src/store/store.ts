@@ -4,6 +4,8 @@ import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts
 import { inTransaction, type TransactionOptions } from '@fitness/shared/mongo/transaction.ts';
 import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 import { type Codes, createCodes } from './codes.ts';
+import { createDevices, type Devices } from './devices.ts';
+import { createPreferencesStore, type PreferencesStore } from './notification-preferences.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOauthRecords, type OauthRecords } from './oauth.ts';
 import { createReferralScores, type ReferralScores } from './referral-scores.ts';
@@ -22,6 +24,8 @@ export interface Store {
   scores: ReferralScores;
   codes: Codes;
   notifications: Notifications;
+  preferences: PreferencesStore;
+  devices: Devices;
   revocations: Revocations;
   /** As after a revocation of `userId`: its first answer may have been lost with the process that made it. */
   repeatRevocation(userId: number): Promise<void>;
@@ -44,6 +48,8 @@ export const createStore = (
     scores: createReferralScores(connection),
     codes: createCodes(connection, resetTries),
     notifications: createNotifications(connection),
+    preferences: createPreferencesStore(connection),
+    devices: createDevices(connection),
     revocations,
     repeatRevocation: (userId) => epochs.advance([userId]),
     transaction: (work, options) => inTransaction(connection, work, { log, ...options }),

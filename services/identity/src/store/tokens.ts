@@ -3,6 +3,7 @@ import { type ClientSession, type Connection, trusted } from '@fitness/shared/mo
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
+import { createDeviceRevocation } from './devices.ts';
 import { createLoginKeys, type FoundKey } from './login-keys.ts';
 import { oauthRecordModel } from './oauth-record.ts';
 import { guardRevocations, type Revocations } from './revocations.ts';
@@ -86,6 +87,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
   const loginKeys = createLoginKeys(connection);
+  const devices = createDeviceRevocation(connection);
 
   /** Writes the user and the login keys first: issuing a credential writes one of them, so that the two conflict. */
   const beginRevoking = async (session: ClientSession, userId: number): Promise<void> => {
@@ -134,17 +136,20 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     revokeAll: async (session: ClientSession, userId: number): Promise<void> => {
       await beginRevoking(session, userId);
       await tokens.deleteMany({ user_id: userId }, { session });
+      await devices.ofAccount(session, userId);
     },
 
     /** As `revokeAll`, except for one token. OAuth records are deleted even if that token is an OAuth token. */
     revokeOthers: async (session: ClientSession, userId: number, keptHash: string): Promise<void> => {
       await beginRevoking(session, userId);
       await tokens.deleteMany({ user_id: userId, _id: trusted({ $ne: keptHash }) }, { session });
+      await devices.ofAccount(session, userId, keptHash);
     },
 
     delete: async (session: ClientSession, userId: number, hash: string): Promise<void> => {
       revocations.add(session, userId);
       await tokens.deleteOne({ _id: hash, user_id: userId }, { session });
+      await devices.ofSession(session, hash);
     },
 
     /** False when the user has no token of this kind and number. */
@@ -156,7 +161,10 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     ): Promise<boolean> => {
       revocations.add(session, userId);
       const own = { user_id: userId, kind, token_number: tokenNumber } as const;
-      return (await tokens.deleteOne(own, { session })).deletedCount === 1;
+      const deleted = await tokens.findOneAndDelete(own, { session }).lean<Token>();
+      if (deleted === null) return false;
+      await devices.ofSession(session, deleted._id);
+      return true;
     },
 
     /** Writes nothing when the token was used after `before` already, or is revoked. */

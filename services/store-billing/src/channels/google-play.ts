@@ -2,16 +2,14 @@
  * Google Play's Android Publisher API, version 3, for one-time products. An access token is obtained with the key of a
  * service account and lasts an hour. Refunds are read as a list.
  */
-import { createPrivateKey } from 'node:crypto';
+import { createGoogleAccessTokens } from '@fitness/shared/http/google-access-tokens.ts';
 import type { ProviderRequest } from '@fitness/shared/http/provider-client.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { providerUrl } from '@fitness/shared/kernel/config.ts';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
 import {
   type AcknowledgeOutcome,
-  type ChannelDependencies,
   defineChannel,
   type Exchange,
   exchange,
@@ -28,15 +26,10 @@ import {
 import { packageName, secret } from './variables.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
-const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-const ASSERTION_S = 3_600;
-/** A token that expires sooner is not used any more. */
-const TOKEN_MARGIN_MS = MINUTE_MS;
 const MAX_VOIDED_PAGES = 100;
 /** Google lists the refunds of 30 days; the margin is for a difference of the clocks. */
 const VOIDED_WINDOW_MS = 30 * DAY_MS - MINUTE_MS;
 
-const tokenSchema = z.object({ access_token: z.string().min(1), expires_in: z.number().positive() });
 const errorSchema = z.object({ error: z.object({ code: z.int() }) });
 /** 0 purchased, 1 cancelled, 2 pending. */
 const purchaseSchema = z.object({
@@ -71,7 +64,7 @@ export const googlePlay = defineChannel({
       clientEmail: config.GOOGLE_PLAY_CLIENT_EMAIL,
       privateKey: config.GOOGLE_PLAY_PRIVATE_KEY,
     };
-    const tokens = createAccessTokens(account, { client, clock });
+    const tokens = createGoogleAccessTokens(account, { client, clock, scope: SCOPE });
     const productUrl = ({ productId, purchaseToken }: StoreProduct): string =>
       `${purchasesUrl}/products/${segment(productId)}/tokens/${segment(purchaseToken)}`;
 
@@ -79,7 +72,10 @@ export const googlePlay = defineChannel({
     const send = async (request: ProviderRequest): Promise<Exchange> => {
       for (let attempt = 1; ; attempt += 1) {
         const token = await tokens.get();
-        if ('verdict' in token) return token;
+        if ('detail' in token) {
+          const kind = token.refused ? 'credentials_refused' : 'unreachable';
+          return { verdict: { kind, detail: token.detail } };
+        }
         const headers = { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' };
         const sent = await exchange(client, { ...request, headers });
         const refused = 'verdict' in sent && sent.verdict.kind === 'credentials_refused';
@@ -145,84 +141,3 @@ export const googlePlay = defineChannel({
     };
   },
 });
-
-interface ServiceAccount {
-  tokenUrl: string;
-  clientEmail: string;
-  /** PEM. */
-  privateKey: string;
-}
-
-interface AccessTokens {
-  get(): Promise<{ value: string } | { verdict: Verdict }>;
-  /** Unless a newer token has replaced it. */
-  discard(value: string): void;
-}
-
-const createAccessTokens = (
-  account: ServiceAccount,
-  { client, clock }: ChannelDependencies,
-): AccessTokens => {
-  let current: { value: string; until: number } | undefined;
-  let requesting: ReturnType<AccessTokens['get']> | undefined;
-
-  const request: AccessTokens['get'] = async () => {
-    const assertion = await signAssertion(account, clock.now());
-    if (assertion === undefined)
-      return { verdict: { kind: 'credentials_refused', detail: 'the private key cannot sign' } };
-    const sent = await exchange(client, {
-      method: 'POST',
-      url: account.tokenUrl,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ grant_type: GRANT_TYPE, assertion }).toString(),
-    });
-    if ('verdict' in sent) return sent;
-    const token = isOk(sent.answer) ? readBody(tokenSchema, sent.answer) : undefined;
-    if (token === undefined) {
-      const detail = `the token endpoint answered HTTP ${sent.answer.status}`;
-      // Google refuses an assertion with 400; another status says nothing about our key.
-      const refused = sent.answer.status === 400;
-      return { verdict: { kind: refused ? 'credentials_refused' : 'unreachable', detail } };
-    }
-    current = {
-      value: token.access_token,
-      until: clock.now().getTime() + token.expires_in * SECOND_MS - TOKEN_MARGIN_MS,
-    };
-    return { value: current.value };
-  };
-
-  return {
-    get: async () => {
-      if (current !== undefined && clock.now().getTime() < current.until) return { value: current.value };
-      requesting ??= request().finally(() => {
-        requesting = undefined;
-      });
-      return requesting;
-    },
-    discard: (value) => {
-      if (current?.value === value) current = undefined;
-    },
-  };
-};
-
-/** RFC 7523, signed with RS256. Undefined when the key is no RSA key. */
-const signAssertion = async (
-  { clientEmail, privateKey, tokenUrl }: ServiceAccount,
-  now: Date,
-): Promise<string | undefined> => {
-  const issuedAt = Math.floor(now.getTime() / SECOND_MS);
-  const claims = {
-    iss: clientEmail,
-    scope: SCOPE,
-    aud: tokenUrl,
-    iat: issuedAt,
-    exp: issuedAt + ASSERTION_S,
-  };
-  try {
-    return await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', typ: 'JWT' })
-      .sign(createPrivateKey(privateKey));
-  } catch {
-    return undefined;
-  }
-};

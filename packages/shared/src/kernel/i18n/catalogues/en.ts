@@ -160,6 +160,9 @@ export const catalogue = {
   'blocker.active_premium': 'Your premium subscription runs until {expires_at}.',
   'blocker.active_trainees': '{count} trainee(s) of your training services are not delivered yet.',
 
+  'notification.email.mandatory': 'This e-mail cannot be switched off.',
+  'notification.email.footer':
+    'You get this e-mail because you have an account. In the app you can choose which ones you get.',
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':
     'Your account will be deleted on {deletion_scheduled_at} (UTC). Sign in before then to cancel.',

@@ -160,6 +160,9 @@ export const catalogue: Catalogue = {
   'blocker.active_premium': 'اشتراک ویژهٔ شما تا {expires_at} برقرار است.',
   'blocker.active_trainees': '{count} شاگرد از خدمات تمرینی شما هنوز تحویل نگرفته‌اند.',
 
+  'notification.email.mandatory': 'این ایمیل را نمی‌توان خاموش کرد.',
+  'notification.email.footer':
+    'این ایمیل را چون حساب کاربری دارید دریافت می‌کنید. در برنامه می‌توانید انتخاب کنید کدام ایمیل‌ها فرستاده شوند.',
   'notification.account_deletion_requested.title': 'حذف حساب زمان‌بندی شد',
   'notification.account_deletion_requested.body':
     'حساب شما در {deletion_scheduled_at} (UTC) حذف می‌شود. برای لغو، پیش از آن وارد شوید.',

@@ -1,0 +1,114 @@
+/** Push messages by Firebase Cloud Messaging, HTTP v1. */
+import { createGoogleAccessTokens, type ServiceAccount } from '@fitness/shared/http/google-access-tokens.ts';
+import { createProviderClient, type ProviderResponse } from '@fitness/shared/http/provider-client.ts';
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
+import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
+import { z } from 'zod';
+
+interface PushMessage {
+  /** The registration token of the device. */
+  token: string;
+  title: string;
+  body: string;
+  data: Record<string, string>;
+  /** At most 64 bytes. A device shows the newest message with a tag in place of the earlier ones. */
+  tag: string;
+}
+
+/**
+ * `sent`: Firebase has accepted it. `gone`: this token will never work again. `failed`: it may or may not have been sent;
+ * `reason` contains no personal data.
+ */
+type PushOutcome = { outcome: 'sent' | 'gone' } | { outcome: 'failed'; reason: string };
+
+export interface PushSender {
+  /** Never rejects. */
+  send(message: PushMessage): Promise<PushOutcome>;
+  close(): void;
+}
+
+export interface FcmOptions extends ServiceAccount {
+  baseUrl: string;
+  projectId: string;
+  timeoutMs: number;
+}
+
+const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
+const TOKEN_FIELD = 'message.token';
+/** The token was issued for another Firebase project, or its app is not installed any more. */
+const GONE: ReadonlySet<string> = new Set(['UNREGISTERED', 'SENDER_ID_MISMATCH']);
+
+const errorSchema = z.object({
+  error: z.object({
+    details: z
+      .array(
+        z.object({
+          errorCode: z.string().optional(),
+          fieldViolations: z.array(z.object({ field: z.string().optional() })).optional(),
+        }),
+      )
+      .default([]),
+  }),
+});
+
+export const createFcm = (
+  options: FcmOptions,
+  { clock, metrics }: { clock: Clock; metrics: Metrics },
+): PushSender => {
+  const { baseUrl, projectId, timeoutMs } = options;
+  const client = createProviderClient({ target: 'fcm', metrics, deadlineMs: timeoutMs });
+  const tokens = createGoogleAccessTokens(options, { client, clock, scope: SCOPE });
+  const url = `${baseUrl}/v1/projects/${encodeURIComponent(projectId)}/messages:send`;
+
+  const sendOnce = async (body: string): Promise<PushOutcome & { refusedToken?: string }> => {
+    const token = await tokens.get();
+    if ('detail' in token) return { outcome: 'failed', reason: token.detail };
+    const headers = { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' };
+    try {
+      const answer = await client.send({ method: 'POST', url, headers, body });
+      const outcome = toOutcome(answer);
+      return answer.status === 401 ? { ...outcome, refusedToken: token.value } : outcome;
+    } catch (error) {
+      return { outcome: 'failed', reason: (error as Error).message };
+    }
+  };
+
+  return {
+    send: async (message) => {
+      const body = JSON.stringify({ message: toFcm(message) });
+      const first = await sendOnce(body);
+      if (first.refusedToken === undefined) return first;
+      // An access token may be revoked before it expires, so a refused one is replaced once.
+      tokens.discard(first.refusedToken);
+      return sendOnce(body);
+    },
+    close: () => client.close(),
+  };
+};
+
+/** Firebase has no idempotency key: a message that is sent twice replaces itself on the device, by its tag. */
+const toFcm = ({ token, title, body, data, tag }: PushMessage) => ({
+  token,
+  notification: { title, body },
+  data,
+  android: { collapse_key: tag, notification: { tag } },
+  apns: { headers: { 'apns-collapse-id': tag } },
+  webpush: { notification: { tag } },
+});
+
+const toOutcome = ({ status, text }: ProviderResponse): PushOutcome => {
+  if (status === 200) return { outcome: 'sent' };
+  const details = readError(text)?.error.details ?? [];
+  const code = details.find(({ errorCode }) => errorCode !== undefined)?.errorCode;
+  const violated = details.flatMap(({ fieldViolations = [] }) => fieldViolations.map(({ field }) => field));
+  const isGone = (code !== undefined && GONE.has(code)) || (status === 400 && violated.includes(TOKEN_FIELD));
+  return isGone ? { outcome: 'gone' } : { outcome: 'failed', reason: `fcm answered HTTP ${status}` };
+};
+
+const readError = (text: string): z.output<typeof errorSchema> | undefined => {
+  try {
+    return errorSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+};

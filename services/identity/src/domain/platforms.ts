@@ -1,0 +1,2 @@
+/** Of the apps that get push messages. */
+export const PLATFORMS = ['android', 'ios', 'web'] as const;

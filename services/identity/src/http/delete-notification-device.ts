@@ -1,0 +1,20 @@
+import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const deleteNotificationDeviceRoute = ({ removeDevice }: Pick<UseCases, 'removeDevice'>): Route =>
+  defineRoute({
+    method: 'DELETE',
+    path: '/notifications/devices/:id',
+    summary: 'Push nothing more to one of the own devices',
+    tag: 'notifications',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    params: idParams,
+    responses: { 204: null },
+    handle: async ({ caller, params }) => {
+      await removeDevice(caller.userId, params.id);
+      return noContent();
+    },
+  });

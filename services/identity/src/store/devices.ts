@@ -1,0 +1,116 @@
+/** The devices that get push messages: one for each session that has registered one. */
+import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import mongoose, { type Model } from 'mongoose';
+import type { PLATFORMS } from '../domain/platforms.ts';
+
+export interface Device {
+  _id: number;
+  user_id: number;
+  /** The session that registered it, by the hash of its token. Without it the device gets nothing. */
+  session: string;
+  /** Firebase's registration token. */
+  push_token: string;
+  platform: (typeof PLATFORMS)[number];
+  locale: string;
+  created_at: Date;
+  /** As the session does. */
+  expires_at: Date;
+}
+
+const schema = new mongoose.Schema<Device>(
+  {
+    _id: { type: Number, required: true },
+    user_id: { type: Number, required: true },
+    session: { type: String, required: true },
+    push_token: { type: String, required: true },
+    platform: { type: String, required: true },
+    locale: { type: String, required: true },
+    created_at: { type: Date, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  { versionKey: false, collection: 'devices' },
+)
+  .index({ user_id: 1, _id: -1 })
+  .index({ session: 1 }, { unique: true })
+  .index({ push_token: 1 }, { unique: true })
+  .index({ expires_at: 1 }, { expireAfterSeconds: 0 });
+
+privacy(
+  schema,
+  erase('the devices of the account', '_id', 'user_id', 'session', 'push_token', 'platform', 'locale'),
+  erase('likewise', 'created_at', 'expires_at'),
+);
+
+const deviceModel = (connection: Connection): Model<Device> => connection.model<Device>('Device', schema);
+
+/** A notification goes to that many devices at most, the newest ones. */
+const MAX_DEVICES = 20;
+
+export interface Devices {
+  /** The device of this account with this push token, or of this session. */
+  find(
+    session: ClientSession,
+    wanted: Pick<Device, 'user_id' | 'session' | 'push_token'>,
+  ): Promise<Device | null>;
+  /** Replaces every device with the same id, session or push token, of whichever account. */
+  put(session: ClientSession, device: Device): Promise<void>;
+  /** The newest first. */
+  idsOf(session: ClientSession, userId: number): Promise<number[]>;
+  get(id: number): Promise<Device | null>;
+  /** The language of the newest device; undefined without one. */
+  localeOf(userId: number): Promise<string | undefined>;
+  /** False when the account has none of this id. */
+  delete(userId: number, id: number): Promise<boolean>;
+  /** Unless its push token has changed since `device` was read. */
+  deleteGone(session: ClientSession, device: Pick<Device, '_id' | 'push_token'>): Promise<void>;
+}
+
+export const createDevices = (connection: Connection): Devices => {
+  const devices = deviceModel(connection);
+  return {
+    find: (session, { user_id, session: tokenHash, push_token }) =>
+      devices
+        .findOne({ user_id, $or: [{ push_token }, { session: tokenHash }] })
+        .session(session)
+        .lean<Device>(),
+    put: async (session, device) => {
+      const { _id, session: tokenHash, push_token } = device;
+      await devices.deleteMany({ $or: [{ _id }, { session: tokenHash }, { push_token }] }, { session });
+      await devices.create([device], { session });
+    },
+    idsOf: async (session, userId) => {
+      const found = await devices
+        .find({ user_id: userId }, { _id: 1 })
+        .sort({ _id: -1 })
+        .limit(MAX_DEVICES)
+        .session(session)
+        .lean<Pick<Device, '_id'>[]>();
+      return found.map(({ _id }) => _id);
+    },
+    get: (id) => devices.findById(id).lean<Device>(),
+    localeOf: async (userId) => {
+      const newest = await devices.findOne({ user_id: userId }).sort({ _id: -1 }).lean<Device>();
+      return newest?.locale;
+    },
+    delete: async (userId, id) => (await devices.deleteOne({ _id: id, user_id: userId })).deletedCount === 1,
+    deleteGone: async (session, { _id, push_token }) => {
+      await devices.deleteOne({ _id, push_token }, { session });
+    },
+  };
+};
+
+/** Devices go with the sessions that registered them, in the transaction that revokes these. */
+export const createDeviceRevocation = (connection: Connection) => {
+  const devices = deviceModel(connection);
+  return {
+    ofSession: async (session: ClientSession, tokenHash: string): Promise<void> => {
+      await devices.deleteOne({ session: tokenHash }, { session });
+    },
+    /** `keptHash`: the session that stays. */
+    ofAccount: async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
+      const kept = keptHash === undefined ? {} : { session: trusted({ $ne: keptHash }) };
+      await devices.deleteMany({ user_id: userId, ...kept }, { session });
+    },
+  };
+};

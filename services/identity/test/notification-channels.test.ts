@@ -1,0 +1,369 @@
+/** Notifications by push and e-mail, against the sandbox's Firebase and SMTP relay. */
+import { notificationPushRequested } from '@fitness/proto/events/identity.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
+import { callerOf, type Harness, join, logIn, PASSWORD, type Person, startHarness } from './support.ts';
+
+interface ReceivedPush {
+  title: string;
+  body: string;
+  data: Record<string, string>;
+  tag: string;
+}
+interface ReceivedEmail {
+  from: string;
+  subject: string;
+  text: string;
+  html: string;
+  message_id: string;
+}
+
+let sandbox: Sandbox;
+let harness: Harness;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  harness = await startHarness(productEnvironment(sandbox.url, sandbox.smtpPort));
+});
+afterAll(async () => {
+  await harness.close();
+  await sandbox.close();
+});
+beforeEach(async () => {
+  await fetch(`${sandbox.url}/_sandbox`, { method: 'DELETE' });
+});
+
+const read = async <Row>(path: string): Promise<Row[]> => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/${path}`);
+  return ((await answer.json()) as { data: Row[] }).data;
+};
+const pushesTo = (token: string) => read<ReceivedPush>(`push?token=${token}`);
+const emailsTo = (address: string) => read<ReceivedEmail>(`emails?to=${encodeURIComponent(address)}`);
+
+const control = async (path: string, body: unknown): Promise<void> => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+};
+
+let tokens = 0;
+const newPushToken = (): string => {
+  tokens += 1;
+  return `device-token-for-test-${tokens}`;
+};
+
+const register = (person: Pick<Person, 'caller'>, token: string, locale = 'en') =>
+  harness.send('POST', '/notifications/devices', {
+    as: person.caller,
+    body: { token, platform: 'android', locale },
+  });
+
+const signInAgain = async ({ user }: Person): Promise<Person['caller']> =>
+  callerOf(harness, (await logIn(harness, user.username)).body.token);
+
+/** Its security alert ends the other sessions, and keeps the one that asks. */
+const changePassword = async ({ caller }: Pick<Person, 'caller'>): Promise<void> => {
+  const body = {
+    current_password: PASSWORD,
+    password: 'another horse battery',
+    password_confirmation: 'another horse battery',
+  };
+  const answer = await harness.send('PUT', '/auth/change-password', { as: caller, body });
+  if (answer.status >= 300) throw new Error(answer.text);
+};
+
+const arrived = <Row>(list: () => Promise<Row[]>, count = 1): Promise<Row[]> =>
+  eventually(async () => {
+    const rows = await list();
+    return rows.length >= count && rows;
+  });
+
+const preferences = (person: Person, body: unknown) =>
+  harness.send('PUT', '/notifications/preferences', { as: person.caller, body });
+
+/** Until everything that was requested for the account has been sent or skipped. */
+const settled = async (): Promise<void> => {
+  await eventually(async () => (await harness.database.collection('outbox').countDocuments()) === 0);
+  let last = '';
+  await eventually(async () => {
+    const text = await metrics();
+    const isSame = text === last;
+    last = text;
+    return isSame;
+  });
+};
+const metrics = async (): Promise<string> => {
+  const text = await (await fetch(`${harness.url}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => /^(?:notifications_sent_total|events_handled_total)/.test(line))
+    .join('\n');
+};
+
+describe('a notification', () => {
+  test('is pushed to every device in its language, and sent by e-mail', async () => {
+    const person = await join(harness);
+    const [english, persian] = [newPushToken(), newPushToken()];
+    expect((await register(person, english)).status).toBe(201);
+    const other = await signInAgain(person);
+    expect((await register({ caller: other }, persian, 'fa')).status).toBe(201);
+    const change = { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' };
+    const answer = await harness.send('PUT', '/auth/me', { as: person.caller, body: change });
+    expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
+
+    const [push] = await arrived(() => pushesTo(english));
+    expect(push).toMatchObject({ title: 'Bank account changed', data: { type: 'security_alert' } });
+    expect(push?.tag).toBe(`notification-${push?.data.notification_id}`);
+    const [translated] = await arrived(() => pushesTo(persian));
+    expect(translated?.title).toMatch(/[\u0600-\u06ff]/);
+    // The language of the newest device.
+    const [email] = await arrived(() => emailsTo(person.user.email));
+    expect(email?.subject).toBe(translated?.title);
+    expect(email?.html).toContain('dir="rtl"');
+    expect(email?.from).toContain('no-reply@fitness.example');
+
+    expect((await preferences(person, { locale: 'en' })).body.data.locale).toBe('en');
+    await changePassword(person);
+    const emails = await arrived(() => emailsTo(person.user.email), 2);
+    expect(emails[0]?.subject).toBe('Password changed');
+  });
+
+  test('about a new e-mail address goes to the previous one', async () => {
+    const person = await join(harness);
+    const email = `new.${person.user.email}`;
+    const body = { current_password: PASSWORD, email };
+    expect((await harness.send('PUT', '/auth/me', { as: person.caller, body })).status).toBe(200);
+    const [received] = await arrived(() => emailsTo(person.user.email));
+    expect(received?.subject).toBe('E-mail address changed');
+    expect(await emailsTo(email)).toEqual([]);
+  });
+});
+
+describe('a failure', () => {
+  test.each(['unavailable', 'quota', 'unreachable'])(
+    '%s of Firebase is tried again, once per device',
+    async (mode) => {
+      const person = await join(harness);
+      const [broken, working] = [newPushToken(), newPushToken()];
+      await register({ caller: await signInAgain(person) }, working);
+      await register(person, broken);
+      await control('push/mode', { mode, token: broken });
+      // Ends no session.
+      await harness.send('PUT', '/auth/me', {
+        as: person.caller,
+        body: { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' },
+      });
+      await arrived(() => pushesTo(working));
+      expect(await pushesTo(broken)).toEqual([]);
+      await control('push/mode', { mode: 'ok', token: broken });
+      await arrived(() => pushesTo(broken));
+      await settled();
+      expect([(await pushesTo(working)).length, (await pushesTo(broken)).length]).toEqual([1, 1]);
+    },
+  );
+
+  test('of the e-mail relay is tried again with the same Message-ID', async () => {
+    const person = await join(harness);
+    await control('emails/mode', { mode: 'busy', to: person.user.email });
+    await changePassword(person);
+    await eventually(async () => /outcome="failed".* [1-9]/.test(emailLines(await metrics())));
+    expect(await emailsTo(person.user.email)).toEqual([]);
+    await control('emails/mode', { mode: 'ok', to: person.user.email });
+    const [email] = await arrived(() => emailsTo(person.user.email));
+    expect(email?.message_id).toMatch(/^<notification-[0-9a-f-]{36}@fitness\.example>$/);
+  });
+
+  test('an address that the relay refuses for good is not tried again', async () => {
+    const person = await join(harness);
+    await control('emails/mode', { mode: 'refuse', to: person.user.email });
+    const before = refused(await metrics());
+    await changePassword(person);
+    await eventually(async () => refused(await metrics()) === before + 1);
+    await settled();
+    await control('emails/mode', { mode: 'ok', to: person.user.email });
+    expect(await emailsTo(person.user.email)).toEqual([]);
+  });
+
+  test.each(['unregistered', 'sender_mismatch'])('%s removes the device', async (mode) => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    await control('push/mode', { mode, token });
+    await changePassword(person);
+    await eventually(async () => (await devicesOf(person)).length === 0);
+  });
+
+  test('a token that Firebase cannot read removes the device', async () => {
+    const person = await join(harness);
+    await register(person, 'short');
+    await changePassword(person);
+    await eventually(async () => (await devicesOf(person)).length === 0);
+  });
+
+  const emailLines = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.includes('channel="email"'))
+      .join('\n');
+  const refused = (text: string): number =>
+    Number(/outcome="refused"[^}]*\} (\d+)/.exec(emailLines(text))?.[1] ?? 0);
+});
+
+const devicesOf = ({ id }: Person) => harness.database.collection('devices').find({ user_id: id }).toArray();
+
+describe('a session that has ended', () => {
+  const ends: [string, (person: Person, caller: Person['caller']) => Promise<unknown>][] = [
+    ['log-out', (_person, caller) => harness.send('POST', '/auth/logout', { as: caller })],
+    [
+      'revocation',
+      async (person, caller) => {
+        const { data } = (await harness.send('GET', '/auth/sessions', { as: caller })).body;
+        // The newest first: the one that has signed in again.
+        return harness.send('DELETE', `/auth/sessions/${data[0].id}`, { as: person.caller });
+      },
+    ],
+    ['changed password', (person) => changePassword(person)],
+  ];
+
+  test.each(ends)('by %s gets no push any more', async (_how, end) => {
+    const person = await join(harness);
+    const [kept, ended] = [newPushToken(), newPushToken()];
+    await register(person, kept);
+    const caller = await signInAgain(person);
+    await register({ caller }, ended);
+    await end(person, caller);
+    expect((await devicesOf(person)).map(({ push_token }) => push_token)).toEqual([kept]);
+  });
+
+  test('gets no push that was requested before', async () => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    await control('push/mode', { mode: 'unavailable', token });
+    await harness.send('PUT', '/auth/me', {
+      as: person.caller,
+      body: { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' },
+    });
+    await arrived(() => emailsTo(person.user.email));
+    // Without the deletion of its device, as after an expiry.
+    await harness.database.collection('tokens').deleteMany({ user_id: person.id });
+    await control('push/mode', { mode: 'ok', token });
+    await eventually(async () => /channel="push",outcome="skipped"[^}]*\} [1-9]/.test(await metrics()));
+    expect(await pushesTo(token)).toEqual([]);
+  });
+});
+
+describe('devices', () => {
+  test('a session has one, and a push token belongs to one account', async () => {
+    const [first, second] = [await join(harness), await join(harness)];
+    const [token, renewed] = [newPushToken(), newPushToken()];
+    const { id } = (await register(first, token)).body.data;
+    expect((await register(first, renewed)).body.data.id).toBe(id);
+    expect((await devicesOf(first)).map(({ push_token }) => push_token)).toEqual([renewed]);
+    expect((await register(second, renewed)).status).toBe(201);
+    expect([(await devicesOf(first)).length, (await devicesOf(second)).length]).toEqual([0, 1]);
+  });
+
+  test('are removed by their owner only', async () => {
+    const [owner, stranger] = [await join(harness), await join(harness)];
+    const { id } = (await register(owner, newPushToken())).body.data;
+    const remove = (person: Person) =>
+      harness.send('DELETE', `/notifications/devices/${id}`, { as: person.caller });
+    expect((await remove(stranger)).status).toBe(404);
+    expect((await remove(owner)).status).toBe(204);
+    expect((await remove(owner)).status).toBe(404);
+  });
+
+  test.each([
+    ['token', { token: 'with a space', platform: 'ios', locale: 'fa' }],
+    ['platform', { token: 'x'.repeat(30), platform: 'fax', locale: 'fa' }],
+    ['locale', { token: 'x'.repeat(30), platform: 'ios', locale: 'xx' }],
+  ])('a wrong %s is 422 under its name', async (field, body) => {
+    const { caller } = await join(harness);
+    const answer = await harness.send('POST', '/notifications/devices', { as: caller, body });
+    expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
+  });
+
+  test('concurrent registrations of one token leave one device', async () => {
+    const people = await Promise.all([join(harness), join(harness), join(harness)]);
+    const token = newPushToken();
+    const answers = await Promise.all(people.map((person) => register(person, token)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(await harness.database.collection('devices').countDocuments({ push_token: token })).toBe(1);
+  });
+});
+
+describe('preferences', () => {
+  test('everything is on until it is switched off', async () => {
+    const person = await join(harness);
+    const shown = await harness.send('GET', '/notifications/preferences', { as: person.caller });
+    expect(shown.body.data.locale).toBeNull();
+    expect(new Set(Object.values(shown.body.data.types).map((each) => JSON.stringify(each)))).toEqual(
+      new Set(['{"push":true,"email":true}']),
+    );
+    const token = newPushToken();
+    await register(person, token);
+    const off = { types: { security_alert: { push: false }, boost_ended: { email: false } } };
+    const { data } = (await preferences(person, off)).body;
+    expect(data.types.security_alert).toEqual({ push: false, email: true });
+    expect(data.types.boost_ended).toEqual({ push: true, email: false });
+    await changePassword(person);
+    await arrived(() => emailsTo(person.user.email));
+    await settled();
+    expect(await pushesTo(token)).toEqual([]);
+    const on = (await preferences(person, { types: { security_alert: { push: true } } })).body.data;
+    expect(on.types.security_alert).toEqual({ push: true, email: true });
+    expect(on.types.boost_ended).toEqual({ push: true, email: false });
+  });
+
+  test.each(['security_alert', 'account_deletion_requested', 'account_deletion_postponed'])(
+    'the e-mail of %s cannot be switched off',
+    async (type) => {
+      const answer = await preferences(await join(harness), { types: { [type]: { email: false } } });
+      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [`types.${type}.email`]]);
+    },
+  );
+
+  test('a wrong value is 422 under its name', async () => {
+    const answer = await preferences(await join(harness), {
+      locale: 'xx',
+      types: { boost_ended: { push: 'no' } },
+    });
+    expect([answer.status, Object.keys(answer.body.errors).sort()]).toEqual([
+      422,
+      ['locale', 'types.boost_ended.push'],
+    ]);
+  });
+});
+
+test('an erasure removes devices and preferences, and nothing more is sent', async () => {
+  const person = await join(harness);
+  const token = newPushToken();
+  await register(person, token);
+  await preferences(person, { locale: 'fa' });
+  await control('push/mode', { mode: 'unavailable', token });
+  await control('emails/mode', { mode: 'busy', to: person.user.email });
+  await harness.send('PUT', '/auth/me', {
+    as: person.caller,
+    body: { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' },
+  });
+  const administrator = await join(harness);
+  await harness.database
+    .collection('users')
+    .updateOne({ _id: administrator.id as never }, { $set: { role_ids: [3] } });
+  const caller = await callerOf(harness, administrator.token);
+  expect((await harness.send('DELETE', `/users/${person.id}`, { as: caller })).status).toBe(204);
+  expect(await devicesOf(person)).toEqual([]);
+  const stored = harness.database.collection('notification_preferences');
+  expect(await stored.countDocuments({ _id: person.id as never })).toBe(0);
+  await control('push/mode', { mode: 'ok', token });
+  await control('emails/mode', { mode: 'ok', to: person.user.email });
+  await settled();
+  expect(await pushesTo(token)).toEqual([]);
+  expect(await emailsTo(person.user.email)).toEqual([]);
+  expect(notificationPushRequested.personalTo).toBeUndefined();
+});
