@@ -29,12 +29,18 @@ const text = (key: MessageKey, params?: Message['params']): Message => message(k
 const url = (locale: Locale, step?: 'code'): string =>
   `${PAGE_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
 
-const page = (locale: Locale, title: Message, body: Html, status?: number): Page =>
+const page = (
+  locale: Locale,
+  title: Message,
+  body: Html,
+  { status, isLast = false }: { status?: number | undefined; isLast?: boolean } = {},
+): Page =>
   renderPage({
     locale,
     status,
     title: translator(locale)(title),
-    aside: languageLinks(locale, PAGE_PATH),
+    // What the last page says cannot be read again in another language.
+    aside: isLast ? undefined : languageLinks(locale, PAGE_PATH),
     body,
   });
 
@@ -65,20 +71,21 @@ const PASSWORD: Field = {
   autocomplete: 'current-password',
 };
 
-/** The first button is what the page is for. */
+const SIGN_OUT = ['sign_out', text('account_deletion.sign_out')] as const;
+
+/** The first button is what the page is for, unless it leads away. */
 const form = (view: View, content: Html, buttons: readonly (readonly [value: string, label: Message])[]) => {
   const t = translator(view.locale);
+  const row = buttons[0] === SIGN_OUT ? 'row' : 'actions row';
   return html`<form method="post" action="${url(view.locale)}">
 <input type="hidden" name="csrf" value="${view.csrf}">
 <div class="stack">
 ${content}
-<div class="actions row">
+<div class="${row}">
 ${buttons.map(([value, label]) => html`<button name="action" value="${value}">${t(label)}</button>\n`)}</div>
 </div>
 </form>`;
 };
-
-const SIGN_OUT = ['sign_out', text('account_deletion.sign_out')] as const;
 
 const problemOf = ({ problem }: View): Html | false =>
   problem?.text !== undefined && html`<p class="problem" role="alert">${problem.text}</p>`;
@@ -125,7 +132,7 @@ ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`
 ${problemOf(view)}
 ${form(view, fields, [['login', text('oauth.login.submit')]])}
 </section>`,
-    status,
+    { status },
   );
 };
 
@@ -166,7 +173,7 @@ ${form(view, inputOf(view, { ...PASSWORD, apiName: 'current_password' }), [
     html`<section class="card">${signedInAs(t, username)}
 ${body}
 </section>`,
-    problem?.status,
+    { status: problem?.status },
   );
 };
 
@@ -192,7 +199,7 @@ ${problemOf(view)}
 ${form(view, fields, [['confirm', text('account_deletion.code.submit')], SIGN_OUT])}
 <p><a href="${url(locale)}">${t(text('account_deletion.code.another'))}</a></p>
 </section>`,
-    problem?.status,
+    { status: problem?.status },
   );
 };
 
@@ -221,6 +228,7 @@ ${dates(t, schedule)}
 <p>${t(text('account_deletion.scheduled'))}</p>
 <p><a href="${url(locale)}">${t(text('account_deletion.to_cancel'))}</a></p>
 </section>`,
+    { isLast: true },
   );
 };
 
@@ -237,7 +245,7 @@ ${dates(t, schedule)}
 ${problemOf(view)}
 ${form(view, html``, [['cancel', text('account_deletion.cancel')], SIGN_OUT])}
 </section>`,
-    problem?.status,
+    { status: problem?.status },
   );
 };
 
@@ -251,6 +259,7 @@ export const cancelledPage = (locale: Locale): Page => {
 <p>${t(text('deletion.cancelled'))}</p>
 <p>${t(text('account_deletion.signed_out'))}</p>
 </section>`,
+    { isLast: true },
   );
 };
 
@@ -264,6 +273,6 @@ export const refusalPage = (locale: Locale, status: number, reason: Message): Pa
 <p class="problem" role="alert">${t(reason)}</p>
 <p><a href="${url(locale)}">${t(text('account_deletion.reopen'))}</a></p>
 </section>`,
-    status,
+    { status },
   );
 };

@@ -173,7 +173,7 @@ export const catalogue = {
   'account_deletion.data.deleted':
     'On that date we delete your profile, contact details, log-ins, posts, training services, files and notifications.',
   'account_deletion.data.kept':
-    'Payments and purchases stay in the books without your name, because the accounts of others depend on them. Gyms stay without an owner.',
+    'Payments and purchases stay in the books without your name, because the accounts of others depend on them.',
   'account_deletion.session_over':
     'You are no longer signed in on this page. Sign in again to see the state of your account.',
   'account_deletion.stale': 'This page is no longer valid, or your browser does not accept its cookie.',
