@@ -59,6 +59,8 @@ interface Agents {
 export interface Dependencies {
   /** Public origin, without a slash at the end. */
   baseUrl: string;
+  /** The page of the emulated providers. Undefined without the demo data. */
+  sandboxUrl: string | undefined;
   /** Where each service answers HTTP. */
   urls: Record<Service, string>;
   agents: Agents;
@@ -70,6 +72,8 @@ export interface Dependencies {
   /** Time for a client to read an answer that is no file. */
   readTimeoutMs: number;
   identity: GrpcClient<IdentityDefinition>;
+  /** Throws 401 for a token that is not valid, and 503 when identity does not answer. */
+  callerOf: (token: string) => Promise<UserCaller>;
   authenticate: Authenticate;
   signer: CallerSigner;
   /** Undefined where mutual TLS is not configured. */
@@ -119,8 +123,10 @@ export const createDependencies = async (
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
+  const callerOf = await createCallerOf(config, { identity, metrics, log, random, cleanup });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
+    sandboxUrl: config.SEED_DEMO ? config.SANDBOX_URL : undefined,
     urls,
     agents,
     guestCache: config.GUEST_CACHE_MIB === 0 ? undefined : createGuestCache(config.GUEST_CACHE_MIB),
@@ -128,9 +134,8 @@ export const createDependencies = async (
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,
     identity,
-    authenticate: createAuthenticate(
-      await createCallerOf(config, { identity, metrics, log, random, cleanup }),
-    ),
+    callerOf,
+    authenticate: createAuthenticate(callerOf),
     signer,
     tls,
     serviceTimeoutMs: Math.ceil(config.UPSTREAM_TIMEOUT_MS * SERVICE_SHARE),

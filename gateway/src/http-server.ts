@@ -5,6 +5,7 @@ import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitn
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance } from 'fastify';
+import { addAccountDeletion } from './account-deletion/routes.ts';
 import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
 import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
@@ -14,6 +15,7 @@ import { limitReading, shareOf } from './open-requests.ts';
 import { addProxy, CHALLENGE } from './proxy.ts';
 import { addSecurityTxt } from './security-txt.ts';
 import { askServices } from './services-health.ts';
+import { addStartPage } from './start-page.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
@@ -35,6 +37,8 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   addPageAssets(app);
   addOauthMetadata(app, baseUrl);
   addSecurityTxt(app, dependencies);
+  addStartPage(app, dependencies);
+  await addAccountDeletion(app, dependencies);
   await addMcp(app, dependencies);
   await addProxy(app, dependencies);
   return app;

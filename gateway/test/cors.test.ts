@@ -129,7 +129,7 @@ describe('an answer', () => {
     expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
   });
 
-  test.each(['/oauth/authorize', '/oauth/%61uthorize/abc', '/%6Fauth/interaction/abc'])(
+  test.each(['/oauth/authorize', '/oauth/%61uthorize/abc', '/%6Fauth/interaction/abc', '/account-deletion'])(
     'of the page %s can be read by no page of another origin',
     async (path) => {
       for (const harness of [some, any]) {

@@ -1,10 +1,6 @@
 /** `/mcp`: the Model Context Protocol over streamable HTTP, for clients that act for a user. */
-import { type BlockerCode, blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import { MCP_PATH, READING_SCOPES } from '@fitness/contracts/oauth.ts';
-import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
-import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import {
   AppError,
@@ -12,17 +8,18 @@ import {
   message,
   methodNotAllowed,
   unauthenticated,
-  unavailable,
 } from '@fitness/shared/kernel/error.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
-import { type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { assertAudience, metadataParameter, scopeMissing } from '../bearer.ts';
 import { clientGone } from '../body.ts';
+import { type ApiAnswer, callApi } from '../call-api.ts';
 import { clientAddressOf } from '../client-address.ts';
 import { type CorsOrigins, isAllowedOrigin } from '../cors.ts';
+import { readBlockers } from '../deletion-blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { internalHeaders, prepareForward, TOKEN_CHECK_VALID_MS } from '../proxy.ts';
+import { TOKEN_CHECK_VALID_MS } from '../proxy.ts';
 import { createUserLimit } from '../user-limit.ts';
 import type { McpContext } from './server.ts';
 import { type ApiRequest, calledTool, mayUse } from './tools.ts';
@@ -49,10 +46,6 @@ declare module 'fastify' {
 
 /** A POST makes several calls, whose failures count for all requests (circuit breakers). */
 const POSTS_PER_USER = 32;
-
-const BLOCKERS_DEADLINE_MS = 5_000;
-/** Headers of the request that each resulting API call has too. */
-const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
 
 export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
   const { addressLimit, authenticate, baseUrl, corsOrigins, trustedProxies } = dependencies;
@@ -163,56 +156,26 @@ const createContext = (
   const asCaller = { ...dependencies, authenticate: readCaller };
   return {
     caller: readCaller,
-    callApi: (apiRequest) => callApi(apiRequest, request, asCaller),
-    deletionBlockers: async () => readBlockers(dependencies.identity, await readCaller(), t),
+    callApi: (apiRequest) => read(apiRequest, request, asCaller),
+    deletionBlockers: async () => {
+      const blockers = await readBlockers(dependencies.identity, await readCaller(), t);
+      return { can_be_deleted: blockers.length === 0, blockers };
+    },
     explain: (error) => t(toAppError(error).publicMessage),
   };
 };
 
-/** Like a call from outside: the same permissions and limits. */
-const callApi = async (
+const read = (
   { path, query = {} }: ApiRequest,
   request: FastifyRequest,
   dependencies: McpDependencies,
-): ReturnType<McpContext['callApi']> => {
+): Promise<ApiAnswer> => {
   const parameters = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`;
-  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}${search}`, dependencies);
-  const forwarded = FORWARDED_HEADERS.flatMap((name) => {
-    const value = request.headers[name];
-    return value === undefined ? [] : [[name, value]];
-  });
-  const { service } = forward.target;
-  try {
-    const { statusCode, body } = await dependencies.agents.tools.request({
-      origin: dependencies.urls[service],
-      path: `${forward.target.path}${forward.target.query}`,
-      method: 'GET',
-      headers: { ...Object.fromEntries(forwarded), ...internalHeaders(request.id, forward) },
-    });
-    return { status: statusCode, body: (await body.json()) as Record<string, unknown> };
-  } catch (error) {
-    throw unavailable(`${service}: ${(error as Error).message}`, error);
-  }
-};
-
-/** The blockers as in the 409 of a blocked deletion. */
-const readBlockers = async (
-  identity: GrpcClient<IdentityDefinition>,
-  caller: UserCaller,
-  t: Translate,
-): Promise<Record<string, unknown>> => {
-  const call = { caller, deadlineMs: BLOCKERS_DEADLINE_MS, retry: true };
-  const { blockers } = await identity.call('GetDeletionBlockers', {}, call);
-  return {
-    can_be_deleted: blockers.length === 0,
-    blockers: blockers.map(({ code, extras_json }) => {
-      const extras: Record<string, string | number> = JSON.parse(extras_json);
-      return { code, message: t(message(blockerMessageKey(code as BlockerCode), extras)), ...extras };
-    }),
-  };
+  const call = { method: 'GET', path: `${path}${search}` } as const;
+  return callApi(call, request, { ...dependencies, agent: dependencies.agents.tools });
 };
 
 const send = async (reply: FastifyReply, response: Response): Promise<FastifyReply> => {

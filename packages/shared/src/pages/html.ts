@@ -36,3 +36,6 @@ const render = (value: HtmlValue): string => {
 /** Attribute values must stand in double quotes. */
 export const html = (strings: TemplateStringsArray, ...values: HtmlValue[]): Html =>
   new Html(strings.reduce((done, text, index) => done + render(values[index - 1]) + text));
+
+/** Unicode isolates: the direction of a name does not change the direction of the text around it. */
+export const isolate = (text: string): string => `\u2068${text}\u2069`;

@@ -5,7 +5,7 @@
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { destinationOf, isPrivateUse } from '../domain/oauth-client.ts';
 
@@ -41,9 +41,6 @@ const formPage = (
     body,
     formTargets: [formTarget(client.redirectUri)],
   });
-
-/** Unicode isolates: the direction of a name does not change the direction of the text around it. */
-const isolate = (text: string): string => `\u2068${text}\u2069`;
 
 const clientName = ({ name }: ShownClient, t: Translate): string =>
   isolate(name ?? t(message('oauth.unnamed')));

@@ -4,9 +4,9 @@ import { OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
 import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
-import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
 import type Provider from 'oidc-provider';
 import {
@@ -188,19 +188,10 @@ const addPages = (
     send(reply, await interactions.show(await toInteractionRequest(request, reply))),
   );
   app.post(path, notInOpenApi, async (request, reply) => {
-    assertSameOrigin(request, issuer);
+    assertSameOrigin(request.headers, issuer);
     const fields = (request.body ?? {}) as Fields;
     return send(reply, await interactions.answer(await toInteractionRequest(request, reply), fields));
   });
-};
-
-/** The pages send no referrer, therefore browsers send `Origin: null` with their forms. */
-const assertSameOrigin = ({ headers }: RawRequest, issuer: string): void => {
-  const site = headers['sec-fetch-site'];
-  const { origin } = headers;
-  const isOurs = origin === undefined || origin === 'null' || origin === new URL(issuer).origin;
-  if (isOurs && (site === undefined || site === 'same-origin')) return;
-  throw new AppError({ kind: 'forbidden', code: 'cross_site', message: message('error.forbidden') });
 };
 
 const send = (reply: RawReply, outcome: Outcome): RawReply => {

@@ -1,6 +1,7 @@
 /** English, and the source of the type of every other catalogue. */
 export const catalogue = {
   /** Of the writing: `ltr` or `rtl`. */
+  'language.name': 'English',
   'language.direction': 'ltr',
 
   'error.bad_request': 'The request could not be understood.',
@@ -163,6 +164,71 @@ export const catalogue = {
   'notification.email.mandatory': 'This e-mail cannot be switched off.',
   'notification.email.footer':
     'You get this e-mail because you have an account. In the app you can choose which ones you get.',
+  'account_deletion.title': 'Delete your account',
+  'account_deletion.steps': 'How it works',
+  'account_deletion.step.login': 'Sign in on this page.',
+  'account_deletion.step.settle':
+    'Settle what blocks the deletion, such as money in your wallet. The page lists it.',
+  'account_deletion.step.confirm': 'Confirm with your password and the code that we send to your phone.',
+  'account_deletion.step.wait':
+    'The page shows the date of the deletion. Until then you can cancel it here. After that the account cannot be restored.',
+  'account_deletion.data': 'What happens to your data',
+  'account_deletion.data.deleted':
+    'On that date we delete your profile, contact details, log-ins, posts, training services, files and notifications.',
+  'account_deletion.data.kept':
+    'Payments and purchases stay in the books without your name, because the accounts of others depend on them.',
+  'account_deletion.session_over':
+    'You are no longer signed in on this page. Sign in again to see the state of your account.',
+  'account_deletion.stale': 'This page is no longer valid, or your browser does not accept its cookie.',
+  'account_deletion.reopen': 'Open the page again',
+  'account_deletion.sign_out': 'Sign out',
+  'account_deletion.blocked': 'Your account cannot be deleted until this is settled:',
+  'account_deletion.free': 'Nothing blocks the deletion.',
+  'account_deletion.unchecked': 'What blocks the deletion is checked when you ask for the code.',
+  'account_deletion.again': 'Check again',
+  'account_deletion.settle.gym_ownership':
+    'Open the gym in the app. Transfer it to somebody else, or delete it.',
+  'account_deletion.settle.unsettled_balance':
+    'Open your wallet in the app. Withdraw the money to your bank account, or spend it. If the balance is below zero, deposit what is missing.',
+  'account_deletion.settle.pending_withdrawal':
+    'Wait until the withdrawal is paid out or rejected. You see its state among your payments in the app.',
+  'account_deletion.settle.active_premium':
+    'Wait until the subscription has ended. If it renews by itself in an app store, cancel it there.',
+  'account_deletion.settle.active_trainees':
+    'Deliver the training services that were bought from you: mark each trainee in the app as delivered.',
+  'account_deletion.send.lead':
+    'Enter your password. We then send a code to your phone by SMS. Nothing is scheduled before you enter it.',
+  'account_deletion.send.submit': 'Send the code',
+  'account_deletion.have_code': 'I already have a code',
+  'account_deletion.code.title': 'Confirm the deletion',
+  'account_deletion.code.lead':
+    'Enter the newest code that we sent to your phone. It is valid for ten minutes.',
+  'account_deletion.code.effect':
+    'You are then signed out everywhere at once: on this page, in the app and in connected apps.',
+  'account_deletion.code.label': 'Code from the SMS',
+  'account_deletion.code.submit': 'Delete my account',
+  'account_deletion.code.another': 'Send another code',
+  'account_deletion.scheduled_at': 'Deletion (UTC)',
+  'account_deletion.requested_at': 'Requested (UTC)',
+  'account_deletion.scheduled':
+    'You are signed out everywhere. Until the date of the deletion nothing is deleted, and you can cancel: sign in on this page again.',
+  'account_deletion.to_cancel': 'Sign in to cancel',
+  'account_deletion.pending': 'Until this date nothing is deleted, and you can cancel.',
+  'account_deletion.cancel': 'Cancel the deletion',
+  'account_deletion.cancelled': 'The deletion is cancelled',
+  'account_deletion.signed_out': 'You are signed out of this page. In the app you sign in as usual.',
+  'start.title': 'Fitness platform',
+  'start.lead':
+    'The backend of a fitness and nutrition app: accounts, wallet, gyms, posts, training services and store purchases, by one API.',
+  'start.status': 'Status',
+  'start.status.up': 'All parts are working.',
+  'start.status.partial': 'Some parts are not reachable right now. The others work.',
+  'start.developers': 'For developers',
+  'start.docs': 'Documentation of the API',
+  'start.openapi': 'Its description (OpenAPI)',
+  'start.sandbox': 'Sandbox: SMS, payments and store purchases of the demonstration',
+  'start.members': 'For members',
+
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':
     'Your account will be deleted on {deletion_scheduled_at} (UTC). Sign in before then to cancel.',

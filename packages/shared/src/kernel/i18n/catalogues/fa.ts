@@ -2,6 +2,7 @@ import type { Catalogue } from '../catalogue.ts';
 
 /** Persian. */
 export const catalogue: Catalogue = {
+  'language.name': 'فارسی',
   'language.direction': 'rtl',
 
   'error.bad_request': 'درخواست قابل فهم نیست.',
@@ -163,6 +164,69 @@ export const catalogue: Catalogue = {
   'notification.email.mandatory': 'این ایمیل را نمی‌توان خاموش کرد.',
   'notification.email.footer':
     'این ایمیل را چون حساب کاربری دارید دریافت می‌کنید. در برنامه می‌توانید انتخاب کنید کدام ایمیل‌ها فرستاده شوند.',
+  'account_deletion.title': 'حذف حساب',
+  'account_deletion.steps': 'روند کار',
+  'account_deletion.step.login': 'در همین صفحه وارد شوید.',
+  'account_deletion.step.settle':
+    'آنچه مانع حذف است، مانند پول کیف پول، را تسویه کنید. صفحه آن‌ها را فهرست می‌کند.',
+  'account_deletion.step.confirm': 'با رمز عبور و کدی که به تلفنتان می‌فرستیم تأیید کنید.',
+  'account_deletion.step.wait':
+    'صفحه تاریخ حذف را نشان می‌دهد. تا آن زمان می‌توانید همین‌جا آن را لغو کنید. پس از آن حساب بازگردانی نمی‌شود.',
+  'account_deletion.data': 'داده‌های شما چه می‌شوند',
+  'account_deletion.data.deleted':
+    'در آن تاریخ نمایه، اطلاعات تماس، ورودها، مطالب، خدمات تمرینی، فایل‌ها و اعلان‌های شما را حذف می‌کنیم.',
+  'account_deletion.data.kept':
+    'پرداخت‌ها و خریدها بدون نام شما در دفترها می‌مانند، زیرا حساب دیگران به آن‌ها وابسته است.',
+  'account_deletion.session_over': 'دیگر در این صفحه وارد نیستید. برای دیدن وضعیت حسابتان دوباره وارد شوید.',
+  'account_deletion.stale': 'این صفحه دیگر معتبر نیست، یا مرورگر شما کوکی آن را نمی‌پذیرد.',
+  'account_deletion.reopen': 'صفحه را دوباره باز کنید',
+  'account_deletion.sign_out': 'خروج',
+  'account_deletion.blocked': 'تا این موارد تسویه نشوند حساب شما قابل حذف نیست:',
+  'account_deletion.free': 'چیزی مانع حذف نیست.',
+  'account_deletion.unchecked': 'موانع حذف هنگام درخواست کد بررسی می‌شوند.',
+  'account_deletion.again': 'بررسی دوباره',
+  'account_deletion.settle.gym_ownership':
+    'باشگاه را در برنامه باز کنید. آن را به شخص دیگری واگذار یا حذف کنید.',
+  'account_deletion.settle.unsettled_balance':
+    'کیف پولتان را در برنامه باز کنید. پول را به حساب بانکی‌تان برداشت یا خرج کنید. اگر موجودی منفی است، کسری را واریز کنید.',
+  'account_deletion.settle.pending_withdrawal':
+    'صبر کنید تا برداشت پرداخت یا رد شود. وضعیت آن را در پرداخت‌های خود در برنامه می‌بینید.',
+  'account_deletion.settle.active_premium':
+    'صبر کنید تا اشتراک پایان یابد. اگر در فروشگاه برنامه خودکار تمدید می‌شود، آنجا لغوش کنید.',
+  'account_deletion.settle.active_trainees':
+    'خدمات تمرینی خریداری‌شده از شما را تحویل دهید: هر شاگرد را در برنامه تحویل‌شده علامت بزنید.',
+  'account_deletion.send.lead':
+    'رمز عبورتان را وارد کنید. سپس کدی را با پیامک به تلفنتان می‌فرستیم. پیش از وارد کردن آن چیزی زمان‌بندی نمی‌شود.',
+  'account_deletion.send.submit': 'کد را بفرست',
+  'account_deletion.have_code': 'کد را دارم',
+  'account_deletion.code.title': 'تأیید حذف حساب',
+  'account_deletion.code.lead': 'تازه‌ترین کدی را که به تلفنتان فرستادیم وارد کنید. ده دقیقه معتبر است.',
+  'account_deletion.code.effect':
+    'سپس بی‌درنگ از همه جا خارج می‌شوید: از این صفحه، از برنامه و از برنامه‌های متصل.',
+  'account_deletion.code.label': 'کد پیامک',
+  'account_deletion.code.submit': 'حسابم را حذف کن',
+  'account_deletion.code.another': 'کد دیگری بفرست',
+  'account_deletion.scheduled_at': 'تاریخ حذف (UTC)',
+  'account_deletion.requested_at': 'تاریخ درخواست (UTC)',
+  'account_deletion.scheduled':
+    'از همه جا خارج شده‌اید. تا تاریخ حذف چیزی حذف نمی‌شود و می‌توانید آن را لغو کنید: دوباره در این صفحه وارد شوید.',
+  'account_deletion.to_cancel': 'ورود برای لغو',
+  'account_deletion.pending': 'تا این تاریخ چیزی حذف نمی‌شود و می‌توانید آن را لغو کنید.',
+  'account_deletion.cancel': 'لغو حذف حساب',
+  'account_deletion.cancelled': 'حذف حساب لغو شد',
+  'account_deletion.signed_out': 'از این صفحه خارج شده‌اید. در برنامه مانند همیشه وارد می‌شوید.',
+  'start.title': 'پلتفرم تناسب اندام',
+  'start.lead':
+    'زیرساخت یک برنامهٔ تناسب اندام و تغذیه: حساب‌ها، کیف پول، باشگاه‌ها، مطالب، خدمات تمرینی و خریدهای فروشگاهی با یک API.',
+  'start.status': 'وضعیت',
+  'start.status.up': 'همهٔ بخش‌ها کار می‌کنند.',
+  'start.status.partial': 'برخی بخش‌ها اکنون در دسترس نیستند. بقیه کار می‌کنند.',
+  'start.developers': 'برای توسعه‌دهندگان',
+  'start.docs': 'مستندات API',
+  'start.openapi': 'توصیف آن (OpenAPI)',
+  'start.sandbox': 'محیط آزمایشی: پیامک، پرداخت‌ها و خریدهای فروشگاهی نمایش',
+  'start.members': 'برای اعضا',
+
   'notification.account_deletion_requested.title': 'حذف حساب زمان‌بندی شد',
   'notification.account_deletion_requested.body':
     'حساب شما در {deletion_scheduled_at} (UTC) حذف می‌شود. برای لغو، پیش از آن وارد شوید.',

@@ -1,0 +1,374 @@
+/** `/account-deletion` as a browser without scripts uses it, with stubs of the services. */
+
+import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { allReceived, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
+
+const PATH = '/account-deletion';
+const SCHEDULE = {
+  deletion_requested_at: '2026-01-01 00:00:00',
+  deletion_scheduled_at: '2026-01-15 00:00:00',
+};
+const NOT_PENDING = { deletion_requested_at: null, deletion_scheduled_at: null };
+
+let gateway: Harness;
+beforeAll(async () => {
+  gateway = await startHarness();
+});
+afterAll(() => gateway.close());
+
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> };
+/** Answers of identity by method and path. */
+let replies: Map<string, Reply>;
+
+beforeEach(() => {
+  gateway.reset();
+  replies = new Map([
+    ['POST /api/v1/auth/login', { status: 200, body: { token: MEMBER_TOKEN } }],
+    ['GET /api/v1/auth/me', { status: 200, body: { user: { username: 'sara', ...NOT_PENDING } } }],
+    ['POST /api/v1/auth/logout', { status: 204 }],
+  ]);
+  gateway.upstreams.identity.handler = async (request, response) => {
+    const received = gateway.upstreams.identity.received.at(-1);
+    const reply = replies.get(`${request.method} ${request.url}`) ?? { status: 404, body: { message: 'no' } };
+    const chunks = await request.toArray();
+    if (received !== undefined) received.body = Buffer.concat(chunks);
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+    response.end(reply.body === undefined ? undefined : JSON.stringify(reply.body));
+  };
+});
+
+const browse = (): Browser => createBrowser(gateway.url);
+/** The stubs answer at another origin than the public one. */
+const follow = (browser: Browser, page: BrowserPage): Promise<BrowserPage> => {
+  if (page.location === undefined) throw new Error(`no redirect: ${page.status} ${page.html}`);
+  return browser.get(page.location.pathname + page.location.search);
+};
+const signIn = async (browser: Browser): Promise<BrowserPage> => {
+  const page = await browser.get(PATH);
+  return follow(browser, await browser.submit(page, 'login', { login: 'sara', password: 'secret-password' }));
+};
+const bodyOf = (path: string): unknown => {
+  const found = gateway.upstreams.identity.received.findLast(({ url }) => url === path);
+  return found === undefined ? undefined : JSON.parse(found.body.toString() || 'null');
+};
+
+describe('the cookie', () => {
+  test('is for this path, short, and out of reach of scripts, other sites and plain HTTP', async () => {
+    const { headers } = await browse().get(PATH);
+    const cookie = headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(/^account_deletion=guest\.[\w-]{32}; Max-Age=900; /);
+    for (const attribute of ['Path=/account-deletion', 'HttpOnly', 'SameSite=Strict', 'Secure']) {
+      expect(cookie.split('; ')).toContain(attribute);
+    }
+  });
+
+  test('is another one after the log-in: a secret that was planted before is worth nothing', async () => {
+    const browser = browse();
+    await browser.get(PATH);
+    const before = [...browser.cookies.values()][0]?.value;
+    const page = await signIn(browser);
+    expect([...browser.cookies.values()]).toEqual([{ value: `user.${MEMBER_TOKEN}`, path: PATH }]);
+    expect(before).not.toContain(MEMBER_TOKEN);
+    expect(page.html).not.toContain(MEMBER_TOKEN);
+  });
+
+  test.each(['nonsense', 'user.', 'user.a b', `admin.${MEMBER_TOKEN}`, `user.${'a'.repeat(600)}`])(
+    '%s is no visit',
+    async (value) => {
+      const page = await browse().get(PATH, { cookie: `account_deletion=${value}` });
+      expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
+      expect(allReceived(gateway)).toEqual([]);
+    },
+  );
+});
+
+describe('a page', () => {
+  test('allows no scripts and no frames, and is not stored', async () => {
+    const { status, headers, html } = await browse().get(PATH);
+    expect(status).toBe(200);
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*form-action 'self'; /);
+    expect(headers.get('content-security-policy')).not.toContain('script-src');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    expect(html).not.toMatch(/<script|<style| style=/);
+  });
+
+  test('is in the language of its link, else of the browser, and so are the answers of the API', async () => {
+    const browser = browse();
+    expect((await browser.get(PATH, { 'accept-language': 'fa' })).html).toContain('lang="fa" dir="rtl"');
+    const page = await browser.get(`${PATH}?lang=fa`, { 'accept-language': 'en' });
+    expect(page.html).toContain('lang="fa" dir="rtl"');
+    await browser.submit(page, 'login', { login: 'sara', password: 'x' }, { 'accept-language': 'en' });
+    const [received] = gateway.upstreams.identity.received;
+    expect(received?.headers['accept-language']).toBe('fa');
+  });
+
+  test('escapes what people type and what the API says', async () => {
+    const markup = '"><script>alert(1)</script>';
+    replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { login: [markup] } } });
+    const browser = browse();
+    const { html } = await browser.submit(await browser.get(PATH), 'login', { login: markup, password: 'x' });
+    expect(html).not.toContain('<script');
+    expect(html).toContain('&quot;&gt;&lt;script&gt;');
+  });
+
+  test('other methods are 405', async () => {
+    for (const method of ['PUT', 'PATCH', 'DELETE']) {
+      const answer = await fetch(`${gateway.url}${PATH}`, { method });
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET, POST']);
+    }
+  });
+});
+
+describe('a forged form is 403 and reaches no service', () => {
+  test.each([
+    ['without the token', {}, {}],
+    ['with a wrong token', { csrf: 'x'.repeat(43) }, {}],
+    ['with a token in other letters', { csrf: 'é'.repeat(43) }, {}],
+  ])('%s', async (_name, fields, headers) => {
+    const browser = browse();
+    await browser.get(PATH);
+    const forged = { action: 'login', login: 'sara', password: 'x', ...fields };
+    const page = await browser.post(PATH, forged as Record<string, string>, headers);
+    expect([page.status, page.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8']);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test.each([
+    ['of another origin', { origin: 'https://evil.example' }],
+    ['of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['of a sibling domain', { 'sec-fetch-site': 'same-site' }],
+  ])('%s, even with the right token', async (_name, headers) => {
+    const browser = browse();
+    await signIn(browser);
+    const page = await browser.get(PATH);
+    const before = allReceived(gateway).length;
+    const fields = { password: 'secret-password' };
+    const refused = await browser.submit(page, 'send_code', fields, headers as Record<string, string>);
+    expect(refused.status).toBe(403);
+    expect(allReceived(gateway)).toHaveLength(before);
+  });
+
+  test('without the cookie, or with the token of another visit', async () => {
+    const browser = browse();
+    const page = await browser.get(PATH);
+    browser.cookies.clear();
+    expect((await browser.submit(page, 'login', { login: 'a', password: 'b' })).status).toBe(403);
+    await browser.get(PATH);
+    expect((await browser.submit(page, 'login', { login: 'a', password: 'b' })).status).toBe(403);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+});
+
+describe('signing in', () => {
+  test('is the log-in of the API, from the address of the browser', async () => {
+    await signIn(browse());
+    const [login] = gateway.upstreams.identity.received;
+    expect(login).toMatchObject({ method: 'POST', url: '/api/v1/auth/login', caller: { kind: 'guest' } });
+    expect(login?.headers['x-client-address']).toBe('127.0.0.1');
+    expect(bodyOf('/api/v1/auth/login')).toEqual({ login: 'sara', password: 'secret-password' });
+  });
+
+  test('a second factor is asked for, together with the password', async () => {
+    const text = 'Enter the code';
+    replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { totp: [text] } } });
+    const browser = browse();
+    const fields = { login: 'sara', password: 'secret-password' };
+    const asked = await browser.submit(await browser.get(PATH), 'login', fields);
+    expect([asked.status, asked.html.includes(text)]).toEqual([422, true]);
+    expect(asked.html).toContain('name="totp"');
+    expect(asked.html).not.toContain('secret-password');
+    await browser.submit(asked, 'login', { ...fields, totp: '123456' });
+    expect(bodyOf('/api/v1/auth/login')).toEqual({ ...fields, totp: '123456' });
+  });
+
+  test('a limit is 429 with the time to wait', async () => {
+    const headers = { 'retry-after': '42' };
+    replies.set('POST /api/v1/auth/login', { status: 429, body: { message: 'Too many.' }, headers });
+    const browser = browse();
+    const page = await browser.submit(await browser.get(PATH), 'login', { login: 'a', password: 'b' });
+    expect([page.status, page.headers.get('retry-after')]).toEqual([429, '42']);
+    expect(page.html).toContain('Too many.');
+  });
+
+  test('identity that does not answer is a 503 page', async () => {
+    const browser = browse();
+    const page = await browser.get(PATH);
+    gateway.upstreams.identity.handler = (request) => request.socket.destroy();
+    const refused = await browser.submit(page, 'login', { login: 'a', password: 'b' });
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
+  });
+});
+
+describe('signed in', () => {
+  test('what blocks is listed with how to settle it, and there is no way on', async () => {
+    gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
+    const page = await signIn(browse());
+    expect(page.html).toContain('Your wallet balance is 5000 Tooman.');
+    expect(page.html).toContain('Withdraw the money');
+    expect(formOf(page.html).buttons).toEqual(['sign_out']);
+  });
+
+  test('blockers that appear later are listed from the 409 of either phase', async () => {
+    const blockers = [{ code: 'gym_ownership', message: 'You own 1 gym.', count: 1 }];
+    const body = { error: 'blocked', code: 'account_deletion_blocked', blockers };
+    for (const action of ['send_code', 'confirm']) {
+      const browser = browse();
+      const page = await signIn(browser);
+      replies.set('POST /api/v1/auth/delete-account', { status: 409, body });
+      const blocked = await browser.submit(page, action, { password: 'secret-password', code: '123456' });
+      expect([blocked.status, blocked.html.includes('You own 1 gym.')]).toEqual([409, true]);
+      expect(blocked.html).toContain('Transfer it to somebody else');
+    }
+  });
+
+  test('both phases are calls of the API with the password that is typed in each', async () => {
+    const browser = browse();
+    const page = await signIn(browser);
+    const api = 'POST /api/v1/auth/delete-account';
+    replies.set(api, { status: 200, body: { message: 'sent', confirmation_required: true } });
+    const sent = await browser.submit(page, 'send_code', { password: 'first-password' });
+    expect([sent.status, sent.location?.search]).toEqual([303, '?lang=en&step=code']);
+    expect(bodyOf('/api/v1/auth/delete-account')).toEqual({ current_password: 'first-password' });
+    const form = await follow(browser, sent);
+    replies.set(api, { status: 202, body: { message: 'ok', ...SCHEDULE } });
+    const done = await browser.submit(form, 'confirm', { password: 'second-password', code: '123456' });
+    expect(bodyOf('/api/v1/auth/delete-account')).toEqual({
+      current_password: 'second-password',
+      confirmation_code: '123456',
+    });
+    expect([done.status, done.html.includes(SCHEDULE.deletion_scheduled_at)]).toEqual([200, true]);
+    expect(browser.cookies.size).toBe(0);
+    expect(gateway.upstreams.identity.received.at(-1)?.caller).toMatchObject({ kind: 'user', userId: 7 });
+  });
+
+  test('a wrong code is refused beside its field', async () => {
+    const browser = browse();
+    await signIn(browser);
+    const form = await browser.get(`${PATH}?step=code`);
+    const errors = { confirmation_code: ['The confirmation code is not valid.'] };
+    replies.set('POST /api/v1/auth/delete-account', { status: 422, body: { message: 'no', errors } });
+    const refused = await browser.submit(form, 'confirm', { password: 'x', code: '000000' });
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain('aria-invalid="true" aria-describedby="code-problem"');
+    expect(formOf(refused.html).buttons).toEqual(['confirm', 'sign_out']);
+  });
+
+  test.each([
+    [429, 'Too many requests.'],
+    [500, 'The confirmation code could not be sent.'],
+    [503, 'Not reachable.'],
+  ])('%i of the API is %s on the page, which can be used again', async (status, text) => {
+    const browser = browse();
+    const page = await signIn(browser);
+    replies.set('POST /api/v1/auth/delete-account', { status, body: { message: text } });
+    const refused = await browser.submit(page, 'send_code', { password: 'x' });
+    expect([refused.status, refused.html.includes(text)]).toEqual([status, true]);
+    expect(formOf(refused.html).buttons).toEqual(['send_code', 'sign_out']);
+  });
+
+  test('an answer that was lost after the request was sent is a 503 that does not claim that nothing happened', async () => {
+    const browser = browse();
+    const page = await signIn(browser);
+    gateway.upstreams.identity.handler = (request) => request.socket.destroy();
+    const lost = await browser.submit(page, 'confirm', { password: 'x', code: '123456' });
+    expect([lost.status, lost.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
+    expect(lost.html).toContain('href="/account-deletion?lang=en"');
+  });
+
+  test('a token that was revoked leads to the log-in', async () => {
+    const browser = browse();
+    const page = await signIn(browser);
+    gateway.tokens.clear();
+    for (const next of [
+      await browser.submit(page, 'send_code', { password: 'x' }),
+      await browser.get(PATH, { cookie: `account_deletion=user.${MEMBER_TOKEN}` }),
+    ]) {
+      expect([next.status, formOf(next.html).buttons]).toEqual([401, ['login']]);
+      expect(next.html).toContain('You are no longer signed in');
+    }
+    expect([...browser.cookies.values()][0]?.value).toMatch(/^guest\./);
+  });
+
+  test('a token for another resource is no session', async () => {
+    gateway.tokens.set('fpo_app', { ...caller(7), audience: 'https://api.example.com/mcp' });
+    const page = await browse().get(PATH, { cookie: 'account_deletion=user.fpo_app' });
+    expect(page.status).toBe(401);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('while the deletion is pending the date is shown, and it can be cancelled', async () => {
+    const user = { username: 'sara', ...SCHEDULE };
+    replies.set('GET /api/v1/auth/me', { status: 200, body: { user } });
+    const browser = browse();
+    const page = await signIn(browser);
+    expect(page.html).toContain(SCHEDULE.deletion_scheduled_at);
+    expect(formOf(page.html).buttons).toEqual(['cancel', 'sign_out']);
+    replies.set('DELETE /api/v1/auth/delete-account', { status: 200, body: { message: 'active' } });
+    const done = await browser.submit(page, 'cancel');
+    expect([done.status, done.html.includes('The deletion is cancelled')]).toEqual([200, true]);
+    expect(browser.cookies.size).toBe(0);
+    const calls = gateway.upstreams.identity.received.slice(-2).map(({ method, url }) => `${method} ${url}`);
+    expect(calls).toEqual(['DELETE /api/v1/auth/delete-account', 'POST /api/v1/auth/logout']);
+  });
+
+  test('signing out ends the session at the API', async () => {
+    const browser = browse();
+    const out = await browser.submit(await signIn(browser), 'sign_out');
+    expect([out.status, browser.cookies.size]).toEqual([303, 0]);
+    expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
+  });
+
+  test('an authorization header of the browser is not used', async () => {
+    const authorization = `Bearer ${MEMBER_TOKEN}`;
+    const page = await browse().get(PATH, { authorization });
+    expect(formOf(page.html).buttons).toEqual(['login']);
+  });
+});
+
+describe('the start page', () => {
+  const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+
+  test('a browser sees where to go, in its language', async () => {
+    const page = await rawRequest(gateway.url, '/', {
+      headers: { host: 'x', ...HTML, 'accept-language': 'fa' },
+    });
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.vary).toContain('Accept');
+    expect(page.text).toContain('lang="fa" dir="rtl"');
+    for (const link of ['/docs', '/api/v1/openapi.json', '/account-deletion?lang=fa', '/?lang=en']) {
+      expect(page.text).toContain(`href="${link}"`);
+    }
+    // Without the demo data.
+    expect(page.text).not.toContain('sandbox');
+    expect(page.text).toContain('همهٔ بخش‌ها کار می‌کنند.');
+  });
+
+  test.each([undefined, '*/*', 'application/json'])('with Accept %s it is 404 as JSON', async (accept) => {
+    const headers = { host: 'x', ...(accept === undefined ? {} : { accept }) };
+    const page = await rawRequest(gateway.url, '/', { headers });
+    expect([page.status, page.text]).toEqual([404, '{"message":"Not found."}']);
+    expect(
+      (await rawRequest(gateway.url, '/', { method: 'POST', headers: { host: 'x', ...HTML } })).status,
+    ).toBe(404);
+  });
+});
+
+describe('the start page of a demonstration with a service that is not ready', () => {
+  let other: Harness;
+  beforeAll(async () => {
+    other = await startHarness({ SEED_DEMO: '1', SANDBOX_URL: 'http://127.0.0.1:1' });
+    other.upstreams.wallet.ready = false;
+  });
+  afterAll(() => other.close());
+
+  test('links the sandbox, and says that a part is missing but not which', async () => {
+    const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
+    expect(page.text).toContain('href="http://127.0.0.1:1"');
+    expect(page.text).toContain('Some parts are not reachable right now.');
+    expect(page.text).not.toMatch(/wallet[^,]/);
+  });
+});

@@ -1,0 +1,166 @@
+/** `/account-deletion` with the real services, as a browser without scripts uses it. */
+import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
+import { describe, expect, test } from '@jest/globals';
+import {
+  type Account,
+  api,
+  arm,
+  baseUrl,
+  deposit,
+  expectStatus,
+  login,
+  newestCode,
+  PASSWORD,
+  register,
+  smsOf,
+} from './support.ts';
+
+const PATH = '/account-deletion';
+
+const browse = (): Browser => createBrowser(baseUrl());
+/** A page, after at most one redirect. */
+const send = async (
+  browser: Browser,
+  page: BrowserPage,
+  action: string,
+  fields: Record<string, string> = {},
+): Promise<BrowserPage> => {
+  const answer = await browser.submit(page, action, fields);
+  return answer.location === undefined ? answer : browser.get(answer.location.href);
+};
+const signIn = async (browser: Browser, account: Account): Promise<BrowserPage> =>
+  send(browser, await browser.get(PATH), 'login', { login: account.username, password: PASSWORD });
+const buttons = ({ html }: BrowserPage): string[] => formOf(html).buttons;
+const confirm = async (browser: Browser, page: BrowserPage, account: Account): Promise<BrowserPage> =>
+  send(browser, page, 'confirm', { password: PASSWORD, code: await newestCode(account.phone) });
+
+/** @returns the recovery codes */
+const setUpSecondFactor = async ({ token }: Account): Promise<string[]> => {
+  const call = async (body: unknown) =>
+    expectStatus(await api('POST', '/auth/second-factor', { token, body }), 200).body;
+  const { secret } = await call({ current_password: PASSWORD });
+  return (await call({ totp: totpOf(secret, new Date()) })).recovery_codes;
+};
+
+describe('an account', () => {
+  test('is scheduled for deletion, shown with the date after a new log-in, and restored', async () => {
+    const account = await register();
+    const browser = browse();
+    const overview = await signIn(browser, account);
+    expect([overview.status, buttons(overview)]).toEqual([200, ['send_code', 'sign_out']]);
+    const form = await send(browser, overview, 'send_code', { password: PASSWORD });
+    expect([form.status, buttons(form)]).toEqual([200, ['confirm', 'sign_out']]);
+    expect(await smsOf(account.phone)).toHaveLength(1);
+    const scheduled = await confirm(browser, form, account);
+    expect([scheduled.status, browser.cookies.size]).toEqual([200, 0]);
+    expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
+    const { user } = expectStatus(await login(account.username), 200).body;
+    expect(scheduled.html).toContain(user.deletion_scheduled_at);
+
+    const pending = await signIn(browser, account);
+    expect(pending.html).toContain(user.deletion_scheduled_at);
+    expect(buttons(pending)).toEqual(['cancel', 'sign_out']);
+    const cancelled = await send(browser, pending, 'cancel');
+    expect([cancelled.status, browser.cookies.size]).toEqual([200, 0]);
+    const restored = expectStatus(await login(account.username), 200).body;
+    expect(restored.user.deletion_scheduled_at).toBeNull();
+    // The page has ended its own session: the one of the log-in above, and the two of this test's own log-ins, remain.
+    const sessions = await api('GET', '/auth/sessions', { token: restored.token });
+    expect(expectStatus(sessions, 200).body.data).toHaveLength(2);
+  });
+
+  test('that is blocked is told why and how to settle it, before and after a code was sent', async () => {
+    const account = await register();
+    const browser = browse();
+    const overview = await signIn(browser, account);
+    const form = await send(browser, overview, 'send_code', { password: PASSWORD });
+    await deposit(account.token, 5_000);
+    const blocked = await confirm(browser, form, account);
+    expect([blocked.status, buttons(blocked)]).toEqual([409, ['sign_out']]);
+    expect(blocked.html).toContain('Your wallet balance is 5000 Tooman.');
+    expect(blocked.html).toContain('Withdraw the money');
+    expect((await browser.get(PATH)).html).toContain('Your wallet balance is 5000 Tooman.');
+    expect(await smsOf(account.phone)).toHaveLength(1);
+  });
+
+  test('with a second factor is asked for its code', async () => {
+    const account = await register();
+    const [recoveryCode = ''] = await setUpSecondFactor(account);
+    const browser = browse();
+    const asked = await signIn(browser, account);
+    expect([asked.status, asked.html.includes('name="totp"')]).toEqual([422, true]);
+    const fields = { login: account.username, password: PASSWORD };
+    const wrong = await send(browser, asked, 'login', { ...fields, totp: '000000x' });
+    expect([wrong.status, buttons(wrong)]).toEqual([422, ['login']]);
+    const overview = await send(browser, wrong, 'login', { ...fields, totp: recoveryCode });
+    expect([overview.status, buttons(overview)]).toEqual([200, ['send_code', 'sign_out']]);
+  });
+});
+
+describe('a refusal', () => {
+  test('is the same for a wrong password and for an unknown account', async () => {
+    const account = await register();
+    const refusalOf = async (name: string): Promise<string> => {
+      const browser = browse();
+      const page = await send(browser, await browser.get(PATH), 'login', { login: name, password: 'wrong' });
+      expect(page.status).toBe(422);
+      return page.html.replace(name, '').replace(/name="csrf" value="[^"]*"/, '');
+    };
+    expect(await refusalOf(account.username)).toBe(await refusalOf(`${account.username}x`));
+  });
+
+  test('of a wrong password or code schedules nothing, and the right ones then work', async () => {
+    const account = await register();
+    const browser = browse();
+    const overview = await signIn(browser, account);
+    const wrongPassword = await send(browser, overview, 'send_code', { password: 'wrong' });
+    expect([wrongPassword.status, buttons(wrongPassword)]).toEqual([422, ['send_code', 'sign_out']]);
+    expect(await smsOf(account.phone)).toHaveLength(0);
+    const form = await send(browser, wrongPassword, 'send_code', { password: PASSWORD });
+    for (const code of ['', '12345']) {
+      const refused = await send(browser, form, 'confirm', { password: PASSWORD, code });
+      expect([code, refused.status, buttons(refused)]).toEqual([code, 422, ['confirm', 'sign_out']]);
+    }
+    // An empty code is no first phase.
+    expect(await smsOf(account.phone)).toHaveLength(1);
+    expect((await confirm(browser, form, account)).status).toBe(200);
+  });
+
+  test('past the budget, which the page and the API have in common, is 429 with the time to wait', async () => {
+    const account = await register();
+    const browser = browse();
+    const overview = await signIn(browser, account);
+    const wrong = { body: { current_password: 'wrong' } };
+    for (let calls = 0; calls < 5; calls += 1) expect((await arm(account, wrong)).status).toBe(422);
+    const page = await send(browser, overview, 'send_code', { password: PASSWORD });
+    expect([page.status, buttons(page)]).toEqual([429, ['send_code', 'sign_out']]);
+    expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await smsOf(account.phone)).toHaveLength(0);
+  });
+
+  test('after the session was revoked leads to the log-in', async () => {
+    const account = await register();
+    const browser = browse();
+    const overview = await signIn(browser, account);
+    const { data } = expectStatus(await api('GET', '/auth/sessions', { token: account.token }), 200).body;
+    for (const { id } of data as { id: number }[]) {
+      await api('DELETE', `/auth/sessions/${id}`, { token: account.token });
+    }
+    const over = await send(browser, overview, 'send_code', { password: PASSWORD });
+    expect([over.status, buttons(over)]).toEqual([401, ['login']]);
+    expect(await smsOf(account.phone)).toHaveLength(0);
+  });
+});
+
+test('two browsers that confirm at one time schedule one deletion', async () => {
+  const account = await register();
+  const [first, second] = [browse(), browse()];
+  const form = await send(first, await signIn(first, account), 'send_code', { password: PASSWORD });
+  await signIn(second, account);
+  const other = await second.get(`${PATH}?step=code`);
+  const answers = await Promise.all([confirm(first, form, account), confirm(second, other, account)]);
+  const [done, refused] = answers.map(({ status }) => status).sort();
+  expect(done).toBe(200);
+  expect([401, 422]).toContain(refused);
+});
