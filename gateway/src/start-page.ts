@@ -8,7 +8,7 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance } from 'fastify';
 import { PAGE_PATH } from './account-deletion/visit.ts';
 import type { Dependencies } from './dependencies.ts';
-import { OPENAPI_PATH } from './docs.ts';
+import { OPENAPI_PATH } from './docs/routes.ts';
 import { areReady } from './services-health.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;

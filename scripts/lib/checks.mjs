@@ -13,6 +13,16 @@ export const checks = [
     group: 'typecheck',
     args: [join(root, 'scripts/generate-proto-types.mjs'), '--check'],
   },
+  {
+    name: 'the generated client is up to date',
+    group: 'typecheck',
+    args: [join(root, 'scripts/generate-client.mjs'), '--check'],
+  },
+  {
+    name: 'type check of the client, in browsers',
+    group: 'typecheck',
+    args: [binary('tsc'), '-p', 'packages/client'],
+  },
   { name: 'type check', group: 'typecheck', args: [binary('tsc'), '--noEmit'] },
   {
     name: 'type check of the scripts',

@@ -1,0 +1,219 @@
+/** The client against a server whose answers a test lays down. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  ApiError,
+  type ClientOptions,
+  ConflictError,
+  createClient,
+  RateLimitError,
+  UnavailableError,
+  unwrap,
+  ValidationError,
+} from './index.ts';
+
+interface Received {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+interface Laid {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+let server: Server;
+let received: Received[];
+let answers: Laid[];
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    const { method, url, headers } = request;
+    received.push({ method, url, headers, body });
+    const { status, body: answer, headers: extra } = answers.shift() ?? { status: 599 };
+    response.writeHead(status, { 'content-type': 'application/json', ...extra });
+    response.end(answer === undefined ? '' : JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  received = [];
+  answers = [];
+});
+
+const connect = (options: Partial<ClientOptions> = {}) =>
+  createClient({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ...options });
+
+const busy = (code?: string): Laid => ({
+  status: 503,
+  body: { message: 'Later.', ...(code === undefined ? {} : { code }) },
+  headers: { 'retry-after': '0' },
+});
+const deposit = { amount: 50_000 };
+const page = (ids: number[], next: string | null): Laid => ({
+  status: 200,
+  body: { data: ids.map((id) => ({ id })), meta: { next_cursor: next } },
+});
+
+describe('the token', () => {
+  test('is that of the last log-in, and is not sent to log in again', async () => {
+    const told: (string | undefined)[] = [];
+    const client = connect({ token: 'old', onToken: (token) => told.push(token) });
+    answers = [
+      { status: 200, body: { token: 'new' } },
+      { status: 200, body: {} },
+      { status: 204 },
+      { status: 200, body: {} },
+    ];
+    await client.login({ login: 'sara', password: 'secret-1' });
+    await client.GET('/api/v1/auth/me');
+    await client.logout();
+    await client.GET('/api/v1/auth/me');
+    const sent = received.map(({ headers }) => headers.authorization);
+    expect(sent).toEqual([undefined, 'Bearer new', 'Bearer new', undefined]);
+    expect(told).toEqual(['new', undefined]);
+  });
+
+  test('is asked for before each request if it is a function', async () => {
+    let turn = 0;
+    const client = connect({
+      token: async () => {
+        turn += 1;
+        return `t${turn}`;
+      },
+    });
+    answers = [
+      { status: 200, body: {} },
+      { status: 200, body: {} },
+    ];
+    await client.GET('/api/v1/auth/me');
+    await client.GET('/api/v1/auth/me');
+    expect(received.map(({ headers }) => headers.authorization)).toEqual(['Bearer t1', 'Bearer t2']);
+  });
+});
+
+describe('a 503 with Retry-After', () => {
+  test('is repeated for a POST that moves money, with one key and the whole body', async () => {
+    answers = [busy(), busy('outcome_unknown'), { status: 201, body: { payment: { id: 1 } } }];
+    const made = await unwrap(connect().POST('/api/v1/payments/deposit', { body: deposit }));
+    expect(made.payment.id).toBe(1);
+    const keys = new Set(received.map(({ headers }) => headers['idempotency-key']));
+    expect([...keys]).toEqual([expect.stringMatching(/^[\da-f]{32}$/)]);
+    expect(received.map(({ body }) => JSON.parse(body))).toEqual([deposit, deposit, deposit]);
+  });
+
+  test('is repeated for a GET, unless its outcome is unknown', async () => {
+    answers = [busy(), { status: 200, body: {} }, busy('outcome_unknown')];
+    const client = connect();
+    expect((await client.GET('/api/v1/payments/prices')).response.status).toBe(200);
+    expect((await client.GET('/api/v1/payments/prices')).response.status).toBe(503);
+    expect(received).toHaveLength(3);
+  });
+
+  test('is an answer where repeating may do a thing twice', async () => {
+    answers = [busy(), busy()];
+    const client = connect();
+    const post = { title: 'T', type: 'post', body: 'B' } as never;
+    await client.POST('/api/v1/posts', { body: post });
+    await client.PUT('/api/v1/auth/me', { body: { height: 170 } });
+    expect(received.map(({ method }) => method)).toEqual(['POST', 'PUT']);
+    expect(received[0]?.headers['idempotency-key']).toBeUndefined();
+  });
+
+  test('is an answer after the retries, without a time, and for a wait that is too long', async () => {
+    const client = connect({ retries: 2, maxRetryAfterSeconds: 5 });
+    answers = [busy(), busy(), busy()];
+    await expect(unwrap(client.GET('/api/v1/posts'))).rejects.toBeInstanceOf(UnavailableError);
+    expect(received).toHaveLength(3);
+    answers = [{ ...busy(), headers: {} }];
+    await client.GET('/api/v1/posts');
+    answers = [{ ...busy(), headers: { 'retry-after': '6' } }];
+    await client.GET('/api/v1/posts');
+    expect(received).toHaveLength(5);
+  });
+
+  test('waits as long as it says, and no longer than the caller', async () => {
+    const soon = { ...busy(), headers: { 'retry-after': '1' } };
+    answers = [soon, { status: 200, body: {} }, soon];
+    const startedAt = performance.now();
+    await connect().GET('/api/v1/payments/prices');
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+    const stopped = connect().GET('/api/v1/payments/prices', { signal: AbortSignal.timeout(100) });
+    await expect(stopped).rejects.toThrow();
+    expect(received).toHaveLength(3);
+  });
+});
+
+describe('a key of the caller', () => {
+  test('is kept', async () => {
+    answers = [{ status: 201, body: {} }];
+    const params = { header: { 'idempotency-key': 'mine' } };
+    await connect().POST('/api/v1/payments/deposit', { body: deposit, params });
+    expect(received[0]?.headers['idempotency-key']).toBe('mine');
+  });
+});
+
+describe('a list', () => {
+  test('is read page by page with its query, and no further than it is asked for', async () => {
+    answers = [page([1, 2], 'c1'), page([3], null)];
+    const ids: number[] = [];
+    const query = { type: ['article', 'video'] as never, per_page: 2 };
+    for await (const { id } of connect().list('/api/v1/posts', query)) ids.push(id);
+    expect(ids).toEqual([1, 2, 3]);
+    const [first, second] = received.map(({ url }) => String(url));
+    expect(first).toBe('/api/v1/posts?type=article,video&per_page=2');
+    expect(second).toBe('/api/v1/posts?type=article,video&per_page=2&cursor=c1');
+
+    received = [];
+    answers = [page([1, 2], 'c1')];
+    for await (const { id } of connect().list('/api/v1/posts')) if (id === 2) break;
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('an error', () => {
+  const failing = async (answer: Laid): Promise<ApiError> => {
+    answers = [answer];
+    const error: unknown = await unwrap(connect().GET('/api/v1/auth/me')).catch((thrown: unknown) => thrown);
+    if (!(error instanceof ApiError)) throw new Error('it was not refused');
+    return error;
+  };
+
+  test('has a class by its status', async () => {
+    const invalid = await failing({ status: 422, body: { message: 'Bad.', errors: { login: ['No.'] } } });
+    expect(invalid).toBeInstanceOf(ValidationError);
+    expect((invalid as ValidationError).fields).toEqual({ login: ['No.'] });
+
+    const conflict = await failing({
+      status: 409,
+      body: { error: 'Not yet.', code: 'account_deletion_blocked' },
+    });
+    expect(conflict).toBeInstanceOf(ConflictError);
+    expect([conflict.message, conflict.code]).toEqual(['Not yet.', 'account_deletion_blocked']);
+
+    const refused = await failing({
+      status: 429,
+      body: { message: 'Slow.' },
+      headers: { 'retry-after': '17' },
+    });
+    expect((refused as RateLimitError).retryAfterSeconds).toBe(17);
+    expect(refused).toBeInstanceOf(RateLimitError);
+
+    const lost = await failing(busy('outcome_unknown'));
+    expect((lost as UnavailableError).isOutcomeUnknown).toBe(true);
+
+    const other = await failing({ status: 418, body: { message: 'Tea.' } });
+    expect([other.name, other.status, other.body]).toEqual(['ApiError', 418, { message: 'Tea.' }]);
+  });
+});
