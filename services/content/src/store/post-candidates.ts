@@ -5,13 +5,13 @@
 import { LRUCache } from 'lru-cache';
 
 export interface PostCandidates {
-  /** In any order; undefined for a gram that more than {@link CANDIDATES_MAX} posts contain. */
+  /** In any order; undefined for a gram that more than 1,000 posts contain. */
   find(gram: string): Promise<readonly number[] | undefined>;
   /** These posts changed; undefined: any of them. */
   changed(ids: readonly number[] | undefined): void;
 }
 
-export const CANDIDATES_MAX = 1_000;
+const CANDIDATES_MAX = 1_000;
 const GRAMS_MAX = 1_000;
 /** See `post-rows.ts`. */
 const LIFETIME_MS = 60_000;
