@@ -1,8 +1,8 @@
 /** The operations that take an `Idempotency-Key`. */
 export const IDEMPOTENT: ReadonlySet<string> = new Set([
-  'POST /api/v1/payments/boost',
-  'POST /api/v1/payments/buy-premium',
-  'POST /api/v1/payments/deposit',
-  'POST /api/v1/payments/withdrawals',
-  'POST /api/v1/training-services/{id}/purchase',
+  "POST /api/v1/payments/boost",
+  "POST /api/v1/payments/buy-premium",
+  "POST /api/v1/payments/deposit",
+  "POST /api/v1/payments/withdrawals",
+  "POST /api/v1/training-services/{id}/purchase"
 ]);
