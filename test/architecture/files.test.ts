@@ -3,8 +3,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { files, importsOf, isTestCode, read, root, sources } from './support.ts';
 
-/** An entry point, or a file that is found by reading its folder. */
+/** An entry point, of apps too, or a file that is found by reading its folder or by the compiler. */
 const isEntry = (file: string): boolean =>
+  /^packages\/client\/src\/index\.ts$|\.d\.ts$/.test(file) ||
   /\/main\.ts$|-cli\.ts$|\.test\.ts$|\.bench\.ts$|\/i18n\/catalogues\/|\/place-names\//.test(file) ||
   named.some((text) => text.includes(file));
 

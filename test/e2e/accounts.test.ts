@@ -1,5 +1,6 @@
 /** Accounts and general behaviour of the API, through the gateway. */
 
+import { unwrap, ValidationError } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
 import { loadApiDocument } from '../architecture/api-document.ts';
 import {
@@ -7,6 +8,7 @@ import {
   api,
   balanceOf,
   baseUrl,
+  clientOf,
   deposit,
   eventually,
   expectStatus,
@@ -34,7 +36,14 @@ describe('an account', () => {
       body: { height: 171, is_trainer: true, unknown: 1 },
     });
     expect(changed.body.user).toMatchObject({ height: 171, is_trainer: true, first_name: 'Sara' });
-    expect((await api('PUT', '/auth/me', { token, body: { email: 'new@example.com' } })).status).toBe(422);
+    const client = clientOf();
+    await client.login({ login: account.username, password: PASSWORD });
+    const email = client.PUT('/api/v1/auth/me', { body: { email: 'new@example.com' } });
+    const refused = await unwrap(email).catch((error: unknown) => error);
+    if (!(refused instanceof ValidationError)) throw refused;
+    expect(Object.keys(refused.fields)).toEqual(['current_password']);
+    await client.logout();
+    expect((await client.GET('/api/v1/auth/me')).response.status).toBe(401);
     expect((await api('POST', '/auth/logout', { token })).status).toBe(204);
     expect((await api('GET', '/auth/me', { token })).status).toBe(401);
   });

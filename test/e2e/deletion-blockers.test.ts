@@ -1,52 +1,45 @@
 /** The five blockers of specification 4.1 rule 5, each created by the routes of its owner. */
+import { unwrap } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
-import {
-  type Account,
-  api,
-  arm,
-  deposit,
-  expectStatus,
-  PASSWORD,
-  register,
-  smsOf,
-  tokenOf,
-} from './support.ts';
+import { type Account, arm, clientOf, deposit, PASSWORD, register, smsOf, tokenOf } from './support.ts';
 
-const createGym = async (owner: Account, name = 'Iron House') =>
-  expectStatus(
-    await api('POST', '/gyms', {
-      token: owner.token,
-      body: { name, address: 'Valiasr Street', location_lat: 35.7, location_lng: 51.4 },
-    }),
-    201,
-  ).body.gym;
+const createGym = async (owner: Account, name = 'Iron House') => {
+  const body = { name, address: 'Valiasr Street', location_lat: 35.7, location_lng: 51.4 };
+  return (await unwrap(clientOf(owner.token).POST('/api/v1/gyms', { body }))).gym;
+};
 
-const setBankAccount = async (account: Account) =>
-  expectStatus(
-    await api('PUT', '/auth/me', {
-      token: account.token,
-      body: { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD },
-    }),
-    200,
-  );
+const setBankAccount = (account: Account) => {
+  const body = { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD };
+  return unwrap(clientOf(account.token).PUT('/api/v1/auth/me', { body }));
+};
 
 const withdraw = async (account: Account, amount: number) =>
-  expectStatus(await api('POST', '/payments/withdrawals', { token: account.token, body: { amount } }), 201)
-    .body.payment;
+  (await unwrap(clientOf(account.token).POST('/api/v1/payments/withdrawals', { body: { amount } }))).payment;
 
-const createService = async (seller: Account, price: number) =>
-  expectStatus(
-    await api('POST', '/training-services', {
-      token: seller.token,
-      body: { title: 'Strength in 30 days', description: 'A plan', price, duration_days: 30 },
-    }),
-    201,
-  ).body.data;
+const createService = async (seller: Account, price: number) => {
+  const body = { title: 'Strength in 30 days', description: 'A plan', price, duration_days: 30 };
+  return (await unwrap(clientOf(seller.token).POST('/api/v1/training-services', { body }))).data;
+};
 
-const operatorToken = () => tokenOf('operator', 'demo-password-1');
+const buyService = async (buyer: Account, id: number) => {
+  const params = { path: { id } };
+  const client = clientOf(buyer.token);
+  return (await unwrap(client.POST('/api/v1/training-services/{id}/purchase', { params }))).data;
+};
 
-const settle = async (paymentId: number, verb: 'pay' | 'reject') =>
-  expectStatus(await api('POST', `/payments/${paymentId}/${verb}`, { token: await operatorToken() }), 200);
+const buyPremium = async (buyer: Account) =>
+  (await unwrap(clientOf(buyer.token).POST('/api/v1/payments/buy-premium', { body: { type: 'plus' } }))).data;
+
+const premiumPrice = async (): Promise<number> =>
+  (await unwrap(clientOf().GET('/api/v1/payments/prices'))).data.premium.plus;
+
+const settle = async (id: number, verb: 'pay' | 'reject') => {
+  const client = clientOf(await tokenOf('operator', 'demo-password-1'));
+  const params = { path: { id } };
+  return verb === 'pay'
+    ? unwrap(client.POST('/api/v1/payments/{id}/pay', { params }))
+    : unwrap(client.POST('/api/v1/payments/{id}/reject', { params, body: {} }));
+};
 
 const expectBlocked = async (account: Account, blockers: unknown[]) => {
   const answer = await arm(account);
@@ -63,8 +56,8 @@ describe('each blocker, and its end', () => {
     const [first, second] = [await createGym(owner), await createGym(owner, 'Second')];
     await expectBlocked(owner, [{ code: 'gym_ownership', message: text, count: 2 }]);
     for (const gym of [first, second]) {
-      const deleted = await api('DELETE', `/gyms/${gym.id}`, { token: owner.token });
-      expect(deleted.status).toBeLessThan(300);
+      const params = { path: { id: gym.id } };
+      await unwrap(clientOf(owner.token).DELETE('/api/v1/gyms/{id}', { params }));
     }
     expect((await arm(owner)).status).toBe(200);
   });
@@ -89,12 +82,8 @@ describe('each blocker, and its end', () => {
 
   test('active_premium contains its end, as YYYY-MM-DD HH:MM:SS', async () => {
     const buyer = await register();
-    const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;
-    await deposit(buyer.token, prices.premium.plus);
-    const bought = expectStatus(
-      await api('POST', '/payments/buy-premium', { token: buyer.token, body: { type: 'plus' } }),
-      201,
-    ).body.data;
+    await deposit(buyer.token, await premiumPrice());
+    const bought = await buyPremium(buyer);
     await expectBlocked(buyer, [{ code: 'active_premium', message: text, expires_at: bought.expires_at }]);
     expect(bought.expires_at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
   });
@@ -103,10 +92,7 @@ describe('each blocker, and its end', () => {
     const [seller, buyer] = [await register(), await register()];
     const service = await createService(seller, 40_000);
     await deposit(buyer.token, 40_000);
-    const trainee = expectStatus(
-      await api('POST', `/training-services/${service.id}/purchase`, { token: buyer.token }),
-      201,
-    ).body.data;
+    const trainee = await buyService(buyer, service.id);
     const blocked = await arm(seller);
     expect(blocked.status).toBe(409);
     expect(blocked.body.blockers.map(({ code }: { code: string }) => code)).toEqual([
@@ -115,7 +101,8 @@ describe('each blocker, and its end', () => {
     ]);
     expect(blocked.body.blockers[1]).toMatchObject({ count: 1 });
     expect((await arm(buyer)).status).toBe(200);
-    expectStatus(await api('POST', `/trainees/${trainee.id}/deliver`, { token: seller.token }), 200);
+    const params = { path: { id: trainee.id } };
+    await unwrap(clientOf(seller.token).POST('/api/v1/trainees/{id}/deliver', { params }));
     const later = await arm(seller);
     expect(later.body.blockers.map(({ code }: { code: string }) => code)).toEqual(['unsettled_balance']);
   });
@@ -125,17 +112,13 @@ describe('all five at once', () => {
   test('are in the order of the specification, localized, with unchanged codes', async () => {
     const everything = await register();
     const buyer = await register();
-    const { data: prices } = expectStatus(await api('GET', '/payments/prices'), 200).body;
     await setBankAccount(everything);
     await createGym(everything);
     const service = await createService(everything, 1_000);
     await deposit(buyer.token, 1_000);
-    expectStatus(await api('POST', `/training-services/${service.id}/purchase`, { token: buyer.token }), 201);
-    await deposit(everything.token, prices.premium.plus + 10_000);
-    expectStatus(
-      await api('POST', '/payments/buy-premium', { token: everything.token, body: { type: 'plus' } }),
-      201,
-    );
+    await buyService(buyer, service.id);
+    await deposit(everything.token, (await premiumPrice()) + 10_000);
+    await buyPremium(everything);
     await withdraw(everything, 4_000);
     const english = await arm(everything);
     const persian = await arm(everything, { headers: { 'accept-language': 'fa-IR,fa;q=0.9,en;q=0.1' } });

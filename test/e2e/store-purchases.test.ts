@@ -1,5 +1,6 @@
 /** App-store purchases through the gateway: the response, the payment history and the resources. */
 import { randomUUID } from 'node:crypto';
+import { type Schemas, unwrap } from '@fitness/client';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { quantile } from '../../bench/figures.ts';
@@ -7,6 +8,7 @@ import {
   type Account,
   api,
   balanceOf,
+  clientOf,
   deposit,
   eventually,
   expectStatus,
@@ -25,10 +27,10 @@ let serviceId: number;
 beforeAll(async () => {
   owner = await register();
   const gym = { name: 'Iron House', address: 'Here', location_lat: 35.7, location_lng: 51.4 };
-  gymId = expectStatus(await api('POST', '/gyms', { token: owner.token, body: gym }), 201).body.gym.id;
+  const client = clientOf(owner.token);
+  gymId = (await unwrap(client.POST('/api/v1/gyms', { body: gym }))).gym.id;
   const plan = { title: 'Strength', description: 'Plan', price: 1_000, duration_days: 30 };
-  const created = await api('POST', '/training-services', { token: owner.token, body: plan });
-  serviceId = expectStatus(created, 201).body.data.id;
+  serviceId = (await unwrap(client.POST('/api/v1/training-services', { body: plan }))).data.id;
 });
 
 const bought = async (sku: Sku): Promise<string> => {
@@ -48,16 +50,12 @@ const redeem = (
 const storeCalls = async (token: string): Promise<number> =>
   (await sandbox('GET', `/store/calls?token=${token}`)).body.count;
 
-interface Payment {
-  type: string;
-  amount: number;
-  is_done: boolean;
-  payable_id: number;
-  meta: Record<string, unknown>;
-}
-
-const storePayments = async (as: Account): Promise<Payment[]> =>
-  expectStatus(await api('GET', '/payments?type=store_purchase', { token: as.token }), 200).body.data;
+const storePayments = async ({ token }: Account): Promise<Schemas['Payment'][]> => {
+  const found = [];
+  for await (const payment of clientOf(token).list('/api/v1/payments', { type: 'store_purchase' }))
+    found.push(payment);
+  return found;
+};
 
 /** Time for repeated events to arrive. */
 const laterOnesArrive = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 /** The view of a client: HTTP through the gateway, SMS and payments in the sandbox. */
 import { randomInt } from 'node:crypto';
+import { type Client, createClient, type Schemas, unwrap } from '@fitness/client';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 
@@ -50,7 +51,10 @@ const request = async (
   };
 };
 
-/** `path` is below `/api/v1`. */
+/** The client of apps. It does not repeat requests here: a 503 is a finding. */
+export const clientOf = (token?: string): Client => createClient({ baseUrl: baseUrl(), token, retries: 0 });
+
+/** A request as it is given, also one that no client makes. `path` is below `/api/v1`. */
 export const api = (method: string, path: string, options: SendOptions = {}): Promise<Answer> =>
   request(`${baseUrl()}/api/v1${path}`, method, options);
 
@@ -94,16 +98,18 @@ export const register = async (fields: Record<string, unknown> = {}): Promise<Ac
     last_name: 'Ahmadi',
     ...fields,
   };
-  const answer = expectStatus(await api('POST', '/auth/register', { body }), 201).body;
-  const { id, username, email } = answer.user;
-  return { id, username, email, phone: answer.user.phone, token: answer.token };
+  const { user, token } = await unwrap(
+    clientOf().POST('/api/v1/auth/register', { body: body as Schemas['PostAuthRegisterRequest'] }),
+  );
+  const { id, username, email = '' } = user;
+  return { id, username, email, phone: user.phone ?? '', token };
 };
 
 export const login = async (username: string, password = PASSWORD): Promise<Answer> =>
   api('POST', '/auth/login', { body: { login: username, password } });
 
 export const tokenOf = async (username: string, password = PASSWORD): Promise<string> =>
-  expectStatus(await login(username, password), 200).body.token;
+  (await clientOf().login({ login: username, password })).token;
 
 /** The administrator of the demo data. */
 export const administratorToken = (): Promise<string> => tokenOf('administrator', 'demo-password-1');
@@ -145,8 +151,8 @@ export const scheduleDeletion = async (account: Account): Promise<Answer> => {
 
 /** Makes a deposit, paid at the bank gateway. */
 export const deposit = async (token: string, amount: number): Promise<void> => {
-  const answer = expectStatus(await api('POST', '/payments/deposit', { token, body: { amount } }), 201).body;
-  const trackId = new URL(answer.payment_url).pathname.split('/').at(-1);
+  const asked = clientOf(token).POST('/api/v1/payments/deposit', { body: { amount } });
+  const trackId = new URL((await unwrap(asked)).payment_url).pathname.split('/').at(-1);
   const paid = await sandbox('POST', `/zibal/${trackId}/pay`);
   const callback = paid.headers.get('location');
   if (callback === null) throw new Error(`the payment was not taken: ${paid.text}`);
@@ -155,6 +161,6 @@ export const deposit = async (token: string, amount: number): Promise<void> => {
 };
 
 export const balanceOf = async (token: string): Promise<number> =>
-  expectStatus(await api('GET', '/payments/balance', { token }), 200).body.balance;
+  (await unwrap(clientOf(token).GET('/api/v1/payments/balance'))).balance;
 
 export { eventually };

@@ -3,6 +3,7 @@
  * themselves and for callers with `users.view_all`, and absent for everybody else. The routes come from the OpenAPI
  * document, so that a new route with a user fails here until it is covered.
  */
+import { unwrap } from '@fitness/client';
 import { LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,6 +12,7 @@ import {
   type Account,
   administratorToken,
   api,
+  clientOf,
   deposit,
   expectStatus,
   login,
@@ -41,8 +43,7 @@ let operatorId: number;
 
 beforeAll(async () => {
   const inviter = await register();
-  const { referral_code } = expectStatus(await api('GET', '/auth/me', { token: inviter.token }), 200).body
-    .user;
+  const { referral_code } = (await unwrap(clientOf(inviter.token).GET('/api/v1/auth/me'))).user;
   self = await register({ referral_code });
   const member = await register();
   const operator = await login('operator', 'demo-password-1');
@@ -59,10 +60,10 @@ beforeAll(async () => {
     height: 171,
     is_trainer: true,
   };
-  expectStatus(await api('PUT', '/auth/me', { token: self.token, body: profile }), 200);
+  const client = clientOf(self.token);
+  await unwrap(client.PUT('/api/v1/auth/me', { body: profile }));
   await deposit(self.token, 500_000);
-  const service = await api('POST', '/training-services', { token: self.token, body: training() });
-  serviceId = expectStatus(service, 201).body.data.id;
+  serviceId = (await unwrap(client.POST('/api/v1/training-services', { body: training() }))).data.id;
   paymentId = await withdraw();
   await deposit(member.token, 100_000);
   expectStatus(await buy(member.token), 201);
@@ -76,8 +77,8 @@ const training = () => ({
 });
 
 const withdraw = async (): Promise<number> => {
-  const asked = await api('POST', '/payments/withdrawals', { token: self.token, body: { amount: 1_000 } });
-  return expectStatus(asked, 201).body.payment.id;
+  const asked = clientOf(self.token).POST('/api/v1/payments/withdrawals', { body: { amount: 1_000 } });
+  return (await unwrap(asked)).payment.id;
 };
 
 const paidCallback = async (viewer: Viewer): Promise<Answer> => {

@@ -26,7 +26,7 @@ import { createListTokens } from './app/list-tokens.ts';
 import { createListUsers } from './app/list-users.ts';
 import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
-import { createGetPreferences, createUpdatePreferences } from './app/notification-preferences.ts';
+import { createPreferenceUseCases } from './app/notification-preferences.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
 import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
@@ -34,12 +34,12 @@ import { createRegister } from './app/register.ts';
 import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
 import { createResetPassword } from './app/reset-password.ts';
 import { createRevokeToken } from './app/revoke-token.ts';
-import { createRebuildMedia, createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
+import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createOwnSecondFactor } from './app/second-factor.ts';
 import { createSecurityNotices } from './app/security-notices.ts';
 import { createSeedRoles } from './app/seed-roles.ts';
 import { createSendCode } from './app/send-code.ts';
-import { createSendEmail, createSendPush } from './app/send-notification.ts';
+import { createSendNotification } from './app/send-notification.ts';
 import { createSendSecuritySms } from './app/send-security-sms.ts';
 import { createShowUsers } from './app/show-users.ts';
 import { createSignIn } from './app/sign-in.ts';
@@ -103,9 +103,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),
 
-    saveMediaCopy: createSaveMediaCopy(dependencies),
-    refreshMedia: createRefreshMedia(dependencies),
-    rebuildMedia: createRebuildMedia(dependencies),
+    ...createMediaCopyUseCases(dependencies),
 
     listRoles: createListRoles(dependencies),
     updateRole: createUpdateRole(dependencies),
@@ -116,12 +114,10 @@ export const createUseCases = (dependencies: Dependencies) => {
 
     listNotifications: createListNotifications(dependencies),
     markNotificationRead: createMarkNotificationRead(dependencies),
-    getPreferences: createGetPreferences(dependencies),
-    updatePreferences: createUpdatePreferences(dependencies),
+    ...createPreferenceUseCases(dependencies),
     ...createDeviceUseCases(dependencies),
     deliverNotification,
-    sendPush: createSendPush(dependencies),
-    sendEmail: createSendEmail(dependencies),
+    ...createSendNotification(dependencies),
     sendSecuritySms: createSendSecuritySms(dependencies),
   };
 };

@@ -2,6 +2,25 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { english } from './english.ts';
 
+const PREFERENCES = Object.fromEntries(
+  [
+    ...[
+      'account_deletion_requested',
+      'account_deletion_postponed',
+      'gym_license_reviewed',
+      'trainer_license_reviewed',
+    ],
+    ...['deposit_credited', 'deposit_returned', 'withdrawal_paid', 'withdrawal_rejected', 'refund_resolved'],
+    ...[
+      'training_service_sold',
+      'training_service_delivered',
+      'subscription_expiring',
+      'boost_ended',
+      'security_alert',
+    ],
+  ].map((type) => [type, { push: true, email: type !== 'boost_ended' }]),
+);
+
 const MEDIA = {
   id: 31,
   attachable_type: MODEL.user,
@@ -115,6 +134,8 @@ export const PEOPLE = {
     read_at: null,
     created_at: '2026-03-01 08:31:10',
   },
+  Device: { id: 3, platform: 'android', locale: 'fa', created_at: '2026-03-01 08:31:10' },
+  NotificationPreferences: { locale: 'fa', types: PREFERENCES },
   AuditEntry: {
     id: 14,
     service: 'gyms',

@@ -29,6 +29,8 @@ export const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>
   postAuthTokens: { name: 'Backup script', permissions: ['payments.view_own'] },
   postAuthSecondFactor: { current_password: PASSWORD },
   deleteAuthSecondFactor: { current_password: PASSWORD, totp: '482915' },
+  postNotificationsDevices: { token: 'fGx1k2:APA91bH-example', platform: 'android', locale: 'fa' },
+  putNotificationsPreferences: { locale: 'fa', types: { boost_ended: { email: false } } },
   putUsersById: { trainer_license_approved: true, trainer_license_media_id: 31 },
   putRolesById: { title: 'Member', permissions: ['posts.view', 'payments.view_own'] },
   postGyms: { name: 'Azadi Gym', address: '12 Azadi Street', location_lat: 35.6997, location_lng: 51.338 },

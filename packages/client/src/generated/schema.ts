@@ -588,7 +588,7 @@ export interface paths {
         post?: never;
         /**
          * Push nothing more to one of the own devices
-         * @description Push nothing more to one of the own devices
+         * @description The app registers again when push messages are wanted: `POST /notifications/devices`.
          */
         delete: operations["deleteNotificationsDevicesById"];
         options?: never;
@@ -8277,6 +8277,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "fGx1k2:APA91bH-example",
+                 *       "platform": "android",
+                 *       "locale": "fa"
+                 *     }
+                 */
                 "application/json": components["schemas"]["PostNotificationsDevicesRequest"];
             };
         };
@@ -8287,6 +8294,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": 3,
+                     *         "platform": "android",
+                     *         "locale": "fa",
+                     *         "created_at": "2026-03-01 08:31:10"
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["DeviceResponse"];
                 };
             };
@@ -8386,7 +8403,7 @@ export interface operations {
                      * @example {
                      *       "message": "The given data was invalid.",
                      *       "errors": {
-                     *         "idempotency_key": [
+                     *         "token": [
                      *           "This field is required."
                      *         ]
                      *       }
@@ -8540,6 +8557,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "locale": "fa",
+                     *         "types": {
+                     *           "account_deletion_requested": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "account_deletion_postponed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "gym_license_reviewed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "trainer_license_reviewed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "deposit_credited": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "deposit_returned": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "withdrawal_paid": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "withdrawal_rejected": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "refund_resolved": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "training_service_sold": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "training_service_delivered": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "subscription_expiring": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "boost_ended": {
+                     *             "push": true,
+                     *             "email": false
+                     *           },
+                     *           "security_alert": {
+                     *             "push": true,
+                     *             "email": true
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationPreferencesResponse"];
                 };
             };
@@ -8622,6 +8704,16 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "locale": "fa",
+                 *       "types": {
+                 *         "boost_ended": {
+                 *           "email": false
+                 *         }
+                 *       }
+                 *     }
+                 */
                 "application/json": components["schemas"]["PutNotificationsPreferencesRequest"];
             };
         };
@@ -8632,6 +8724,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "locale": "fa",
+                     *         "types": {
+                     *           "account_deletion_requested": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "account_deletion_postponed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "gym_license_reviewed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "trainer_license_reviewed": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "deposit_credited": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "deposit_returned": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "withdrawal_paid": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "withdrawal_rejected": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "refund_resolved": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "training_service_sold": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "training_service_delivered": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "subscription_expiring": {
+                     *             "push": true,
+                     *             "email": true
+                     *           },
+                     *           "boost_ended": {
+                     *             "push": true,
+                     *             "email": false
+                     *           },
+                     *           "security_alert": {
+                     *             "push": true,
+                     *             "email": true
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
                     "application/json": components["schemas"]["NotificationPreferencesResponse"];
                 };
             };
@@ -8731,7 +8888,7 @@ export interface operations {
                      * @example {
                      *       "message": "The given data was invalid.",
                      *       "errors": {
-                     *         "idempotency_key": [
+                     *         "locale": [
                      *           "This field is required."
                      *         ]
                      *       }

@@ -53,13 +53,13 @@ export const toPreferences = (preferences: NotificationPreferences): Preferences
   ) as PreferencesResource['types'],
 });
 
-export const createGetPreferences =
+const createGetPreferences =
   ({ store }: Pick<Dependencies, 'store'>) =>
   (userId: number): Promise<NotificationPreferences> =>
     store.preferences.find(userId);
 
 /** 422 when a mandatory e-mail is to be switched off. */
-export const createUpdatePreferences =
+const createUpdatePreferences =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, { locale, types = {} }: PreferencesChange): Promise<NotificationPreferences> => {
     assertMandatoryEmails(types);
@@ -94,3 +94,8 @@ const assertMandatoryEmails = (types: NonNullable<PreferencesChange['types']>): 
     ),
   );
 };
+
+export const createPreferenceUseCases = (dependencies: Pick<Dependencies, 'store'>) => ({
+  getPreferences: createGetPreferences(dependencies),
+  updatePreferences: createUpdatePreferences(dependencies),
+});

@@ -5,14 +5,14 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 /** Ignores a copy of another service's target, and one that is older than the stored one. */
-export const createSaveMediaCopy =
+const createSaveMediaCopy =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async ({ model, id, ...copy }: TargetCopy): Promise<void> => {
     if (model === MODEL.user) await store.users.saveMedia(id, copy);
   };
 
 /** Asks media for the files of a user, in the transaction of an event. Throws `unavailable`. */
-export const createRefreshMedia =
+const createRefreshMedia =
   ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
   async (session: ClientSession, userId: number): Promise<void> => {
     for (const copy of await mediaCopies.find(MODEL.user, [userId]))
@@ -20,7 +20,7 @@ export const createRefreshMedia =
   };
 
 /** Asks media for the files of all accounts; returns how many there are. Throws `unavailable`. */
-export const createRebuildMedia =
+const createRebuildMedia =
   ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
   async (): Promise<number> => {
     let rebuilt = 0;
@@ -30,3 +30,9 @@ export const createRebuildMedia =
     }
     return rebuilt;
   };
+
+export const createMediaCopyUseCases = (dependencies: Pick<Dependencies, 'store' | 'mediaCopies'>) => ({
+  saveMediaCopy: createSaveMediaCopy(dependencies),
+  refreshMedia: createRefreshMedia(dependencies),
+  rebuildMedia: createRebuildMedia(dependencies),
+});

@@ -39,7 +39,7 @@ const findWanted = async (
     : undefined;
 };
 
-export const createSendPush = (dependencies: SendDependencies): SendPush => {
+const createSendPush = (dependencies: SendDependencies): SendPush => {
   const { store, clock, pushes, sentNotifications } = dependencies;
   return async (session, request) => {
     const device = await store.devices.get(request.device_id);
@@ -65,7 +65,7 @@ export const createSendPush = (dependencies: SendDependencies): SendPush => {
   };
 };
 
-export const createSendEmail = (dependencies: SendDependencies): SendEmail => {
+const createSendEmail = (dependencies: SendDependencies): SendEmail => {
   const { store, mails, sentNotifications } = dependencies;
   return async (eventId, request) => {
     const wanted = await findWanted(dependencies, request, 'email');
@@ -92,3 +92,8 @@ export const createSendEmail = (dependencies: SendDependencies): SendEmail => {
     if (result.outcome === 'failed') throw new Error(`an e-mail was not sent: ${result.reason}`);
   };
 };
+
+export const createSendNotification = (dependencies: SendDependencies) => ({
+  sendPush: createSendPush(dependencies),
+  sendEmail: createSendEmail(dependencies),
+});

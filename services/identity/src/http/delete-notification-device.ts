@@ -8,6 +8,7 @@ export const deleteNotificationDeviceRoute = ({ removeDevice }: Pick<UseCases, '
     method: 'DELETE',
     path: '/notifications/devices/:id',
     summary: 'Push nothing more to one of the own devices',
+    description: 'The app registers again when push messages are wanted: `POST /notifications/devices`.',
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -1,0 +1,53 @@
+/** Uses the generated client as an app would, and prints what it decoded as one line of JSON. */
+import client.apis.AuthApi
+import client.apis.PaymentsApi
+import client.apis.PostsApi
+import client.infrastructure.ApiClient
+import client.infrastructure.ClientError
+import client.infrastructure.ClientException
+import client.infrastructure.Serializer
+import client.models.DeletionBlocked
+import client.models.PostAuthDeleteAccountRequest
+import client.models.PostAuthLoginRequest
+import client.models.PostPaymentsStorePurchasesRequest
+import client.models.ValidationError
+
+/** The body of an expected error. */
+inline fun <reified T> errorOf(status: Int, call: () -> Unit): T {
+    try {
+        call()
+    } catch (error: ClientException) {
+        check(error.statusCode == status) { "expected $status, got ${error.statusCode}" }
+        val body = (error.response as ClientError<*>).body as String
+        return checkNotNull(Serializer.moshi.adapter(T::class.java).fromJson(body))
+    }
+    throw IllegalStateException("expected $status")
+}
+
+fun main(args: Array<String>) {
+    val (baseUrl, login, password, purchaseToken) = args
+    val auth = AuthApi(baseUrl)
+    val payments = PaymentsApi(baseUrl)
+
+    val invalid = errorOf<ValidationError>(422) { auth.postAuthLogin(PostAuthLoginRequest(login, "not-the-password")) }
+    val signedIn = auth.postAuthLogin(PostAuthLoginRequest(login, password))
+    ApiClient.accessToken = signedIn.token
+    val posts = PostsApi(baseUrl).getPosts(perPage = 5)
+    val history = payments.getPayments()
+    val grant = payments.postPaymentsStorePurchases(
+        PostPaymentsStorePurchasesRequest(
+            PostPaymentsStorePurchasesRequest.Channel.cafebazaar, "premium_plus", purchaseToken,
+        ),
+    ).data
+    val blocked = errorOf<DeletionBlocked>(409) { auth.postAuthDeleteAccount(PostAuthDeleteAccountRequest(password)) }
+
+    val report = mapOf(
+        "userId" to signedIn.user.id,
+        "posts" to posts.data.map { it.id },
+        "payments" to history.data.map { mapOf("type" to it.type.value, "amount" to it.amount, "chargedRial" to it.meta?.chargedRial) },
+        "grant" to mapOf("userId" to grant.userId, "type" to grant.type),
+        "blockers" to blocked.blockers.map { mapOf("code" to it.code.value, "balance" to it.balance) },
+        "invalid" to invalid.errors.keys.toList(),
+    )
+    println(Serializer.moshi.adapter(Any::class.java).toJson(report))
+}
