@@ -84,17 +84,25 @@ describe('configuration', () => {
       host: '127.0.0.1',
       port: 8090,
       providerPort: 8091,
+      smtpPort: 8089,
       logLevel: 'info',
     });
   });
 
   test('takes what is set', () => {
     expect(
-      loadConfig({ HTTP_PORT: '9000', PROVIDER_PORT: '0', HOST: '0.0.0.0', LOG_LEVEL: 'debug' }),
+      loadConfig({
+        HTTP_PORT: '9000',
+        PROVIDER_PORT: '0',
+        SMTP_PORT: '9001',
+        HOST: '0.0.0.0',
+        LOG_LEVEL: 'debug',
+      }),
     ).toEqual({
       host: '0.0.0.0',
       port: 9000,
       providerPort: 0,
+      smtpPort: 9001,
       logLevel: 'debug',
     });
   });

@@ -18,6 +18,7 @@ const EXCEPTIONS = [
   ...exceptOnPrebuilt('it sorts the rows that an index has found, even if the index is in that order', [
     'SORT: find notifications {"user_id":"?"} sort {"_id":-1} limit',
     'SORT: find notifications {"user_id":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
+    'SORT: find devices {"user_id":"?"} sort {"_id":-1} limit',
   ]),
   ...exceptOnPrebuilt('it reads a whole list to sort or to count it', [
     'a wide index scan: aggregate users {"standing":{"$in":["?"]}}',
@@ -35,6 +36,7 @@ let roles: Store['roles'];
 let oauth: Store['oauth'];
 let notifications: Store['notifications'];
 let scores: Store['scores'];
+let devices: Store['devices'];
 let codes: Store['codes'];
 let transaction: Store['transaction'];
 
@@ -93,9 +95,20 @@ const notification = (id: number) => ({
   read_at: null,
 });
 
+const device = (id: number) => ({
+  _id: id,
+  user_id: id,
+  session: `hash-${id}`,
+  push_token: `push-${id}`,
+  platform: 'android' as const,
+  locale: 'fa',
+  created_at: now,
+  expires_at: later,
+});
+
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  ({ users, tokens, roles, oauth, notifications, scores, codes, transaction } = createStore(
+  ({ users, tokens, roles, oauth, notifications, scores, codes, devices, transaction } = createStore(
     connection,
     createLog({ service: 'test', level: 'silent' }),
     noEpochs,
@@ -141,6 +154,7 @@ const fill = async (): Promise<void> => {
     await users.insert(session, member(real));
     await tokens.insert(session, token(real), 0);
     await notifications.insert(session, notification(real));
+    await devices.put(session, device(real));
   });
   await oauth.put(record('Session:real'));
   await oauth.insertClient('real', '{}', later);
@@ -165,6 +179,12 @@ const fill = async (): Promise<void> => {
     user_id: ownerOf(n),
     grant_id: `grant-${n % 5_000}`,
     uid: n % 10 === 0 ? `uid-${n}` : null,
+  }));
+  await like('devices', (n) => ({
+    _id: n,
+    user_id: ownerOf(n),
+    session: `filled-${n}`,
+    push_token: `filled-push-${n}`,
   }));
   await like('oauth_clients', (n) => ({ _id: `client-${n}` }));
   await like('referral_scores', (n) => ({ _id: n, computed_at: later }));
@@ -299,6 +319,15 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'the revocation of all other tokens',
       () => transaction((session) => tokens.revokeOthers(session, 1, 'hash-1')),
     ],
+    [
+      'the device of a session',
+      () => transaction((session) => devices.find(session, { ...device(1), user_id: OWNER })),
+    ],
+    ['a registered device', () => transaction((session) => devices.put(session, device(1)))],
+    ['the devices of an account', () => transaction((session) => devices.idsOf(session, OWNER))],
+    ['the language of the newest device', () => devices.localeOf(OWNER)],
+    ['a removed device', () => devices.delete(1, 1)],
+    ['a device that is gone', () => transaction((session) => devices.deleteGone(session, device(1)))],
     [
       'a page of notifications',
       () => notifications.list(OWNER, { mode: 'page', page: 2, perPage: 5, skip: 5 }),

@@ -69,14 +69,16 @@ export interface Devices {
 export const createDevices = (connection: Connection): Devices => {
   const devices = deviceModel(connection);
   return {
-    find: (session, { user_id, session: tokenHash, push_token }) =>
-      devices
-        .findOne({ user_id, $or: [{ push_token }, { session: tokenHash }] })
-        .session(session)
-        .lean<Device>(),
+    find: async (session, { user_id, session: tokenHash, push_token }) => {
+      const own = await devices.find({ user_id }).session(session).lean<Device[]>();
+      return own.find((each) => each.push_token === push_token || each.session === tokenHash) ?? null;
+    },
     put: async (session, device) => {
       const { _id, session: tokenHash, push_token } = device;
-      await devices.deleteMany({ $or: [{ _id }, { session: tokenHash }, { push_token }] }, { session });
+      // One condition for each index (docs/adr/0018).
+      await devices.deleteOne({ _id }, { session });
+      await devices.deleteOne({ session: tokenHash }, { session });
+      await devices.deleteOne({ push_token }, { session });
       await devices.create([device], { session });
     },
     idsOf: async (session, userId) => {
@@ -109,8 +111,10 @@ export const createDeviceRevocation = (connection: Connection) => {
     },
     /** `keptHash`: the session that stays. */
     ofAccount: async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
-      const kept = keptHash === undefined ? {} : { session: trusted({ $ne: keptHash }) };
-      await devices.deleteMany({ user_id: userId, ...kept }, { session });
+      if (keptHash === undefined) return void (await devices.deleteMany({ user_id: userId }, { session }));
+      const own = await devices.find({ user_id: userId }, { session: 1 }).session(session).lean<Device[]>();
+      const revoked = own.filter((device) => device.session !== keptHash).map(({ _id }) => _id);
+      await devices.deleteMany({ _id: trusted({ $in: revoked }) }, { session });
     },
   };
 };

@@ -161,9 +161,10 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     ): Promise<boolean> => {
       revocations.add(session, userId);
       const own = { user_id: userId, kind, token_number: tokenNumber } as const;
-      const deleted = await tokens.findOneAndDelete(own, { session }).lean<Token>();
-      if (deleted === null) return false;
-      await devices.ofSession(session, deleted._id);
+      const token = await tokens.findOne(own, { _id: 1 }).session(session).lean<Pick<Token, '_id'>>();
+      if (token === null) return false;
+      await tokens.deleteOne({ _id: token._id }, { session });
+      await devices.ofSession(session, token._id);
       return true;
     },
 
