@@ -34,6 +34,9 @@ describe('the documentation', () => {
     expect(problemsWith('docs/adr/9999-a.md', '# 9999. A\n\nStatus: accepted')).toContain(
       'ADR 9999 has no topic',
     );
+    expect(problemsWith('docs/adr/0001-a.md', '# 1. A\n\nStatus: accepted')).toContain(
+      'two decisions have the number 0001',
+    );
   });
 
   test('each Markdown file is a page, whose addresses the site has', () => {

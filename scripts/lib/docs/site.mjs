@@ -91,7 +91,11 @@ const decisionsPage = (documents) => {
     }),
   );
   const listed = Object.values(TOPICS).flat();
+  const numbers = documents.flatMap(({ file }) => ADR.exec(file)?.[1] ?? []);
   const problems = [
+    ...numbers
+      .filter((number, index) => numbers.indexOf(number) !== index)
+      .map((number) => `two decisions have the number ${number}`),
     ...[...decisions.keys()]
       .filter((number) => !listed.includes(number))
       .map((number) => `ADR ${number} has no topic`),
