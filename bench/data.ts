@@ -1,19 +1,15 @@
 /** The data of the benchmarks, written with the stores of the services or as copies of what the product has written. */
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
-import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
 import { toDocument as toGymDocument } from '../services/gyms/src/store/gym-document.ts';
 import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
 import { measure } from './figures.ts';
+import { seedPayments, seedUsers } from './seed-accounts.ts';
 import { FILES_OF_A_POST, openPostSeeder, type PostSeed } from './seed-posts.ts';
+import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
 /** How many there are of each. */
 export interface Size {
@@ -40,25 +36,9 @@ export const COMMON_WORD = 'protein';
 export const PER_PAGE = 30;
 
 const AUTHORS = 40;
-const BATCH = 1_000;
-/** Above those that the product gives. */
-const FIRST_COPY_ID = 500_000_000;
-
-const product = connectStack();
-const { servers } = product.describe();
-
-const databaseOf = (service: string): string => product.part(service).environment.MONGODB_DATABASE ?? '';
-const open = (service: string) => connectMongo({ uri: servers.MONGODB_URI, database: databaseOf(service) });
-
-const batches = (from: number, to: number): number[][] => {
-  const ids = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
-  return Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) =>
-    ids.slice(index * BATCH, (index + 1) * BATCH),
-  );
-};
 
 const newestIn = async (
-  connection: Awaited<ReturnType<typeof open>>,
+  connection: Database,
   collection: string,
 ): Promise<number> => {
   const rows = connection.collection<{ _id: number }>(collection);
@@ -71,7 +51,7 @@ const newestIn = async (
 };
 
 const raiseSequence = async (
-  connection: Awaited<ReturnType<typeof open>>,
+  connection: Database,
   name: string,
   value: number,
 ): Promise<void> => {
@@ -85,22 +65,31 @@ const gymOf = (id: number, now: Date) => {
   return toGymDocument(newGym(id, { ...text, ...place, isActive: true }, now));
 };
 
-const seedGyms = async (count: number): Promise<void> => {
-  const connection = await open('gyms');
+const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
+  const connection = await openDatabase(databaseOf('gyms'));
   const newest = await newestIn(connection, 'gyms');
   const now = systemClock.now();
   for (const ids of batches(newest + 1, count + 1)) {
-    await connection.collection<{ _id: number }>('gyms').insertMany(ids.map((id) => gymOf(id, now)));
+    await insertAll(
+      connection,
+      'gyms',
+      ids.map((id) => gymOf(id, now)),
+    );
     const counted = { $inc: { active_placed: ids.length }, $max: { newest: ids.at(-1) } };
     await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, counted);
+    onWritten(ids.length);
   }
   await raiseSequence(connection, 'gym', count);
   await connection.close();
 };
 
 /** The first one of each seller is written by the store, the further ones are copies of these. */
-const seedTrainingServices = async (count: number, userIds: readonly number[]): Promise<void> => {
-  const connection = await open('content');
+const seedTrainingServices = async (
+  count: number,
+  userIds: readonly number[],
+  onWritten: OnWritten,
+): Promise<void> => {
+  const connection = await openDatabase(databaseOf('content'));
   const store = createContentStore(connection);
   const rows = connection.collection<{ _id: number }>('training_services');
   const now = systemClock.now();
@@ -125,72 +114,18 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
     if (written !== null) present.push(written);
   }
   for (const ids of batches((await newestIn(connection, 'training_services')) + 1, count + 1)) {
-    await rows.insertMany(ids.map((id) => ({ ...present[id % present.length], _id: id })));
+    await insertAll(
+      connection,
+      'training_services',
+      ids.map((id) => ({ ...present[id % present.length], _id: id })),
+    );
     await store.transaction((session) =>
       store.counters.incrementServices(session, { active: ids.length }, ids.at(-1)),
     );
+    onWritten(ids.length);
   }
   await raiseSequence(connection, 'training_services', await newestIn(connection, 'training_services'));
   await connection.close();
-};
-
-/**
- * Copies of the newest document that the product has written, until there are `count` of them; `change` makes the copy
- * number `id` differ where an index is unique.
- */
-const copies = async (
-  service: string,
-  collection: string,
-  count: number,
-  change: (id: number) => object,
-): Promise<void> => {
-  const connection = await open(service);
-  const rows = connection.collection<{ _id: never }>(collection);
-  const own = { _id: { $lt: FIRST_COPY_ID as never } };
-  const [model] = await rows
-    .find(collection === 'tokens' ? {} : own)
-    .sort({ _id: -1 })
-    .limit(1)
-    .toArray();
-  if (model === null || model === undefined) throw new Error(`${service} has no ${collection}`);
-  const present = await rows.countDocuments({ [COPY_FIELD]: true });
-  for (let from = present; from < count; from += BATCH) {
-    const ids = Array.from(
-      { length: Math.min(BATCH, count - from) },
-      (_, index) => FIRST_COPY_ID + from + index,
-    );
-    await rows.insertMany(ids.map((id) => ({ ...model, [COPY_FIELD]: true, ...change(id) })) as never);
-  }
-  await connection.close();
-};
-const COPY_FIELD = 'bench_copy';
-
-const seedAccounts = async ({ users, payments }: Size): Promise<void> => {
-  await copies('identity', 'users', users, (id) => ({
-    _id: id,
-    username: `copy${id}`,
-    email: `copy${id}@example.com`,
-    phone: `+98${id}`,
-    referral_code: `COPY${id}`,
-    role_ids: [],
-  }));
-  await copies('identity', 'tokens', users, (id) => ({
-    _id: randomBytes(32).toString('hex'),
-    user_id: id,
-    token_number: id,
-  }));
-  await copies('wallet', 'payments', payments, (id) => ({ _id: id, user_id: id }));
-  await copies('wallet', 'wallets', payments, (id) => ({ _id: id }));
-};
-
-/** Content keeps copies of what other services own; the operator's command corrects them. */
-const rebuildContent = async (): Promise<void> => {
-  const command = fileURLToPath(new URL('../services/content/src/rebuild-cli.ts', import.meta.url));
-  const { environment } = product.part('content');
-  await promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', command], {
-    env: environment,
-    maxBuffer: 64 * 1024 * 1024,
-  });
 };
 
 const allPostsShowFiles = async (): Promise<boolean> => {
@@ -204,8 +139,8 @@ const allPostsShowFiles = async (): Promise<boolean> => {
 export interface Data {
   seed: PostSeed;
   reader: Account;
-  /** Adds what is missing; nothing is removed. */
-  grow(size: Size): Promise<void>;
+  /** Adds what is missing; nothing is removed. `onWritten` gets the number of posts, users and so on of each batch. */
+  grow(size: Size, onWritten?: OnWritten): Promise<void>;
 }
 
 /** `posts`: the first ones, among which those with the needle are. */
@@ -224,16 +159,14 @@ export const prepareData = async (posts: number): Promise<Data> => {
   return {
     seed,
     reader,
-    grow: async (size) => {
-      const databases = { content: databaseOf('content'), media: databaseOf('media') };
-      const posts = await openPostSeeder(servers.MONGODB_URI, databases, seed);
-      await posts.upTo(size.posts);
+    grow: async (size, onWritten = () => undefined) => {
+      const posts = await openPostSeeder(seed);
+      await posts.upTo(size.posts, onWritten);
       await posts.close();
-      await seedGyms(size.gyms);
-      await seedTrainingServices(size.trainingServices, userIds);
-      await seedAccounts(size);
-      if (await allPostsShowFiles()) return;
-      await rebuildContent();
+      await seedGyms(size.gyms, onWritten);
+      await seedTrainingServices(size.trainingServices, userIds, onWritten);
+      await seedUsers(size.users, onWritten);
+      await seedPayments(size.payments, onWritten);
       if (!(await allPostsShowFiles())) throw new Error('the list of posts does not show their files');
     },
   };

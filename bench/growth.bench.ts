@@ -2,73 +2,114 @@
  * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
  * the load of the machine less than the time that a client waits. The data grow between the measurements.
  */
-import { ONLY } from './config.ts';
-import { type Data, prepareData, type Size } from './data.ts';
-import { totalOf } from './processes.ts';
+import { remaining } from '../scripts/lib/remaining.mjs';
+import { ONLY, SECONDS } from './config.ts';
+import { prepareData, type Size } from './data.ts';
+import { type Cpu, totalOf } from './processes.ts';
 import { sample, type Work } from './race.ts';
-import { conditions, printTable } from './report.ts';
+import { cpuColumns, machine, printTable } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
 import { reads } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
-const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 1_000, payments: 1_000 };
+const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 300, payments: 1_000 };
 const GOAL = 1.5;
+/** Of each work at each size: one to warm up, one that counts. */
+const RUNS = 2;
+/** For the remaining time alone. */
+const ROWS_A_SECOND = 500;
+const WORKS = 15;
 
 const sizeOf = (times: number): Size =>
   Object.fromEntries(Object.entries(BASE).map(([name, count]) => [name, count * times])) as unknown as Size;
 
-const costOf = async (work: Work): Promise<number> => {
+const rowsOf = (size: Size): number => Object.values(size).reduce((sum, count) => sum + count, 0);
+
+/** In expected seconds. */
+const progress = {
+  done: 0,
+  total: rowsOf(sizeOf(TIMES.at(-1) ?? 1)) / ROWS_A_SECOND + WORKS * TIMES.length * RUNS * SECONDS,
+  startedAt: performance.now(),
+};
+
+const report = (line: string, expectedSeconds: number): void => {
+  progress.done += expectedSeconds;
+  const elapsedMs = performance.now() - progress.startedAt;
+  const left = remaining({ ...progress, elapsedMs });
+  console.log(`${line}; ${(elapsedMs / 1_000).toFixed(0)} s${left && `, ${left}`}`);
+};
+
+const costOf = async (work: Work): Promise<Cpu> => {
   await work.run();
-  return totalOf((await sample(work.run)).cpu);
+  return (await sample(work.run)).cpu;
 };
 
 /** By the name of the work, in the order of `TIMES`. */
-const costs = new Map<string, number[]>();
+const costs = new Map<string, Cpu[]>();
 const skipped: string[] = [];
-const noPeers = { fastify: undefined, pocketBase: undefined };
 
-const measureAll = async (data: Data, others: readonly Work[]): Promise<void> => {
+const data = await prepareData(BASE.posts);
+const wallets = await debits(false);
+const checked = await passwords(RUNS * TIMES.length);
+progress.startedAt = performance.now();
+
+const grow = async (times: number): Promise<void> => {
+  const size = sizeOf(times);
+  const [startedAt, missing] = [performance.now(), rowsOf(size) - (times === 1 ? 0 : rowsOf(sizeOf(times / 10)))];
+  let written = 0;
+  await data.grow(size, (count) => {
+    written += count;
+    if (written % 20_000 < count) report(`${times} ×: ${written} of ${missing} rows`, count / ROWS_A_SECOND);
+    else progress.done += count / ROWS_A_SECOND;
+  });
+  const seconds = (performance.now() - startedAt) / 1_000;
+  report(`${times} ×: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`, 0);
+};
+
+const measureAll = async (times: number): Promise<void> => {
   // The same pages at each size.
-  const works = [...(await reads(data, BASE.posts, noPeers)), ...others];
+  const peers = { fastify: undefined, pocketBase: undefined };
+  const works = [...(await reads(data, BASE.posts, peers)), ...wallets.works, ...checked.works];
   for (const work of works.filter(({ name }) => name.includes(ONLY))) {
     try {
-      costs.set(work.name, [...(costs.get(work.name) ?? []), await costOf(work)]);
+      const cpu = await costOf(work);
+      costs.set(work.name, [...(costs.get(work.name) ?? []), cpu]);
+      report(`${times} ×: ${work.name}: ${totalOf(cpu).toFixed(2)} ms`, RUNS * SECONDS);
     } catch (error) {
       skipped.push(`${work.name}: ${(error as Error).message}`);
+      report(`${times} ×: ${work.name}: ${(error as Error).message}`, RUNS * SECONDS);
     }
   }
 };
 
-const data = await prepareData(BASE.posts);
-const wallets = await debits(false);
-const checked = await passwords(TIMES.length);
 for (const times of TIMES) {
-  const startedAt = performance.now();
-  await data.grow(sizeOf(times));
-  const tookS = (performance.now() - startedAt) / 1_000;
-  console.log(`${times} ×: ${JSON.stringify(sizeOf(times))}, written in ${tookS.toFixed(0)} s`);
-  await measureAll(data, [...wallets.works, ...checked.works]);
+  await grow(times);
+  await measureAll(times);
 }
 checked.close();
 await wallets.close();
 
+const base = Object.entries(BASE).map(([name, count]) => `${count} ${name}`);
 printTable(
   `CPU milliseconds of all processes and servers for one, by the size of the data (goal: at most ${GOAL} × that of 1 ×). ` +
-    `1 × is ${Object.entries(BASE)
-      .map(([name, count]) => `${count} ${name}`)
-      .join(', ')}. ${conditions()}`,
-  ['work', ...TIMES.map((times) => `${times} ×`), 'growth', 'result'],
+    `1 × is ${base.join(', ')}. ${machine()}; ${SECONDS} s each.`,
+  ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'result'],
   [...costs].map(([name, values]) => {
-    const growth = (values.at(-1) ?? Number.NaN) / (values[0] ?? Number.NaN);
+    const totals = values.map(totalOf);
+    const growth = (totals.at(-1) ?? Number.NaN) / (totals[0] ?? Number.NaN);
     const isComplete = values.length === TIMES.length;
-    const cells = TIMES.map((_, index) => values[index]?.toFixed(2) ?? '–');
-    return [
-      name,
-      ...cells,
-      isComplete ? growth.toFixed(2) : '–',
-      isComplete && growth <= GOAL ? 'met' : 'missed',
-    ];
+    const cells = TIMES.map((_, index) => totals[index]?.toFixed(2) ?? '–');
+    const result = isComplete && growth <= GOAL ? 'met' : 'missed';
+    return [name, ...cells, isComplete ? growth.toFixed(2) : '–', result];
   }),
+);
+const [head, cells] = cpuColumns([...costs.values()].flat());
+printTable(
+  'The same by process.',
+  ['work', 'data', ...head],
+  [...costs].flatMap(([name, values]) =>
+    values.map((cpu, index) => [name, `${TIMES[index]} ×`, ...cells(cpu)]),
+  ),
 );
 for (const reason of skipped) console.log(`Skipped: ${reason}`);

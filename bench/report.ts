@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { MARKDOWN_FILE, ROUNDS, SECONDS, SERVERS } from './config.ts';
 
-import { totalOf } from './processes.ts';
+import { type Cpu, totalOf } from './processes.ts';
 import { median, medianCpu, type Raced, rates, totalCpu } from './race.ts';
 
 const isRightAligned = (rows: readonly string[][], column: number): boolean =>
@@ -27,9 +27,11 @@ export const printTable = (title: string, head: readonly string[], rows: readonl
   if (MARKDOWN_FILE) appendFileSync(MARKDOWN_FILE, `${title}\n\n${table}\n\n`);
 };
 
+export const machine = (): string =>
+  `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ${SERVERS}`;
+
 export const conditions = (): string =>
-  `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ` +
-  `${SERVERS}; ${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
+  `${machine()}; ${ROUNDS} rounds of ${SECONDS} s, median (minimum to maximum).`;
 
 const digits = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 
@@ -91,13 +93,17 @@ const goalRows = ({ work, ours, peer }: Raced): string[][] => {
 };
 
 /** Every process that used at least a hundredth of a millisecond for some work has a column. */
+export const cpuColumns = (all: readonly Cpu[]): [head: string[], cells: (cpu: Cpu) => string[]] => {
+  const columns = [...new Set(all.flatMap((cpu) => Object.keys(cpu)))].filter((process) =>
+    all.some((cpu) => (cpu[process] ?? 0) >= 0.01),
+  );
+  const cells = (cpu: Cpu): string[] => columns.map((process) => (cpu[process] ?? 0).toFixed(2));
+  return [columns, cells];
+};
+
 const cpuTable = (results: readonly Raced[]): [head: string[], rows: string[][]] => {
   const all = results.map(({ work, ours }) => ({ name: work.name, cpu: medianCpu(ours) }));
-  const columns = [...new Set(all.flatMap(({ cpu }) => Object.keys(cpu)))].filter((process) =>
-    all.some(({ cpu }) => (cpu[process] ?? 0) >= 0.01),
-  );
-  const cells = (cpu: Record<string, number>): string[] =>
-    columns.map((process) => (cpu[process] ?? 0).toFixed(2));
+  const [columns, cells] = cpuColumns(all.map(({ cpu }) => cpu));
   return [
     ['CPU for one, in milliseconds', ...columns, 'together'],
     all.map(({ name, cpu }) => [name, ...cells(cpu), totalOf(cpu).toFixed(2)]),

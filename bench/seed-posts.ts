@@ -1,13 +1,16 @@
-/** Writes many posts with the store of content, counters included, and their files with the model of media. */
+/**
+ * Writes many posts as content stores them, with grams, counters and the copies of their files, and the files as media does.
+ */
 import { createHash } from 'node:crypto';
-import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
 import { toPostDocument } from '../services/content/src/store/posts.ts';
 import { createStore, type Store } from '../services/content/src/store/store.ts';
 import { targetKey } from '../services/media/src/domain/media.ts';
+import { batches, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
 export interface PostSeed {
   /** The users on whose profiles the posts are. */
@@ -21,16 +24,14 @@ export interface PostSeed {
 }
 
 export interface PostSeeder {
-  /** Writes posts from the largest stored id up to `newest`. */
-  upTo(newest: number): Promise<void>;
+  /** Writes posts from the largest stored id up to `newest`. `onWritten` gets the number of each batch. */
+  upTo(newest: number, onWritten: OnWritten): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Of each post. */
 export const FILES_OF_A_POST = 2;
 
-const BATCH = 1_000;
-const WRITERS = 2;
 /** Above those that the product gives during a run. */
 const FIRST_FILE_ID = 1_000_000_000;
 const WORDS = (
@@ -46,6 +47,23 @@ const textOf = (id: number, words: number): string => {
     return WORDS[(state >>> 8) % WORDS.length];
   }).join(' ');
 };
+
+const postTarget = (id: number) => ({ attachable_type: 'App\\Models\\Posts\\Post', attachable_id: id });
+
+/** What media and the copy at the post have in common. */
+const fileOf = (postId: number, index: number, created_at: Date) => {
+  const id = FIRST_FILE_ID + postId * FILES_OF_A_POST + index;
+  return { id, filename: `photo-${index}.webp`, mime_type: 'image/webp', size: 80_000 + id, created_at };
+};
+
+const filesOf = (postId: number, created_at: Date) =>
+  Array.from({ length: FILES_OF_A_POST }, (_, index) => fileOf(postId, index, created_at));
+
+/** Each attachment was one change. */
+const mediaOf = (postId: number, written: Date): MediaCopy => ({
+  version: FILES_OF_A_POST,
+  files: filesOf(postId, written).map((file) => ({ ...file, created_at: formatTimestamp(file.created_at) })),
+});
 
 /** The same post for the same id. */
 export const postOf = (id: number, { userIds, needle, needleEvery, needles }: PostSeed): Post => {
@@ -67,7 +85,7 @@ export const postOf = (id: number, { userIds, needle, needleEvery, needles }: Po
     created_at: written,
     updated_at: written,
     version: 1,
-    media: NO_MEDIA,
+    media: mediaOf(id, written),
   };
 };
 
@@ -83,33 +101,30 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
     }
   });
 
-const fileOf = (post: Post, index: number): Record<string, unknown> & { _id: number } => {
-  const target = { attachable_type: 'App\\Models\\Posts\\Post', attachable_id: post.id };
-  const id = FIRST_FILE_ID + post.id * FILES_OF_A_POST + index;
-  return {
+/** As media stores the files of a post. */
+const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
+  filesOf(postId, created_at).map(({ id, ...file }) => ({
     _id: id,
-    ...target,
-    target: targetKey(target),
-    public_target: targetKey(target),
+    ...postTarget(postId),
+    target: targetKey(postTarget(postId)),
+    public_target: targetKey(postTarget(postId)),
     purpose: null,
-    filename: `photo-${index}.webp`,
-    mime_type: 'image/webp',
-    size: 80_000 + id,
+    ...file,
     sha256: createHash('sha256').update(String(id)).digest('hex'),
     storage_key: `bench-${id}`,
-    uploaded_by: post.owner_user_id,
-    created_at: post.created_at,
-  };
-};
+    uploaded_by: owner_user_id,
+  }));
+
+const toAttachmentGuard = ({ id, media }: Post) => ({
+  _id: targetKey(postTarget(id)),
+  shut: false,
+  passed: media.version,
+});
 
 /** The files have rows only, no bytes: lists do not read them. */
-export const openPostSeeder = async (
-  uri: string,
-  databases: { content: string; media: string },
-  seed: PostSeed,
-): Promise<PostSeeder> => {
-  const connection = await connectMongo({ uri, database: databases.content });
-  const files = connection.getClient().db(databases.media).collection<{ _id: number }>('media');
+export const openPostSeeder = async (seed: PostSeed): Promise<PostSeeder> => {
+  const connection = await openDatabase(databaseOf('content'));
+  const mediaDatabase = await openDatabase(databaseOf('media'));
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
   for (const id of seed.userIds) {
@@ -118,33 +133,30 @@ export const openPostSeeder = async (
   }
   const sequence = connection.collection<{ _id: string; value: number }>('sequences');
   return {
-    upTo: async (newest) => {
+    upTo: async (newest, onWritten) => {
       const [last] = await posts
         .find({}, { projection: { _id: 1 } })
         .sort({ _id: -1 })
         .limit(1)
         .toArray();
-      let from = (last?._id ?? 0) + 1;
-      const writer = async () => {
-        while (from <= newest) {
-          const first = from;
-          from += BATCH;
-          const length = Math.min(BATCH, newest - first + 1);
-          const batch = Array.from({ length }, (_, index) => postOf(first + index, seed));
-          await posts.insertMany(
-            batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
-          );
-          await files.insertMany(
-            batch.flatMap((post) =>
-              Array.from({ length: FILES_OF_A_POST }, (_, index) => fileOf(post, index)),
-            ),
-          );
-          await countPosts(store, batch);
-        }
-      };
-      await Promise.all(Array.from({ length: WRITERS }, writer));
+      // One writer: two of them conflict in the index of the grams, and take longer.
+      for (const ids of batches((last?._id ?? 0) + 1, newest + 1)) {
+        const batch = ids.map((id) => postOf(id, seed));
+        await insertAll(
+          connection,
+          'posts',
+          batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
+        );
+        await insertAll(mediaDatabase, 'media', batch.flatMap(toMediaDocuments));
+        await insertAll(mediaDatabase, 'media_gates', batch.map(toAttachmentGuard));
+        await countPosts(store, batch);
+        onWritten(ids.length);
+      }
       await sequence.updateOne({ _id: 'posts' }, { $max: { value: newest } }, { upsert: true });
     },
-    close: () => connection.close(),
+    close: async () => {
+      await connection.close();
+      await mediaDatabase.close();
+    },
   };
 };

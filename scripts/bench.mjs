@@ -46,8 +46,10 @@ function end(exitCode) {
   return ending;
 }
 
-/** They make load with wrk or compare with peers. */
-const withPeers = new Set(['growth', 'peers', 'replicas', 'requests'].map((name) => `${name}.bench.ts`));
+const files = (/** @type {string[]} */ ...names) => new Set(names.map((name) => `${name}.bench.ts`));
+const compareWithPeers = files('peers', 'requests');
+/** They make load with wrk. */
+const makeLoad = files('growth', 'peers', 'replicas', 'requests');
 
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
@@ -80,8 +82,9 @@ async function main() {
   const names = chosenBenchmarks();
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
-  const needPeers = names.some((name) => withPeers.has(name));
-  const peers = needPeers ? await preparePeers(supervisor, { logDirectory, log }) : {};
+  const withPeers = names.some((name) => compareWithPeers.has(name));
+  const needLoad = names.some((name) => makeLoad.has(name));
+  const peers = needLoad ? await preparePeers(supervisor, { withPeers, logDirectory, log }) : {};
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };

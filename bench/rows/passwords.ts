@@ -44,13 +44,12 @@ const run = async (
   seconds: (await timed(() => measure(count, atOnce, work))) / 1_000,
 });
 
-/** Calls of so many accounts that none exceeds its limit, the warm-up and further measurements (`times`) included. */
-const accountsFor = (calls: number, times: number, limit: number): number =>
-  Math.ceil((calls * (ROUNDS + 1) * times) / limit);
+/** Calls of so many accounts that none exceeds its limit in so many runs. */
+const accountsFor = (calls: number, runs: number, limit: number): number => Math.ceil((calls * runs) / limit);
 
-const logins = async (times: number): Promise<Work> => {
+const logins = async (runs: number): Promise<Work> => {
   const accounts: Account[] = [];
-  await measure(accountsFor(LOGINS, times, LOGINS_A_MINUTE), AT_ONCE, async () =>
+  await measure(accountsFor(LOGINS, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
     accounts.push(await register()),
   );
   const digest = await hash(PASSWORD, COST);
@@ -119,10 +118,10 @@ const slowestOf = async (blockers: readonly Blocker[], accounts: readonly Accoun
   return slowest.blocker;
 };
 
-const deletions = async (times: number): Promise<{ work: Work; close: () => void }> => {
+const deletions = async (runs: number): Promise<{ work: Work; close: () => void }> => {
   const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
   const accounts: Account[] = [];
-  await measure(accountsFor(DELETIONS, times, CODES_A_MINUTE), 4, async () =>
+  await measure(accountsFor(DELETIONS, runs, CODES_A_MINUTE), 4, async () =>
     accounts.push(await blockedAccount(prices.premium.plus)),
   );
   const blockers = openBlockers();
@@ -156,8 +155,8 @@ const deletions = async (times: number): Promise<{ work: Work; close: () => void
   };
 };
 
-/** `times`: how many races or as many measurements the accounts must suffice for within a minute. */
-export const passwords = async (times = 1): Promise<{ works: Work[]; close: () => void }> => {
-  const deletion = await deletions(times);
-  return { works: [await logins(times), deletion.work], close: deletion.close };
+/** `runs`: how many of each the accounts must suffice for within a minute, the warm-up included. */
+export const passwords = async (runs = ROUNDS + 1): Promise<{ works: Work[]; close: () => void }> => {
+  const deletion = await deletions(runs);
+  return { works: [await logins(runs), deletion.work], close: deletion.close };
 };

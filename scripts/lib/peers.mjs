@@ -18,20 +18,20 @@ const pocketBase = 'github.com/pocketbase/pocketbase/examples/base@v0.36.8';
 const directory = join(dataDirectory, 'bench-peers');
 
 /**
- * Installs, once, the tool that makes the load and the peers. The variables of what is missing are absent, and
- * `BENCH_SKIPPED` has a sentence for each.
+ * Installs, once, the tool that makes the load and, where they are wanted, the peers. The variables of what is missing are
+ * absent, and `BENCH_SKIPPED` has a sentence for each.
  * @param {import('./supervisor.mjs').Supervisor} supervisor
- * @param {{ logDirectory: string, log: (line: string) => void }} options
+ * @param {{ withPeers: boolean, logDirectory: string, log: (line: string) => void }} options
  * @returns {Promise<NodeJS.ProcessEnv>}
  */
-export async function preparePeers(supervisor, { logDirectory, log }) {
+export async function preparePeers(supervisor, { withPeers, logDirectory, log }) {
   /** @type {string[]} */
   const skipped = [];
   const context = { supervisor, logDirectory, log, skipped };
   const variables = {
     BENCH_WRK: await ensureWrk(context),
-    BENCH_PEERS: await ensurePackages(context),
-    BENCH_POCKETBASE: await ensurePocketBase(context),
+    BENCH_PEERS: withPeers ? await ensurePackages(context) : undefined,
+    BENCH_POCKETBASE: withPeers ? await ensurePocketBase(context) : undefined,
   };
   const present = Object.entries(variables).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(present), BENCH_SKIPPED: JSON.stringify(skipped) };
