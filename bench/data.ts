@@ -37,10 +37,7 @@ export const PER_PAGE = 30;
 
 const AUTHORS = 40;
 
-const newestIn = async (
-  connection: Database,
-  collection: string,
-): Promise<number> => {
+const newestIn = async (connection: Database, collection: string): Promise<number> => {
   const rows = connection.collection<{ _id: number }>(collection);
   const [last] = await rows
     .find({}, { projection: { _id: 1 } })
@@ -50,11 +47,7 @@ const newestIn = async (
   return last?._id ?? 0;
 };
 
-const raiseSequence = async (
-  connection: Database,
-  name: string,
-  value: number,
-): Promise<void> => {
+const raiseSequence = async (connection: Database, name: string, value: number): Promise<void> => {
   const sequences = connection.collection<{ _id: string; value: number }>('sequences');
   await sequences.updateOne({ _id: name }, { $max: { value } }, { upsert: true });
 };
@@ -165,7 +158,7 @@ export const prepareData = async (posts: number): Promise<Data> => {
       await posts.close();
       await seedGyms(size.gyms, onWritten);
       await seedTrainingServices(size.trainingServices, userIds, onWritten);
-      await seedUsers(size.users, onWritten);
+      await seedUsers(size.users, reader.id, onWritten);
       await seedPayments(size.payments, onWritten);
       if (!(await allPostsShowFiles())) throw new Error('the list of posts does not show their files');
     },

@@ -56,7 +56,10 @@ progress.startedAt = performance.now();
 
 const grow = async (times: number): Promise<void> => {
   const size = sizeOf(times);
-  const [startedAt, missing] = [performance.now(), rowsOf(size) - (times === 1 ? 0 : rowsOf(sizeOf(times / 10)))];
+  const [startedAt, missing] = [
+    performance.now(),
+    rowsOf(size) - (times === 1 ? 0 : rowsOf(sizeOf(times / 10))),
+  ];
   let written = 0;
   await data.grow(size, (count) => {
     written += count;

@@ -1,31 +1,25 @@
-/**
- * Many accounts with a session, and as many wallets with an income each: copies of what the product has written, with what
- * it derives from their values.
- */
+/** Many accounts with a session each, and many wallets with an income each, as the services store them. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { nextSeal } from '@fitness/shared/kernel/seal.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { type Leaf, nextSeal } from '@fitness/shared/kernel/seal.ts';
 import { LOGIN_FIELDS, loginKey } from '../services/identity/src/domain/login.ts';
 import { deriveFields, type StoredUser } from '../services/identity/src/store/user-document.ts';
-import { type Account, walletAccount } from '../services/wallet/src/domain/ledger.ts';
-import { type BookedEntry, entryHash } from '../services/wallet/src/domain/seal.ts';
-import type { EntryDocument, PaymentDocument } from '../services/wallet/src/store/models.ts';
+import { bookingRows } from '../services/wallet/src/domain/booking.ts';
+import { createEntry } from '../services/wallet/src/domain/ledger.ts';
+import { newPayment } from '../services/wallet/src/domain/payment.ts';
+import { createEntries } from '../services/wallet/src/store/entries.ts';
+import { type EntryDocument, registerModels } from '../services/wallet/src/store/models.ts';
+import { toDocument as toPaymentDocument } from '../services/wallet/src/store/payment-document.ts';
 import { createSeals } from '../services/wallet/src/store/seals.ts';
 import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
-/** Above those that the product gives. */
-const FIRST_ID = 500_000_000;
+/** Above those that the product gives, and below those of other benchmarks. */
+const [FIRST_ID, END_ID] = [500_000_000, 600_000_000];
 const INCOME = 1_000;
 
 /** How many were written before. */
 const present = (database: Database, collection: string): Promise<number> =>
-  database.collection<{ _id: number }>(collection).countDocuments({ _id: { $gte: FIRST_ID } });
-
-/** One that the product has written. */
-const modelOf = async <Row>(database: Database, collection: string, filter: object): Promise<Row> => {
-  const found = await database.collection(collection).findOne(filter);
-  if (found === null) throw new Error(`there is no example in ${collection}`);
-  return found as Row;
-};
+  database.collection<{ _id: number }>(collection).countDocuments({ _id: { $gte: FIRST_ID, $lt: END_ID } });
 
 const userOf = (model: StoredUser, id: number): StoredUser => {
   const names = { username: `copy${id}`, email: `copy${id}@example.com`, phone: `+98${id}` };
@@ -33,11 +27,12 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
   return { ...user, ...deriveFields(user) };
 };
 
-/** Up to `count`. */
-export const seedUsers = async (count: number, onWritten: OnWritten): Promise<void> => {
+/** Up to `count` copies of this account. */
+export const seedUsers = async (count: number, accountId: number, onWritten: OnWritten): Promise<void> => {
   const database = await openDatabase(databaseOf('identity'));
-  const token = await modelOf<{ user_id: number }>(database, 'tokens', { kind: 'session' });
-  const model = await modelOf<StoredUser>(database, 'users', { _id: token.user_id });
+  const model = await database.collection<StoredUser>('users').findOne({ _id: accountId });
+  const token = await database.collection('tokens').findOne({ user_id: accountId, kind: 'session' });
+  if (model === null || token === null) throw new Error('the account to copy has no session');
   const first = FIRST_ID + (await present(database, 'users'));
   for (const ids of batches(first, FIRST_ID + count)) {
     const users = ids.map((id) => userOf(model, id));
@@ -62,55 +57,40 @@ export const seedUsers = async (count: number, onWritten: OnWritten): Promise<vo
   await database.close();
 };
 
-/** The income of a new wallet, as `Book` writes it. */
-const entryOf = (model: EntryDocument, id: number): EntryDocument => {
-  const entry = {
-    key: `booking:copy-${id}`,
-    kind: model.kind,
-    inputHash: model.input_hash,
-    rows: [
-      { account: walletAccount(id), amount: INCOME },
-      { account: 'revenue' as Account, amount: -INCOME },
-    ],
-    paymentIds: [id],
-  };
-  const { key: _id, rows, paymentIds: payment_ids } = entry;
-  return { ...model, _id, rows, payment_ids, hash: entryHash(entry, model.booked_at), seal: null };
+/** The first income of a new wallet, as `Book` writes it. */
+const incomeOf = (userId: number, createdAt: Date) => {
+  const paymentIds = [userId];
+  const booking = { userId, type: 'income' as const, amount: INCOME };
+  const rows = bookingRows([{ ...booking, description: null, payableType: null, payableId: null }], 0);
+  const entry = createEntry({ key: `booking:copy-${userId}`, kind: 'booking', rows, paymentIds });
+  return { entry, payment: newPayment({ ...booking, id: userId, isDone: true, createdAt }) };
 };
 
-/** Up to `count` of each. The ledger is sealed as the service does it, which seals its own entries meanwhile. */
+/** Up to `count` of each. They are sealed here: otherwise the service would do it while it is measured. */
 export const seedPayments = async (count: number, onWritten: OnWritten): Promise<void> => {
   const name = databaseOf('wallet');
   const [database, ofSeals] = [await openDatabase(name), await openDatabase(`${name}_seals`)];
+  const entries = createEntries(registerModels(database));
   const seals = createSeals(ofSeals);
-  const seal = async (rows: readonly EntryDocument[]): Promise<number> => {
-    const leaves: Pick<BookedEntry, 'key' | 'hash'>[] = rows.map(({ _id, hash }) => ({ key: _id, hash }));
+  const seal = async (leaves: readonly Leaf[]): Promise<number> => {
     for (;;) {
-      const next = nextSeal(await seals.newest(0), leaves, new Date());
+      const next = nextSeal(await seals.newest(0), leaves, systemClock.now());
+      // The service seals its own entries meanwhile.
       if (await seals.append(next)) return next.number;
     }
   };
-  const payment = await modelOf<PaymentDocument>(database, 'payments', { type: 'income', is_done: true });
-  const entry = await modelOf<EntryDocument>(database, 'ledger_entries', { payment_ids: payment._id });
   const first = FIRST_ID + (await present(database, 'wallets'));
   for (const ids of batches(first, FIRST_ID + count)) {
-    const entries = ids.map((id) => entryOf(entry, id));
-    const number = await seal(entries);
-    await insertAll(
-      database,
-      'ledger_entries',
-      entries.map((row) => ({ ...row, seal: number })),
-    );
-    await insertAll(
-      database,
-      'payments',
-      ids.map((id) => ({ ...payment, _id: id, user_id: id, amount: INCOME })),
-    );
-    await insertAll(
-      database,
-      'wallets',
-      ids.map((id) => ({ _id: id, balance: INCOME, version: 1, erased_at: null })),
-    );
+    const now = systemClock.now();
+    const incomes = ids.map((id) => incomeOf(id, now));
+    const booked = incomes.flatMap(({ entry }) => entries.insertOf(entry, now).documents as EntryDocument[]);
+    const number = await seal(booked.map(({ _id, hash }) => ({ key: _id, hash })));
+    const sealed = booked.map((row) => ({ ...row, seal: number }));
+    await insertAll(database, 'ledger_entries', sealed);
+    const payments = incomes.map(({ payment }) => toPaymentDocument(payment));
+    await insertAll(database, 'payments', payments);
+    const wallets = ids.map((id) => ({ _id: id, balance: INCOME, version: 1, erased_at: null }));
+    await insertAll(database, 'wallets', wallets);
     onWritten(ids.length);
   }
   await database.close();
