@@ -23,19 +23,31 @@ export const createPostCandidates = (
   read: (gram: string, limit: number) => Promise<number[]>,
 ): PostCandidates => {
   const candidates = new LRUCache<string, Set<number>>({ max: GRAMS_MAX, ttl: LIFETIME_MS });
-  let changes = 0;
+  /** Those of which nothing has changed since they began: concurrent searches share them. */
+  const reading = new Map<string, Promise<readonly number[]>>();
+
+  const readAndKeep = async (gram: string): Promise<readonly number[]> => {
+    const running = read(gram, CANDIDATES_MAX + 1);
+    reading.set(gram, running);
+    try {
+      const ids = await running;
+      // What changed while it was read may be missing.
+      if (reading.get(gram) === running) candidates.set(gram, new Set(ids));
+      return ids;
+    } finally {
+      if (reading.get(gram) === running) reading.delete(gram);
+    }
+  };
+
   return {
     find: async (gram) => {
       const known = candidates.get(gram);
       if (known !== undefined) return known.size > CANDIDATES_MAX ? undefined : [...known];
-      const before = changes;
-      const ids = await read(gram, CANDIDATES_MAX + 1);
-      // What changed while it was read may be missing.
-      if (changes === before) candidates.set(gram, new Set(ids));
+      const ids = await (reading.get(gram) ?? readAndKeep(gram));
       return ids.length > CANDIDATES_MAX ? undefined : ids;
     },
     changed: (ids) => {
-      changes += 1;
+      reading.clear();
       if (ids === undefined || ids.length > CHANGES_MAX) return candidates.clear();
       for (const known of candidates.values()) for (const id of ids) known.add(id);
     },

@@ -29,27 +29,54 @@ export const createPostRows = (read: (ids: readonly number[]) => Promise<ListRow
     sizeCalculation: sizeOf,
     ttl: LIFETIME_MS,
   });
-  let forgotten = 0;
+  /** Reads under way, by the ids that have not changed since they began: concurrent calls share them. */
+  const reading = new Map<number, Promise<readonly ListRow[]>>();
+
+  const readAndKeep = async (
+    ids: readonly number[],
+    running: Promise<readonly ListRow[]>,
+  ): Promise<readonly ListRow[]> => {
+    try {
+      const fresh = await running;
+      // A post that changed while it was read may be the one from before.
+      for (const row of fresh) if (reading.get(row._id) === running) rows.set(row._id, row);
+      return fresh;
+    } finally {
+      for (const id of ids) if (reading.get(id) === running) reading.delete(id);
+    }
+  };
+
   return {
     find: async (ids) => {
       const found: ListRow[] = [];
       const missing: number[] = [];
+      const shared = new Map<number, Promise<readonly ListRow[]>>();
       for (const id of ids) {
         const row = rows.get(id);
-        if (row === undefined) missing.push(id);
-        else found.push(row);
+        const running = reading.get(id);
+        if (row !== undefined) found.push(row);
+        else if (running !== undefined) shared.set(id, running);
+        else missing.push(id);
       }
-      if (missing.length === 0) return found;
-      const before = forgotten;
-      const fresh = await read(missing);
-      // A post that changed while it was read may be the one from before.
-      if (forgotten === before) for (const row of fresh) rows.set(row._id, row);
-      return [...found, ...fresh];
+      const reads: Promise<readonly ListRow[]>[] = [...new Set(shared.values())].map(async (running) =>
+        (await running).filter(({ _id }) => shared.get(_id) === running),
+      );
+      if (missing.length > 0) {
+        const running = read(missing);
+        for (const id of missing) reading.set(id, running);
+        reads.push(readAndKeep(missing, running));
+      }
+      return [...found, ...(await Promise.all(reads)).flat()];
     },
     forget: (ids) => {
-      forgotten += 1;
-      if (ids === undefined) rows.clear();
-      else for (const id of ids) rows.delete(id);
+      if (ids === undefined) {
+        rows.clear();
+        reading.clear();
+      } else
+        for (const id of ids) {
+          rows.delete(id);
+          reading.delete(id);
+        }
     },
   };
 };
