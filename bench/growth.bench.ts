@@ -29,7 +29,7 @@ const rowsOf = (size: Size): number => Object.values(size).reduce((sum, count) =
 /** In expected seconds. */
 const progress = {
   done: 0,
-  total: rowsOf(sizeOf(TIMES.at(-1) ?? 1)) / ROWS_A_SECOND + WORKS * TIMES.length * RUNS * SECONDS,
+  total: rowsOf(sizeOf(TIMES.at(-1) ?? 1)) / ROWS_A_SECOND + WORKS * (TIMES.length * RUNS + 1) * SECONDS,
   startedAt: performance.now(),
 };
 
@@ -45,13 +45,13 @@ const costOf = async (work: Work): Promise<Cpu> => {
   return (await sample(work.run)).cpu;
 };
 
-/** By the name of the work, in the order of `TIMES`. */
-const costs = new Map<string, Cpu[]>();
+/** By the name of the work, in the order of `TIMES`; undefined where it could not be measured. */
+const costs = new Map<string, (Cpu | undefined)[]>();
 const skipped: string[] = [];
 
 const data = await prepareData(BASE.posts);
 const wallets = await debits(false);
-const checked = await passwords(RUNS * TIMES.length);
+const checked = await passwords(RUNS * TIMES.length + 1);
 progress.startedAt = performance.now();
 
 const grow = async (times: number): Promise<void> => {
@@ -70,24 +70,39 @@ const grow = async (times: number): Promise<void> => {
   report(`${times} ×: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`, 0);
 };
 
-const measureAll = async (times: number): Promise<void> => {
-  // The same pages at each size.
+/** The same pages at each size. */
+const allWorks = async (): Promise<Work[]> => {
   const peers = { fastify: undefined, pocketBase: undefined };
   const works = [...(await reads(data, BASE.posts, peers)), ...wallets.works, ...checked.works];
-  for (const work of works.filter(({ name }) => name.includes(ONLY))) {
-    try {
-      const cpu = await costOf(work);
-      costs.set(work.name, [...(costs.get(work.name) ?? []), cpu]);
-      report(`${times} ×: ${work.name}: ${totalOf(cpu).toFixed(2)} ms`, RUNS * SECONDS);
-    } catch (error) {
-      skipped.push(`${work.name}: ${(error as Error).message}`);
-      report(`${times} ×: ${work.name}: ${(error as Error).message}`, RUNS * SECONDS);
-    }
+  return works.filter(({ name }) => name.includes(ONLY));
+};
+
+/** The first measurements would otherwise be those of code that is not optimized yet. */
+const warmUp = async (): Promise<void> => {
+  for (const work of await allWorks()) {
+    const failed = await work.run().then(
+      () => '',
+      (error: Error) => `: ${error.message}`,
+    );
+    report(`warm-up: ${work.name}${failed}`, SECONDS);
+  }
+};
+
+const measureAll = async (times: number): Promise<void> => {
+  for (const work of await allWorks()) {
+    const cpu = await costOf(work).catch((error: Error) => {
+      skipped.push(`${work.name}, ${times} ×: ${error.message}`);
+      return undefined;
+    });
+    costs.set(work.name, [...(costs.get(work.name) ?? []), cpu]);
+    const result = cpu === undefined ? 'not measured' : `${totalOf(cpu).toFixed(2)} ms`;
+    report(`${times} ×: ${work.name}: ${result}`, RUNS * SECONDS);
   }
 };
 
 for (const times of TIMES) {
   await grow(times);
+  if (times === TIMES[0]) await warmUp();
   await measureAll(times);
 }
 checked.close();
@@ -99,20 +114,24 @@ printTable(
     `1 × is ${base.join(', ')}. ${machine()}; ${SECONDS} s each.`,
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'result'],
   [...costs].map(([name, values]) => {
-    const totals = values.map(totalOf);
-    const growth = (totals.at(-1) ?? Number.NaN) / (totals[0] ?? Number.NaN);
-    const isComplete = values.length === TIMES.length;
-    const cells = TIMES.map((_, index) => totals[index]?.toFixed(2) ?? '–');
-    const result = isComplete && growth <= GOAL ? 'met' : 'missed';
-    return [name, ...cells, isComplete ? growth.toFixed(2) : '–', result];
+    const totals = values.map((cpu) => (cpu === undefined ? undefined : totalOf(cpu)));
+    const [first, last] = [totals[0], totals.at(-1)];
+    const growth = first === undefined || last === undefined ? undefined : last / first;
+    const cells = totals.map((total) => total?.toFixed(2) ?? '–');
+    return [
+      name,
+      ...cells,
+      growth?.toFixed(2) ?? '–',
+      growth !== undefined && growth <= GOAL ? 'met' : 'missed',
+    ];
   }),
 );
-const [head, cells] = cpuColumns([...costs.values()].flat());
+const [head, cells] = cpuColumns([...costs.values()].flat().filter((cpu) => cpu !== undefined));
 printTable(
   'The same by process.',
   ['work', 'data', ...head],
   [...costs].flatMap(([name, values]) =>
-    values.map((cpu, index) => [name, `${TIMES[index]} ×`, ...cells(cpu)]),
+    values.flatMap((cpu, index) => (cpu === undefined ? [] : [[name, `${TIMES[index]} ×`, ...cells(cpu)]])),
   ),
 );
 for (const reason of skipped) console.log(`Skipped: ${reason}`);
