@@ -492,7 +492,8 @@ const sendReply = (
   if (result.headers !== undefined) reply.headers(result.headers);
   if (schema === null) return reply.send();
   // Fields that the schema does not declare are removed.
-  const text = JSON.stringify(schema.parse(result.body));
+  // Encoded once: for the hash, the length and the connection.
+  const text = Buffer.from(JSON.stringify(schema.parse(result.body)));
   if (result.status === 200 && isRead(route)) {
     const cacheControl = cacheControlOf(route, request.caller);
     if (addValidator(cacheControl, text, request, reply)) return reply.code(304).send();
