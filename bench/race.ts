@@ -3,12 +3,15 @@ import { ROUNDS } from './config.ts';
 import { pause, quantile } from './figures.ts';
 import type { Run } from './load.ts';
 import { type Cpu, cpuByProcess, cpuPer, totalOf } from './processes.ts';
+import type { Replica } from './replica.ts';
 
 export interface Work {
   name: string;
   run: () => Promise<Run>;
   /** Undefined where there is nothing to compare with. */
   peer?: { name: string; run: () => Promise<Run> } | undefined;
+  /** Further processes whose CPU time counts. */
+  replicas?: readonly Replica[];
   goals?: {
     /** Our rate as a part of the peer's. */
     rate?: number;
@@ -36,11 +39,11 @@ interface Sample {
 /** What the other side has left behind, such as events on their way, does not belong to the next measurement. */
 const SETTLE_MS = 500;
 
-export const sample = async (run: () => Promise<Run>): Promise<Sample> => {
+export const sample = async (run: () => Promise<Run>, replicas: readonly Replica[] = []): Promise<Sample> => {
   await pause(SETTLE_MS);
-  const before = cpuByProcess();
+  const before = cpuByProcess(replicas);
   const { count, seconds } = await run();
-  return { perSecond: count / seconds, cpu: cpuPer(count, before, cpuByProcess()) };
+  return { perSecond: count / seconds, cpu: cpuPer(count, before, cpuByProcess(replicas)) };
 };
 
 export const race = async (work: Work): Promise<Raced> => {
@@ -48,7 +51,7 @@ export const race = async (work: Work): Promise<Raced> => {
   await work.run();
   await work.peer?.run();
   for (let round = 0; round < ROUNDS; round += 1) {
-    raced.ours.push(await sample(work.run));
+    raced.ours.push(await sample(work.run, work.replicas));
     if (work.peer !== undefined) raced.peer.push(await sample(work.peer.run));
   }
   return raced;

@@ -3,70 +3,30 @@
  * until the cores are saturated when the cost of a request stays the same, which is shown also where there are too few
  * cores for a higher rate. A rate limit of the processes, the number of cores in use, tells which of both is the case.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { nodeFlags } from '../scripts/lib/node-flags.mjs';
-import { freePorts } from '../scripts/lib/ports.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { ROUNDS } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
-import { pause } from './figures.ts';
 import { CONNECTIONS, load } from './load.ts';
 import { type Cpu, cpuByProcess, cpuPer, totalOf } from './processes.ts';
 import { median } from './race.ts';
+import { type Replica, startReplica } from './replica.ts';
 import { conditions, printTable } from './report.ts';
 
 const REPLICAS = 3;
-const READY_MS = 60_000;
 /** CPU for a request with replicas, as a multiple of that with one. */
 const GOAL = 1.2;
 
 const product = connectStack();
-
-interface Replica {
-  name: string;
-  pid: number;
-  origin: string;
-  child: ChildProcess;
-}
-
-const startReplica = async (name: string, main: string, variables: object): Promise<Replica> => {
-  const [http, grpc, operations] = await freePorts(3);
-  const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(new URL(main, import.meta.url))], {
-    env: {
-      ...product.part(name).environment,
-      HTTP_PORT: String(http),
-      GRPC_PORT: String(grpc),
-      ...(name === 'gateway' ? { OPERATIONS_PORT: String(operations) } : {}),
-      SEED_DEMO: '0',
-      ...variables,
-    },
-    stdio: 'ignore',
-  });
-  process.once('exit', () => child.kill('SIGKILL'));
-  const origin = `http://127.0.0.1:${http}`;
-  const deadline = performance.now() + READY_MS;
-  const isReady = () =>
-    fetch(`${origin}/health/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) {
-    if (performance.now() > deadline) throw new Error(`a replica of ${name} is not ready`);
-    await pause(100);
-  }
-  return { name, pid: child.pid ?? 0, origin, child };
-};
 
 const data = await prepareData(REQUESTS_SIZE.posts);
 await data.grow(REQUESTS_SIZE);
 const gateways: string[] = [product.part('gateway').url];
 const replicas: Replica[] = [];
 for (let index = 1; index < REPLICAS; index += 1) {
-  const content = await startReplica('content', '../services/content/src/main.ts', {});
+  const content = await startReplica('content');
   const variables = { CONTENT_HTTP_URL: content.origin };
-  const gateway = await startReplica('gateway', '../gateway/src/main.ts', variables);
+  const gateway = await startReplica('gateway', variables);
   replicas.push(content, gateway);
   gateways.push(gateway.origin);
 }
@@ -118,4 +78,4 @@ printTable(
     ];
   }),
 );
-for (const { child } of replicas) child.kill();
+for (const { stop } of replicas) stop();

@@ -8,11 +8,14 @@ import { ONLY } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { startPeers } from './peers/peers.ts';
 import { type Raced, race } from './race.ts';
+import { startReplica } from './replica.ts';
 import { report } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
 import { reads, WITHOUT_QUERY } from './rows/reads.ts';
 
+/** Of the gateway that keeps answers to guests. */
+const CACHE_MIB = '16';
 const skipped: string[] = [];
 const data = await prepareData(REQUESTS_SIZE.posts);
 await data.grow(REQUESTS_SIZE);
@@ -21,10 +24,11 @@ const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, seed: data.
 skipped.push(...peers.skipped);
 const wallets = await debits(peers.hasPackages);
 const checked = await passwords();
+const cachingGateway = await startReplica('gateway', { GUEST_CACHE_MIB: CACHE_MIB });
 
 const results: Raced[] = [];
 const works = [
-  ...(await reads(data, REQUESTS_SIZE.posts, peers)),
+  ...(await reads(data, REQUESTS_SIZE.posts, peers, cachingGateway)),
   ...wallets.works,
   // Last: their limits count by the minute.
   ...checked.works,
@@ -39,5 +43,6 @@ for (const work of works.filter(({ name }) => name.includes(ONLY))) {
 }
 report(results, skipped);
 checked.close();
+cachingGateway.stop();
 await wallets.close();
 peers.stop();

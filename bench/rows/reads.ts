@@ -10,9 +10,11 @@ import { load } from '../load.ts';
 import type { FastifyPeers } from '../peers/fastify.ts';
 import type { PocketBase } from '../peers/pocketbase.ts';
 import type { Work } from '../race.ts';
+import type { Replica } from '../replica.ts';
 
-/** No database, no call of another service. */
-export const WITHOUT_QUERY = '/payments/prices';
+/** No command of the database, no call of another service; a test of the costs of this service demands it. */
+export const WITHOUT_QUERY = '/cities';
+const OWNER = 'gyms';
 const PAGES = 200;
 /** A page by a cursor of this depth; the largest page has a hundred rows. */
 const CURSOR_DEPTH = 500;
@@ -28,15 +30,18 @@ interface Peers {
 const product = connectStack();
 
 /** Paths are below the API's prefix. */
-const ofProduct = (paths: readonly string[], token?: string) => () =>
+const ofProduct = (paths: readonly string[], token?: string) =>
+  ofGateway(product.part('gateway').url, paths, token);
+
+const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
   load({
-    origin: product.part('gateway').url,
+    origin,
     paths: paths.map((path) => `/api/v1${path}`),
     ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }),
   });
 
-const forwarding = (token: string, { fastify }: Peers): Work[] => {
-  const peer = fastify && {
+const proxyPeer = ({ fastify }: Peers): Work['peer'] =>
+  fastify && {
     name: '@fastify/http-proxy with JWT and limit',
     run: () =>
       load({
@@ -45,6 +50,9 @@ const forwarding = (token: string, { fastify }: Peers): Work[] => {
         headers: { authorization: `Bearer ${fastify.proxy.token}` },
       }),
   };
+
+const forwarding = (token: string, peers: Peers): Work[] => {
+  const peer = proxyPeer(peers);
   const paths = [WITHOUT_QUERY];
   return [
     {
@@ -70,11 +78,11 @@ const direct = ({ fastify }: Peers): Work => {
     name: 'trivial read at the service',
     run: () =>
       load({
-        origin: product.part('wallet').url,
+        origin: product.part(OWNER).url,
         paths: [`/api/v1${WITHOUT_QUERY}`],
         headers: {
           // A signer of its own for each run: one signs anew only after seconds.
-          'x-caller-context': openCallerSigner('gateway', environment as never, log).sign('wallet', GUEST),
+          'x-caller-context': openCallerSigner('gateway', environment as never, log).sign(OWNER, GUEST),
         },
         seconds: DIRECT_SECONDS,
       }),
@@ -82,8 +90,26 @@ const direct = ({ fastify }: Peers): Work => {
       name: 'bare Fastify',
       run: () => load({ origin: fastify.page.origin, paths: ['/serialized'], seconds: DIRECT_SECONDS }),
     },
-    goals: { cpu: ['wallet', 0.12] },
+    goals: { cpu: [OWNER, 0.12] },
   };
+};
+
+/** Through a gateway that keeps what guests may share for a second, of which the posts are no part (docs/adr/0072). */
+const cached = (count: number, peers: Peers, gateway: Replica): Work[] => {
+  const withCache = (name: string, paths: readonly string[], peer: Work['peer']): Work => ({
+    name: `${name}, guest, with the cache for guests`,
+    run: ofGateway(gateway.origin, paths),
+    peer,
+    replicas: [gateway],
+  });
+  return [
+    withCache('trivial read', [WITHOUT_QUERY], proxyPeer(peers)),
+    withCache(
+      `30 posts with files and total, ${pagesOf(count)} pages`,
+      postPaths(count),
+      peerOf(peers, postQueries(count)),
+    ),
+  ];
 };
 
 const pocketBaseRun = (pocketBase: PocketBase, queries: readonly string[], token?: string) => () =>
@@ -104,15 +130,20 @@ const peerOf = ({ pocketBase }: Peers, queries: readonly string[], isSignedIn = 
 const pages = (count: number, of: (page: number) => string): string[] =>
   Array.from({ length: count }, (_, index) => of(index + 1));
 
+/** How many of `count` posts are requested. */
+const pagesOf = (count: number): number => Math.min(PAGES, Math.floor((count * 0.9) / PER_PAGE));
+const postPaths = (count: number): string[] =>
+  pages(pagesOf(count), (page) => `/posts?per_page=${PER_PAGE}&page=${page}`);
+const postQueries = (count: number): string[] => pages(pagesOf(count), (page) => `page=${page}`);
+
 const containing = (word: string): string =>
   `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
 
 /** `posts`: how many there are, which limits the pages. */
 const posts = (token: string, count: number, peers: Peers): Work[] => {
-  const available = Math.min(PAGES, Math.floor((count * 0.9) / PER_PAGE));
-  const paths = pages(available, (page) => `/posts?per_page=${PER_PAGE}&page=${page}`);
-  const queries = pages(available, (page) => `page=${page}`);
-  const list = `30 posts with files and total, ${available} pages`;
+  const paths = postPaths(count);
+  const queries = postQueries(count);
+  const list = `30 posts with files and total, ${pagesOf(count)} pages`;
   const search = (word: string) => ofProduct([`/posts?per_page=${PER_PAGE}&search=${word}`]);
   return [
     {
@@ -158,11 +189,17 @@ const pageByCursor = async (): Promise<Work> => {
   };
 };
 
-/** `count`: of posts. */
-export const reads = async ({ reader }: Data, count: number, peers: Peers): Promise<Work[]> => [
+/** `count`: of posts. `cachingGateway`: a process of its own. */
+export const reads = async (
+  { reader }: Data,
+  count: number,
+  peers: Peers,
+  cachingGateway?: Replica,
+): Promise<Work[]> => [
   ...forwarding(reader.token, peers),
   direct(peers),
   ...posts(reader.token, count, peers),
+  ...(cachingGateway === undefined ? [] : cached(count, peers, cachingGateway)),
   await pageByCursor(),
   ...opening(reader.token),
 ];

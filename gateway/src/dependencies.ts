@@ -16,7 +16,7 @@ import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
-import { createConnect } from './connect.ts';
+import { createConnect, createDownloadConnect } from './connect.ts';
 import type { CorsOrigins } from './cors.ts';
 import { createCredentialCache } from './credential-cache.ts';
 import { createCredentialEpochs } from './credential-epochs.ts';
@@ -165,7 +165,8 @@ const createAgents = (
   tls: ProcessTls | undefined,
   cleanup: Cleanup,
 ): Agents => {
-  const connect = createConnect({ urls, tls, timeoutMs: CONNECT_TIMEOUT_MS });
+  const connection = { urls, tls, timeoutMs: CONNECT_TIMEOUT_MS };
+  const connect = createConnect(connection);
   const create = (name: string, options: Agent.Options = {}): Agent => {
     const agent = new Agent({
       connect,
@@ -179,7 +180,7 @@ const createAgents = (
   return {
     ordinary: create('ordinary'),
     uploads: create('uploads'),
-    downloads: create('downloads'),
+    downloads: create('downloads', { connect: createDownloadConnect(connection) }),
     tools: create('tools', { connections: TOOL_CONNECTIONS_PER_SERVICE }),
     internal: create('internal'),
   };

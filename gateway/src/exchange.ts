@@ -35,6 +35,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #isRepeated = false;
   #isDraining = false;
+  /** The length that the service has declared; undefined once a piece has arrived. */
+  #wholeLength: string | undefined;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -67,12 +69,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const answer = this.#options.beginAnswer(status, headers);
     this.#options.keeper?.begin(status, headers);
+    this.#wholeLength = headers['content-length'];
     this.#options.reply.hijack();
     this.#response.writeHead(status, answer);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#options.keeper?.data(chunk);
+    const isWhole = this.#wholeLength === String(chunk.length);
+    this.#wholeLength = undefined;
+    // Head and body by one call of the system, without a queue between them.
+    if (isWhole) return void this.#response.end(chunk);
     if (this.#response.write(chunk)) return;
     controller.pause();
     if (this.#isDraining) return;
@@ -81,7 +88,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#response.end();
+    if (!this.#response.writableEnded) this.#response.end();
     this.#options.keeper?.end();
   }
 

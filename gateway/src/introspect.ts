@@ -25,11 +25,21 @@ export const createAuthenticate =
     const header = request.headers.authorization;
     if (header === undefined) return GUEST;
     // `headers` has only one of several values: the request is ambiguous.
-    if (request.headersDistinct.authorization?.length !== 1) throw unauthenticated();
+    if (!isSingle(request.rawHeaders, 'authorization')) throw unauthenticated();
     const token = BEARER.exec(header)?.[1];
     if (token === undefined) throw unauthenticated();
     return callerOf(token);
   };
+
+/** Whether a header occurs once. `rawHeaders`: names and values in turn. */
+const isSingle = (rawHeaders: readonly string[], name: string): boolean => {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count === 1;
+};
 
 /** Asks identity. `validForMs`: how long the token is valid unless it is revoked. 401; 503 without an answer. */
 export type Introspect = (token: string) => Promise<{ caller: UserCaller; validForMs: number }>;

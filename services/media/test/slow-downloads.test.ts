@@ -156,7 +156,7 @@ test('a client that reads too slowly is disconnected at the deadline of a downlo
 
 test('by default a stalled client is disconnected after a minute, any other after 15', () => {
   expect(DOWNLOAD_LIMITS).toEqual({
-    max: 500,
+    max: 1_000,
     stalledMs: 60_000,
     deadlineMs: 900_000,
     slowMs: 10_000,

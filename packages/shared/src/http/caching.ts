@@ -16,7 +16,7 @@ export const isRead = ({ method, produces, responses }: Route): boolean =>
   method === 'GET' && produces === undefined && responses[200] != null && responses[302] === undefined;
 
 /** Weak: it names the content, and is no promise about ranges of bytes. */
-const etagOf = (text: string): string => `W/"${hash('sha1', text, 'base64url')}"`;
+const etagOf = (text: string | Buffer): string => `W/"${hash('sha1', text, 'base64url')}"`;
 
 /** Whether an `If-None-Match` names `etag`, by weak comparison (RFC 9110, 13.1.2). */
 export const isNamed = (header: string | undefined, etag: string): boolean => {
@@ -32,7 +32,7 @@ export const cacheControlOf = ({ guestCache = false }: Route, caller: Caller): s
 /** Adds the headers for caches to a successful read; true when the client has this content: its answer is 304. */
 export const addValidator = (
   cacheControl: string,
-  text: string,
+  text: string | Buffer,
   request: FastifyRequest,
   reply: FastifyReply,
 ): boolean => {

@@ -53,6 +53,8 @@ export const API_PREFIX = '/api/v1';
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Longer than the gateway keeps an idle connection, so that the server never closes one that is about to be used. */
 const KEEP_ALIVE_MS = 72_000;
+/** What waits in memory for a client that reads slowly; more is in the buffers of the system. */
+const UNSENT_BYTES = 8 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 /** The client's IP address. The gateway sets it, and removes it from incoming requests. */
 export const CLIENT_ADDRESS_HEADER = 'x-client-address';
@@ -212,6 +214,7 @@ const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
     requireHostHeader: false,
     headersTimeout: limits.headersMs,
     connectionsCheckingInterval: limits.checkMs,
+    highWaterMark: UNSENT_BYTES,
   };
   // Probes and Prometheus have no certificate: what needs one is decided for each request.
   return tls === undefined
@@ -492,7 +495,8 @@ const sendReply = (
   if (result.headers !== undefined) reply.headers(result.headers);
   if (schema === null) return reply.send();
   // Fields that the schema does not declare are removed.
-  const text = JSON.stringify(schema.parse(result.body));
+  // Encoded once: for the hash, the length and the connection.
+  const text = Buffer.from(JSON.stringify(schema.parse(result.body)));
   if (result.status === 200 && isRead(route)) {
     const cacheControl = cacheControlOf(route, request.caller);
     if (addValidator(cacheControl, text, request, reply)) return reply.code(304).send();

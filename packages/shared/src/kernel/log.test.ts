@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { internalError, message, unavailable } from './error.ts';
-import { createLog, type Logger, redactText } from './log.ts';
+import { createAccessLog, createLog, type Logger, redactText } from './log.ts';
 import { runWithTrace } from './trace.ts';
 
 const SECRETS = {
@@ -158,5 +160,36 @@ describe('useful values stay', () => {
       redactText(piece.repeat(200_000 / piece.length));
     // An idle machine needs a tenth of it; a pattern with catastrophic backtracking takes minutes.
     expect(process.cpuUsage(before).user / 1_000).toBeLessThan(3_000);
+  });
+});
+
+describe('the lines of requests', () => {
+  const served = { trace_id: 't', method: 'GET', route: '/', status: '200', ms: 1 };
+
+  test('of one turn of the event loop are written by one call, those of the next turn by another', async () => {
+    const written: string[] = [];
+    const write = (text: string): void => void written.push(text);
+    const logRequest = createAccessLog(createLog({ service: 'test', destination: { write } }));
+    for (const request_id of ['1', '2']) logRequest({ ...served, request_id });
+    await turn();
+    logRequest({ ...served, request_id: '3' });
+    await turn();
+    const ids = written.map((text) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).request_id),
+    );
+    expect(ids).toEqual([['1', '2'], ['3']]);
+  });
+
+  test('are written when the process exits before the turn ends', () => {
+    const program = `
+      import { createAccessLog, createLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)};
+      createAccessLog(createLog({ service: 'test' }))(${JSON.stringify({ ...served, request_id: 'last' })});
+      process.exit(3);`;
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect([status, JSON.parse(stdout).request_id]).toEqual([3, 'last']);
   });
 });

@@ -164,12 +164,43 @@ interface AccessEntry {
   ms: number;
 }
 
+/** What has been collected and not been written yet; written at the latest when the process ends. */
+const unwritten = new Set<() => void>();
+process.once('exit', () => {
+  for (const write of unwritten) write();
+});
+
+/**
+ * Writes all lines of one turn of the event loop at its end, by one call: the call costs more than a line. A process that is
+ * killed loses the lines of that turn at most.
+ */
+const byTurn = (destination: DestinationStream): DestinationStream => {
+  let lines = '';
+  const flush = (): void => {
+    unwritten.delete(flush);
+    const text = lines;
+    lines = '';
+    if (text !== '') destination.write(text);
+  };
+  return {
+    write: (line) => {
+      if (lines === '') {
+        unwritten.add(flush);
+        setImmediate(flush);
+      }
+      lines += line;
+    },
+  };
+};
+
 /**
  * Writes where `log` writes, at its level. The fields are those of {@link AccessEntry}, of which none can hold a secret: no
  * entry is searched for one, which would cost more than the rest of the line.
  */
 export const createAccessLog = (log: Logger): ((entry: AccessEntry) => void) => {
-  const destination = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym];
+  const destination = byTurn(
+    (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream,
+  );
   const lines = pino(
     {
       level: log.level,

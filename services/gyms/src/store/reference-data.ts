@@ -120,13 +120,18 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
     ids: readonly number[],
   ): Promise<Map<number, Row>> => {
     const known = seeded.get(model.modelName) as ReadonlyMap<number, Row> | undefined;
-    const rows = new Map([...new Set(ids)].map((id) => [id, known?.get(id)]));
-    const missing = [...rows].filter(([, row]) => row === undefined).map(([id]) => id);
-    // A row that a newer release has added.
-    const found =
-      missing.length === 0 ? [] : await model.find({ _id: trusted({ $in: missing }) }).lean<Stored<Row>[]>();
+    const rows = new Map<number, Row>();
+    const missing = new Set<number>();
+    for (const id of ids) {
+      const row = known?.get(id);
+      if (row === undefined) missing.add(id);
+      else rows.set(id, row);
+    }
+    if (missing.size === 0) return rows;
+    // Rows that a newer release has added.
+    const found = await model.find({ _id: trusted({ $in: [...missing] }) }).lean<Stored<Row>[]>();
     for (const row of found) rows.set(row._id, toRow<Row>(row));
-    return new Map([...rows].flatMap(([id, row]) => (row === undefined ? [] : [[id, row]])));
+    return rows;
   };
 
   /** A page of the rows with these ids, which are in order. */

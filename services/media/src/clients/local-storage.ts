@@ -1,18 +1,23 @@
 /** Files on the local disk, in folders named by the first two characters of their keys. */
 import { constants } from 'node:fs';
-import { access, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, type FileReadResult, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import { createSpool, listOlderThan } from './spool.ts';
 import { asStorageKey, type Storage } from './storage.ts';
 
-/** Of a download whose client does not read: a quarter of Node's default, for hundreds of slow clients at once. */
-const READ_AHEAD_BYTES = 16 * 1024;
+/** What a read takes of a file at most: each of a thousand slow clients keeps one such piece in memory. */
+const PIECE_BYTES = 16 * 1024;
+/** As many as Node has threads for them. With more, the opening of another file would wait behind all of them. */
+const READS_AT_ONCE = 4;
 
 export const createLocalStorage = async (directory: string): Promise<Storage> => {
   // On the same file system as the files: placing a file is a rename.
   const spool = await createSpool(join(directory, 'arriving'));
   const files = join(directory, 'files');
   await mkdir(files, { recursive: true });
+  const reads = createFairQueue({ maxRunning: READS_AT_ONCE });
 
   const pathOf = (key: string): string => join(files, asStorageKey(key).slice(0, 2), key);
 
@@ -30,8 +35,8 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
     },
     open: async (key, range) => {
       const file = await open(pathOf(key));
-      const part = range === undefined ? {} : { start: range.start, end: range.end };
-      return file.createReadStream({ ...part, highWaterMark: READ_AHEAD_BYTES });
+      const end = range === undefined ? Number.POSITIVE_INFINITY : range.end + 1;
+      return streamOf(file, { from: range?.start ?? 0, end, inTurn: (read) => reads(key, read) });
     },
     delete: async (key) => {
       await spool.discard(key);
@@ -44,6 +49,43 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
     check: () => access(files, constants.W_OK),
     close: () => undefined,
   };
+};
+
+interface Part {
+  from: number;
+  /** The first byte that is no part of it. */
+  end: number;
+  inTurn: (read: () => Promise<FileReadResult<Buffer>>) => Promise<FileReadResult<Buffer>>;
+}
+
+/** Reads a piece only when the one before it was taken: a stream of Node would always have one more in memory. */
+const streamOf = (file: FileHandle, { from, end, inTurn }: Part): Readable => {
+  let at = from;
+  const next = async (): Promise<Buffer | null> => {
+    const length = Math.min(PIECE_BYTES, end - at);
+    if (length <= 0) return null;
+    const { bytesRead, buffer } = await inTurn(() =>
+      file.read(Buffer.allocUnsafeSlow(length), 0, length, at),
+    );
+    at += bytesRead;
+    return bytesRead === 0 ? null : buffer.subarray(0, bytesRead);
+  };
+  return new Readable({
+    highWaterMark: 0,
+    read() {
+      next().then(
+        (piece) => this.push(piece),
+        (error) => this.destroy(error),
+      );
+    },
+    // Waits for a read that is under way.
+    destroy(error, done) {
+      file.close().then(
+        () => done(error),
+        (failure) => done(error ?? failure),
+      );
+    },
+  });
 };
 
 const flushDirectory = async (path: string): Promise<void> => {

@@ -46,7 +46,7 @@ const IDLE_MS = 60_000;
 /** Of uploads, deletions and checks. */
 const SOCKETS = 200;
 /** Of downloads, more than the service allows at once: slow readers take none of the others. */
-const DOWNLOAD_SOCKETS = 1_000;
+const DOWNLOAD_SOCKETS = 2_000;
 const ATTEMPTS = 3;
 const BREAKER_RESET_MS = 2_000;
 

@@ -15,9 +15,9 @@ export interface DownloadLimits {
   minBytesPerS: number;
 }
 
-/** A file and a connection each, and at most some hundred KiB of buffers: the rest of the service is not affected. */
+/** A file and a connection each, and some ten KiB of buffers: the rest of the service is not affected. */
 export const DOWNLOAD_LIMITS: DownloadLimits = {
-  max: 500,
+  max: 1_000,
   stalledMs: MINUTE_MS,
   deadlineMs: 15 * MINUTE_MS,
   slowMs: 10 * SECOND_MS,
