@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { versionUpdate } from '@fitness/shared/mongo/list-versions.ts';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
@@ -91,7 +92,10 @@ const seedGyms = async (count: number): Promise<void> => {
   const now = systemClock.now();
   for (const ids of batches(newest + 1, count + 1)) {
     await connection.collection<{ _id: number }>('gyms').insertMany(ids.map((id) => gymOf(id, now)));
-    const counted = { $inc: { active_placed: ids.length }, $max: { newest: ids.at(-1) } };
+    const counted = {
+      ...versionUpdate(undefined, { active_placed: ids.length }),
+      $max: { newest: ids.at(-1) },
+    };
     await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, counted);
   }
   await raiseSequence(connection, 'gym', count);
@@ -119,15 +123,16 @@ const seedTrainingServices = async (count: number, userIds: readonly number[]): 
     const service = { id, user_id, ...text, ...sold, ...times, ...copies };
     await store.transaction(async (session) => {
       await store.trainingServices.insert(session, service);
-      await store.counters.incrementServices(session, { active: 1 }, id);
+      await store.counters.incrementServices(session, { active: 1 }, { shardKey: id, newest: id });
     });
     const written = await rows.findOne({ _id: id });
     if (written !== null) present.push(written);
   }
   for (const ids of batches((await newestIn(connection, 'training_services')) + 1, count + 1)) {
     await rows.insertMany(ids.map((id) => ({ ...present[id % present.length], _id: id })));
+    const counted = { shardKey: 0, newest: ids.at(-1) };
     await store.transaction((session) =>
-      store.counters.incrementServices(session, { active: ids.length }, ids.at(-1)),
+      store.counters.incrementServices(session, { active: ids.length }, counted),
     );
   }
   await raiseSequence(connection, 'training_services', await newestIn(connection, 'training_services'));
