@@ -1,6 +1,7 @@
 /** The data of the benchmarks, written with the stores of the services or as copies of what the product has written. */
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { versionUpdate } from '@fitness/shared/mongo/list-versions.ts';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
@@ -68,7 +69,10 @@ const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
       'gyms',
       ids.map((id) => gymOf(id, now)),
     );
-    const counted = { $inc: { active_placed: ids.length }, $max: { newest: ids.at(-1) } };
+    const counted = {
+      ...versionUpdate(undefined, { active_placed: ids.length }),
+      $max: { newest: ids.at(-1) },
+    };
     await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, counted);
     onWritten(ids.length);
   }
@@ -101,7 +105,7 @@ const seedTrainingServices = async (
     const service = { id, user_id, ...text, ...sold, ...times, ...copies };
     await store.transaction(async (session) => {
       await store.trainingServices.insert(session, service);
-      await store.counters.incrementServices(session, { active: 1 }, id);
+      await store.counters.incrementServices(session, { active: 1 }, { shardKey: id, newest: id });
     });
     const written = await rows.findOne({ _id: id });
     if (written !== null) present.push(written);
@@ -112,8 +116,9 @@ const seedTrainingServices = async (
       'training_services',
       ids.map((id) => ({ ...present[id % present.length], _id: id })),
     );
+    const counted = { shardKey: 0, newest: ids.at(-1) };
     await store.transaction((session) =>
-      store.counters.incrementServices(session, { active: ids.length }, ids.at(-1)),
+      store.counters.incrementServices(session, { active: ids.length }, counted),
     );
     onWritten(ids.length);
   }

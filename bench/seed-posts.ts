@@ -97,7 +97,7 @@ const countPosts = (store: Store, posts: readonly Post[]): Promise<void> =>
       for (const [key, some] of Map.groupBy(own, countKey))
         await store.profiles.incrementCounts(session, ref, { [key]: some.length }, newest);
       for (const [key, some] of Map.groupBy(own, (post) => totalKey(post, ref.kind, state)))
-        await store.counters.incrementPosts(session, userId, { [key]: some.length }, newest);
+        await store.counters.incrementPosts(session, { [key]: some.length }, { shardKey: userId, newest });
     }
   });
 

@@ -77,6 +77,7 @@ beforeAll(async () => {
     users: {
       find: async (ids) => new Map(ids.map((id) => [id, wholeUser(id)])),
       hidden: async () => NOBODY_HIDDEN,
+      sellers: async (ids) => new Map(ids.map((id) => [id, wholeUser(id)])),
     },
     gyms: {
       find: async (ids) =>
@@ -193,7 +194,7 @@ const fillLists = async (): Promise<void> => {
   await connection.collection('sequences').updateMany({}, { $set: { value: newest } });
 };
 
-const SMALL = { counters: 'seventeen documents' };
+const SMALL = { counters: 'thirty-two documents' };
 
 const EXCEPTIONS = [
   ...exceptOnPrebuilt(

@@ -129,7 +129,7 @@ test('a process finds what others changed, also if that is more than the counter
       { ...written, ...moment, profile: ref, is_public: true, gone: false },
       state,
     );
-    await other.counters.incrementPosts(session, id, { user_public_regular: 1 }, id);
+    await other.counters.incrementPosts(session, { user_public_regular: 1 }, { shardKey: id, newest: id });
   });
   posts.set(id, { id, owner: 3, isGym: false, isDraft: false });
   expect(await pageOf()).toEqual(newestIds().slice(1, 4));

@@ -219,6 +219,8 @@ export interface Harness {
   connection: Connection;
   /** Restarts the service over the same data. */
   restart(): Promise<void>;
+  /** Starts one more process of the service. */
+  replica(): Promise<Send>;
   close(): Promise<void>;
 }
 
@@ -301,6 +303,11 @@ const open = async (cleanup: Cleanup, watched: boolean): Promise<Harness> => {
     restart: async () => {
       await harness.content.close();
       harness.content = await startContent(config, { clock });
+    },
+    replica: async () => {
+      const another = await startContent(config, { clock });
+      cleanup.defer('replica', () => another.close());
+      return apiClient('content', another.url);
     },
     close: () => cleanup.close(),
   };

@@ -46,7 +46,8 @@ export const createCreatePost = (
         media: NO_MEDIA,
       };
       await store.posts.insert(session, post, state);
-      await store.counters.incrementPosts(session, id, { [totalKey(fields, ref.kind, state)]: 1 }, id, [id]);
+      const deltas = { [totalKey(fields, ref.kind, state)]: 1 };
+      await store.counters.incrementPosts(session, deltas, { shardKey: id, newest: id, changed: [id] });
       return post;
     };
     const post = await profileQueue.run(profileKey(ref), () => store.transaction(create));

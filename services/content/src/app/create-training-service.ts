@@ -37,7 +37,9 @@ export const createCreateTrainingService = (
     await store.transaction(async (session) => {
       if (!(await store.profiles.lockUnlessGone(session, ref))) throw forbidden('the account is erased');
       await store.trainingServices.insert(session, service);
-      await store.counters.incrementServices(session, { [activityOf(service)]: 1 }, service.id);
+      const { id } = service;
+      const counted = { shardKey: id, newest: id, changed: [id] };
+      await store.counters.incrementServices(session, { [activityOf(service)]: 1 }, counted);
       await publishTrainingServiceChanged(dependencies, session, service);
     });
     return toTrainingServiceResource(service, user);

@@ -26,7 +26,7 @@ export const createDeletePost = (
         : await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
       // The counters of a profile that is gone no longer include its posts.
       const deltas = profile === undefined ? {} : { [totalKey(post, post.profile.kind, profile.state)]: -1 };
-      await store.counters.incrementPosts(session, id, deltas, undefined, [id]);
+      await store.counters.incrementPosts(session, deltas, { shardKey: id, changed: [id] });
     };
     await profileQueue.run(profileKey(ref), () => store.transaction(remove));
   };

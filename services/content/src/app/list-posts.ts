@@ -79,14 +79,10 @@ const listsOfAll = async (
   const count = totalKeysOf(scope, kind, blog).reduce((sum, key) => sum + totals.count(key), 0);
   const common: List = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
-  const own = (await store.profiles.ownedBy(viewer.userId)).filter(({ ref }) => kinds.includes(ref.kind));
   const ownScope: Scope = `own:${viewer.userId}`;
-  const hidden: List = {
-    facet: facet(ownScope, kind, blog),
-    total: own.reduce((sum, { counts, state }) => sum + countIn(counts, state, 'own', blog), 0),
-    newest: Math.max(0, ...own.map(({ newest }) => newest)),
-  };
-  return [common, hidden];
+  const hidden = facet(ownScope, kind, blog);
+  const total = await store.posts.count(hidden, totals.versions);
+  return [common, { facet: hidden, total, newest: totals.newest }];
 };
 
 /** The lists with `itemIds`: one for each profile that the viewer may see. */

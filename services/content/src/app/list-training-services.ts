@@ -1,9 +1,11 @@
 /** The list of training services: boosted ones first, pro before basic, then the newest. */
+import type { UserResource } from '@fitness/contracts/user.ts';
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
+import type { ServiceTotals } from '../store/counters.ts';
 import type { ServiceFilter } from '../store/training-services.ts';
 import {
   createFetchEmbedded,
@@ -63,26 +65,28 @@ const readPage = async (
   filter: ServiceFilter,
   request: PageRequest,
 ): Promise<PageOf<TrainingService>> => {
-  const { newest, ...counts } = await store.counters.services();
-  const total = await totalOf(store, filter, counts);
-  return store.trainingServices.page({ filter, total, newest, now: clock.now(), request });
+  const totals = await store.counters.services();
+  const total = await totalOf(store, filter, totals);
+  const { newest, versions } = totals;
+  return store.trainingServices.page({ filter, total, newest, versions, now: clock.now(), request });
 };
 
-/** How many rows match the filter without its text. The counters have the totals of all sellers; others are counted. */
+/** How many rows match the filter without its text. The counters have the totals of all sellers; the lists of one seller are short. */
 const totalOf = async (
   store: Dependencies['store'],
   filter: ServiceFilter,
-  counts: { active: number; inactive: number },
+  { active, inactive, versions }: ServiceTotals,
 ): Promise<number> => {
   if (filter.minPrice !== undefined || filter.maxPrice !== undefined)
     return store.trainingServices.count(filter);
   const known = new Map([
-    [serviceFacet('all'), counts.active + counts.inactive],
-    [serviceFacet('active'), counts.active],
+    [serviceFacet('all'), active + inactive],
+    [serviceFacet('active'), active],
   ]);
-  const facets = filter.facets.filter((facet) => !known.has(facet));
-  const counted = facets.length === 0 ? 0 : await store.trainingServices.count({ ...filter, facets });
-  return filter.facets.reduce((sum, facet) => sum + (known.get(facet) ?? 0), counted);
+  let total = 0;
+  for (const facet of filter.facets)
+    total += known.get(facet) ?? (await store.trainingServices.countIn(facet, versions));
+  return total;
 };
 
 /** Two calls for any page: hidden sellers and users; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */
@@ -96,20 +100,20 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' 
   ): Promise<{ data: TrainingServiceResource[]; isSellerHidden: boolean }> => {
     // A page past the end has no row of the seller, but its total would reveal how many there are.
     const isCounted = sellerId !== undefined && total !== 0;
-    const sellers = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
-    const [hidden, shownUsers, embedded] = await Promise.all([
-      can(viewer, 'users.view_all') ? undefined : users.hidden(sellers),
-      users.find(sellers, viewer),
+    const sellerIds = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
+    const [hidden, sellers, embedded] = await Promise.all([
+      can(viewer, 'users.view_all') ? undefined : users.hidden(sellerIds),
+      users.sellers(sellerIds, viewer),
       fetchEmbedded(rows.filter(({ boosted_until }) => boosted_until > clock.now()).map(({ id }) => id)),
     ]);
-    const isHidden = (id: number): boolean => hidden?.has(id) === true;
+    // An account without a user is erased; the event that deletes its training services is on the way.
+    const shownSeller = (id: number): UserResource | undefined =>
+      hidden?.has(id) === true ? undefined : sellers.get(id);
     const data = rows.flatMap((service) => {
-      const user = shownUsers.get(service.user_id);
-      // An account without a user is erased; the event that deletes its training services is on the way.
-      if (user === undefined || isHidden(service.user_id)) return [];
-      return [toTrainingServiceResource(service, user, embedded)];
+      const user = shownSeller(service.user_id);
+      return user === undefined ? [] : [toTrainingServiceResource(service, user, embedded)];
     });
-    const isSellerHidden = isCounted && (!shownUsers.has(sellerId) || isHidden(sellerId));
+    const isSellerHidden = isCounted && shownSeller(sellerId) === undefined;
     return { data, isSellerHidden };
   };
 };

@@ -30,9 +30,10 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
     for (const ref of await store.posts.profiles()) refs.set(profileKey(ref), ref);
     for await (const { ref } of store.profiles.all()) refs.set(profileKey(ref), ref);
     for (const batch of batches([...refs.values()])) await rebuildProfiles(batch);
-    await recount(store);
     await store.posts.reindex();
     await store.trainingServices.reindex();
+    // After the facets: it tells all processes to read the rows again.
+    await recount(store);
     const ids = await store.trainingServices.allIds();
     for (const batch of batches(ids)) await rebuildBoosts(batch);
     await rebuildMedia(MODEL.trainingService, ids);
@@ -66,7 +67,7 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
           version: Math.max(known.version, answer.version),
         });
         await store.posts.updateVisibility(session, ref, state);
-        await store.counters.incrementPosts(session, ref.id, {}, undefined, [profileKey(ref)]);
+        await store.counters.incrementPosts(session, {}, { shardKey: ref.id, changed: [profileKey(ref)] });
         if (state.gone) return;
         const { counts, newest } = await store.posts.recount(session, ref);
         await store.profiles.setCounts(session, ref, counts, newest);

@@ -9,15 +9,11 @@ export const createRecordRemoval = (dependencies: Pick<Dependencies, 'store' | '
   return async (session: ClientSession, removed: readonly TrainingService[]): Promise<void> => {
     if (removed.length === 0) return;
     const active = removed.filter((service) => activityOf(service) === 'active').length;
-    await store.counters.incrementServices(session, {
-      // Not `-active`, which is -0 for none.
-      active: 0 - active,
-      inactive: active - removed.length,
-    });
-    await store.boosts.removeOf(
-      session,
-      removed.map(({ id }) => id),
-    );
+    const ids = removed.map(({ id }) => id);
+    // Not `-active`, which is -0 for none.
+    const deltas = { active: 0 - active, inactive: active - removed.length };
+    await store.counters.incrementServices(session, deltas, { shardKey: ids[0] ?? 0, changed: ids });
+    await store.boosts.removeOf(session, ids);
     for (const service of removed) await publishTrainingServiceDeleted(dependencies, session, service);
   };
 };

@@ -15,7 +15,7 @@ export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' |
       await store.transaction(async (session) => {
         for (const id of ids) await removePost(session, id);
         // Whoever reads that their profile has changed no longer finds them.
-        await store.counters.incrementPosts(session, ids[0] ?? 0, {}, undefined, ids);
+        await store.counters.incrementPosts(session, {}, { shardKey: ids[0] ?? 0, changed: ids });
       });
       removed += ids.length;
     }

@@ -31,7 +31,7 @@ export const createUpdatePost = (
       if (profile === undefined) throw notFound();
       const { kind } = post.profile;
       const deltas = moveOnePost(totalKey(post, kind, profile.state), totalKey(fields, kind, profile.state));
-      await store.counters.incrementPosts(session, id, deltas, undefined, [id]);
+      await store.counters.incrementPosts(session, deltas, { shardKey: id, changed: [id] });
       const after = await store.posts.update(session, post, fields, profile.state, clock.now());
       await recordPostChange(dependencies, session, caller, { before: post, after });
       return after;

@@ -21,7 +21,7 @@ export const createUpdateProfile =
       known.state.ownerUserId === state.ownerUserId && known.state.isActive === state.isActive && !state.gone;
     if (isSame) return;
     const deltas = totalDeltas(known.counts, ref.kind, known.state, state);
-    await store.counters.incrementPosts(session, ref.id, deltas, undefined, [profileKey(ref)]);
+    await store.counters.incrementPosts(session, deltas, { shardKey: ref.id, changed: [profileKey(ref)] });
     await store.posts.updateVisibility(session, ref, state);
   };
 

@@ -34,11 +34,9 @@ export const createUpdateTrainingService = (
       if (isEmptyChange(change)) return current;
       const fields = applyChange<TrainingServiceFields>(current, change);
       const service = await store.trainingServices.update(session, current, fields, clock.now());
-      if (service.is_active !== current.is_active)
-        await store.counters.incrementServices(session, {
-          [activityOf(current)]: -1,
-          [activityOf(service)]: 1,
-        });
+      const [from, to] = [activityOf(current), activityOf(service)];
+      const deltas = from === to ? {} : { [from]: -1, [to]: 1 };
+      await store.counters.incrementServices(session, deltas, { shardKey: id, changed: [id] });
       await publishTrainingServiceChanged(dependencies, session, service);
       await recordTrainingServiceChange(dependencies, session, caller, { before: current, after: service });
       return service;

@@ -2,7 +2,7 @@
  * The lists that a post belongs to, and their totals. A post stores one word (facet) for each of its lists, so that every
  * list is one equality over one index, and a total is a sum of a few counters (docs/adr/0013).
  */
-import { isPublicPost, type Post, type PostFlags } from './post.ts';
+import { isPublicPost, type PostFlags } from './post.ts';
 import { type ProfileKind, type ProfileRef, type ProfileState, profileKey } from './profile.ts';
 
 /** `all`: for operators. `public`: for everyone. `own:7`: what is not public, for user 7. */
@@ -34,28 +34,6 @@ export const facetsOf = (flags: PostFlags, ref: ProfileRef, profile: ProfileStat
   }
   return facets.flatMap(({ scope, profileFilter }) => blogs.map((blog) => facet(scope, profileFilter, blog)));
 };
-
-/** Whether a post has this facet, without reading its facets. */
-export const isInFacet = (
-  post: Pick<Post, 'profile' | 'in_blog' | 'is_public' | 'owner_user_id' | 'gone'>,
-  wanted: string,
-): boolean => {
-  const [scope, profileFilter, blog] = wanted.split('/');
-  const isInScope =
-    scope === 'all' ||
-    (post.is_public
-      ? scope === 'public'
-      : scope === `own:${post.owner_user_id}` && isOwnFilter(profileFilter));
-  return (
-    !post.gone &&
-    isInScope &&
-    ['any', post.profile.kind, profileKey(post.profile)].some((filter) => filter === profileFilter) &&
-    (blog === 'any' || blog === blogOf(post.in_blog))
-  );
-};
-
-/** What is not public is listed for its owner over all profiles of a kind only. */
-const isOwnFilter = (filter: string | undefined): boolean => filter?.includes(':') === false;
 
 /** How many posts a profile has, by the flags that decide who sees them. */
 export interface ProfileCounts {
@@ -113,19 +91,18 @@ export const totalDeltas = (
   return deltas;
 };
 
-/** How many posts of a profile are in a list of `scope`; `own` counts those that are not public. */
+/** How many posts of a profile are in a list of `scope`. */
 export const countIn = (
   counts: ProfileCounts,
   profile: ProfileState,
-  scope: 'all' | 'public' | 'own',
+  scope: 'all' | 'public',
   blog: BlogFilter,
 ): number => {
   let total = 0;
   for (const key of COUNT_KEYS) {
     const flags = flagsOf(key);
     if (blog !== 'any' && blogOf(flags.in_blog) !== blog) continue;
-    const isPublic = isPublicPost(flags, profile);
-    if (scope === 'all' || (scope === 'public') === isPublic) total += counts[key];
+    if (scope === 'all' || isPublicPost(flags, profile)) total += counts[key];
   }
   return total;
 };

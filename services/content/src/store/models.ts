@@ -1,5 +1,6 @@
 /** The collections of content's database. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import type { VersionedCounter } from '@fitness/shared/mongo/list-versions.ts';
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { PostFields } from '../domain/post.ts';
@@ -46,15 +47,12 @@ export interface ProfileDocument {
 }
 
 /** Counters over a whole collection, sharded over several documents so that concurrent writers rarely conflict. */
-export interface CounterDocument {
+/** Changes name a row by its id, or posts by a key in `profiles`. */
+export interface CounterDocument extends VersionedCounter {
   _id: string;
   counts: Record<string, number>;
   /** The largest id counted in this document. */
   newest: number;
-  /** Of posts: incremented by every change of a list. */
-  version?: number;
-  /** Of posts: what the last increments changed, the newest last: the id of a post, or a key in `profiles`. */
-  changes?: (number | string)[];
 }
 
 export interface TrainingServiceDocument extends TrainingServiceFields {
@@ -161,7 +159,7 @@ const profileSchema = new Schema<ProfileDocument>(
     pins: Number,
   },
   settings('profiles'),
-).index({ owner_user_id: 1 });
+);
 
 const counterSchema = new Schema<CounterDocument>(
   {
@@ -257,7 +255,7 @@ privacy(
 privacy(
   counterSchema,
   retain('how many there are', '_id', 'counts', 'newest', 'version'),
-  pseudonymise('the numbers of the posts and profiles that changed last', 'changes'),
+  pseudonymise('the numbers of the posts, training services and profiles that changed last', 'changes'),
 );
 
 privacy(

@@ -1,12 +1,9 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import { documentGrams, EVERY_SEARCH, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import {
-  createListReader,
-  type Listed,
-  type ListRow,
-  type Slice,
-} from '@fitness/shared/mongo/list-reader.ts';
+import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
+import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
+import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
@@ -15,18 +12,14 @@ import {
   facetsOf,
   flagsOf,
   GONE_FACET,
-  isInFacet,
   NO_POSTS,
   type ProfileCounts,
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
-import type { ChangedPost, Counters } from './counters.ts';
+import type { Counters } from './counters.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
-import { createPostCandidates } from './post-candidates.ts';
-import { createPostPositions, type FacetedPost, type ListVersions } from './post-positions.ts';
-import { createPostRows } from './post-rows.ts';
 import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -52,6 +45,8 @@ export interface Posts {
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
   /** Sets owner, visibility and facets of every post of a profile. */
   updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
+  /** How many posts a short list has. */
+  count(facet: string, versions: ListVersions): Promise<number>;
   /** `versions`: those that were read with the total. */
   list(query: FacetQuery & { versions: ListVersions }, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
@@ -105,71 +100,22 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   media: post.media,
 });
 
+const TEXTS = ['title', 'content'] as const;
+
 export const createPosts = (
   { posts }: Models,
-  counters: Pick<Counters, 'changedPosts' | 'incrementPosts'>,
+  counters: Pick<Counters, 'changesSince' | 'incrementPosts'>,
 ): Posts => {
-  const kept = createPostRows(async (ids) => {
-    const found = posts.collection.find({ _id: { $in: ids } as never }, { projection: { grams: 0 } });
-    return (await found.toArray()) as unknown as ListRow[];
+  const memory = createListMemory(posts.collection, {
+    texts: TEXTS,
+    conditionOf: (facet) => ({ facets: facet }),
+    facetsOf: ({ facets }) => facets as string[],
+    faceted: ['facets'],
+    conditionOfNames: (keys) => ({ profile_key: { $in: keys } }),
+    changesSince: counters.changesSince,
+    toRow: (stored) => fromDocument(stored as unknown as PostDocument),
   });
-  const candidates = createPostCandidates(async (gram, limit) => {
-    const found = posts.collection.find(
-      { grams: { $in: [gram, EVERY_SEARCH] } },
-      { projection: { _id: 1 }, batchSize: limit, limit },
-    );
-    return (await found.toArray()).map(({ _id }) => Number(_id));
-  });
-  const reader = createListReader(posts.collection, {
-    texts: ['title', 'content'],
-    accepted: ['facets'],
-    memory: { findByIds: kept.find, candidates: candidates.find },
-  });
-  const positions = createPostPositions({
-    ids: async (facet) => {
-      const found = posts.collection.find({ facets: facet }, { projection: { _id: 1 }, batchSize: 10_000 });
-      return (await found.toArray()).map(({ _id }) => Number(_id));
-    },
-    changes: async (since) => {
-      const { versions, changed } = await counters.changedPosts(since);
-      return { versions, posts: changed && (await facetsNow(changed)) };
-    },
-    forget: (ids) => {
-      kept.forget(ids);
-      candidates.changed(ids);
-    },
-  });
-
-  const facetsNow = async (changed: readonly ChangedPost[]): Promise<FacetedPost[]> => {
-    const ids = changed.filter((one) => typeof one === 'number');
-    const keys = changed.filter((one) => typeof one === 'string');
-    const [single, ofProfiles] = await Promise.all([
-      ids.length === 0 ? [] : posts.find({ _id: trusted({ $in: ids }) }, { facets: 1 }).lean(),
-      keys.length === 0 ? [] : posts.find({ profile_key: trusted({ $in: keys }) }, { facets: 1 }).lean(),
-    ]);
-    const deleted = new Map(ids.map((id): [number, FacetedPost] => [id, { id, facets: [] }]));
-    const found = [...single, ...ofProfiles].map(({ _id, facets }) => ({ id: _id, facets }));
-    return [
-      ...new Map([...deleted, ...found.map((post): [number, FacetedPost] => [post.id, post])]).values(),
-    ];
-  };
-
-  /** Undefined where their ids are not in memory. */
-  const listById = async (
-    { facets, total, versions }: Parameters<Posts['list']>[0],
-    slice: Slice,
-  ): Promise<PostPage | undefined> => {
-    const ids = await positions.find({ facets, total, versions }, slice);
-    if (ids === undefined) return undefined;
-    const shown = ids.slice(0, slice.take);
-    const rows = await kept.find(shown);
-    const byId = new Map((rows as unknown as PostDocument[]).map((row) => [row._id, fromDocument(row)]));
-    // A post that has just left the list is not shown.
-    const listed = shown
-      .flatMap((id) => byId.get(id) ?? [])
-      .filter((post) => facets.some((facet) => isInFacet(post, facet)));
-    return { rows: listed, more: ids.length > slice.take, total: undefined };
-  };
+  const reader = createListReader(posts.collection, { texts: TEXTS, accepted: ['facets'], memory });
 
   return {
     isPersonal: isPersonalPostField,
@@ -225,15 +171,15 @@ export const createPosts = (
         );
       }
     },
+    count: memory.count,
     list: async (query, slice) => {
-      await positions.catchUp(query.versions);
-      const byId = hasSearchTerms(query.search) ? undefined : await listById(query, slice);
-      if (byId !== undefined) return byId;
-      const listed = await reader.read(inFacets(query), slice);
-      return { ...listed, rows: (listed.rows as unknown as PostDocument[]).map(fromDocument) };
+      await memory.catchUp(query.versions);
+      const byId = hasSearchTerms(query.search) ? undefined : await memory.page(query, slice);
+      const listed = byId ?? (await reader.read(inFacets(query), slice));
+      return { ...listed, rows: listed.rows.map(memory.toRow) };
     },
     saveMedia: createSaveMedia(posts, (session, id) =>
-      counters.incrementPosts(session, id, {}, undefined, [id]),
+      counters.incrementPosts(session, {}, { shardKey: id, changed: [id] }),
     ),
     allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
     goneIds: async (limit) => {

@@ -29,7 +29,6 @@ interface ProfileSums {
 export interface Profiles {
   /** By `profileKey`; profiles without a stored copy are missing. */
   find(refs: readonly ProfileRef[]): Promise<Map<string, Profile>>;
-  ownedBy(userId: number): Promise<Profile[]>;
   /** Leaves an existing copy as it is. */
   insertIfMissing(ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   findOne(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
@@ -76,7 +75,6 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     const found = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
     return new Map(found.map((document) => [document._id, fromDocument(document)]));
   },
-  ownedBy: async (userId) => (await profiles.find({ owner_user_id: userId }).lean()).map(fromDocument),
   insertIfMissing: async (ref, { state, version }) => {
     const fresh = {
       kind: ref.kind,

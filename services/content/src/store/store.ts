@@ -26,7 +26,7 @@ export const createStore = (connection: Connection): Store => {
     posts: createPosts(models, counters),
     profiles: createProfiles(models),
     counters,
-    trainingServices: createTrainingServices(models),
+    trainingServices: createTrainingServices(models, counters),
     boosts: createBoosts(models),
     trainees: createTrainees(models),
     transaction: (work) => inTransaction(connection, work),

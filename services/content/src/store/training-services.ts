@@ -2,16 +2,10 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import {
-  createListReader,
-  type Listed,
-  type ListRow,
-  type RankedId,
-  readRankedPage,
-  type Slice,
-} from '@fitness/shared/mongo/list-reader.ts';
+import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
+import { createListReader, type ListRow } from '@fitness/shared/mongo/list-reader.ts';
+import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
-import { rowMatcher } from '@fitness/shared/mongo/search-rows.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {
   pickTrainingServiceFields,
@@ -19,6 +13,7 @@ import {
   type TrainingService,
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
+import type { Counters } from './counters.ts';
 import { inFacets, isInFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
@@ -38,6 +33,8 @@ interface ServicePageRequest {
   total: number;
   /** The largest id. */
   newest: number;
+  /** Those that were read with the total. */
+  versions: ListVersions;
   now: Date;
   request: PageRequest;
 }
@@ -63,8 +60,10 @@ export interface TrainingServices {
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
   page(pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>>;
-  /** How many rows match the filter without its text. */
+  /** How many rows match the filter without its text, read from the database. */
   count(filter: ServiceFilter): Promise<number>;
+  /** How many rows a short list has. */
+  countIn(facet: string, versions: ListVersions): Promise<number>;
   /** Counts all of them; in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
@@ -107,34 +106,28 @@ const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unkno
 const isInPriceRange = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: ServiceFilter, row: ListRow) =>
   Number(row.price) >= minPrice && Number(row.price) <= maxPrice;
 
-const isBoosted = (row: ListRow, now: Date): boolean => (row.boosted_until as Date) > now;
-
-/** Of a row that an older release stored. */
-const BASIC_LEVEL = 1;
-
-export const createTrainingServices = ({ trainingServices }: Models): TrainingServices => {
+export const createTrainingServices = (
+  { trainingServices }: Models,
+  counters: Pick<Counters, 'changesSince' | 'incrementServices'>,
+): TrainingServices => {
   const { collection } = trainingServices;
+  const memory = createListMemory(collection, {
+    texts: TEXTS,
+    conditionOf: (facet) => ({ facets: facet }),
+    facetsOf: ({ facets }) => facets as string[],
+    faceted: ['facets'],
+    changesSince: counters.changesSince,
+    toRow: (stored) => fromDocument(stored as unknown as TrainingServiceDocument),
+    ranking: { until: 'boosted_until', rank: 'boost_level' },
+  });
   const reader = createListReader(collection, {
     texts: TEXTS,
     accepted: ['facets', 'price', 'boosted_until'],
+    memory,
   });
 
-  /** All that are boosted now. Boosts cost money, so they are few. */
-  const boosted = async (filter: ServiceFilter, now: Date): Promise<RankedId[]> => {
-    const facets = new Set(filter.facets);
-    const match = hasSearchTerms(filter.search) ? rowMatcher(TEXTS, filter.search) : undefined;
-    const fields = ['facets', 'price', 'boost_level', ...(match === undefined ? [] : TEXTS)];
-    const found = await collection
-      .find(
-        { boosted_until: { $gt: now } },
-        { projection: Object.fromEntries(fields.map((name) => [name, 1])) },
-      )
-      .toArray();
-    return (found as unknown as ListRow[])
-      .filter((row) => isInFacets(row, facets) && isInPriceRange(filter, row))
-      .filter((row) => match === undefined || match(row).isMatch)
-      .map(({ _id, boost_level }) => ({ id: _id, rank: Number(boost_level ?? BASIC_LEVEL) }));
-  };
+  const recordChange = (session: ClientSession, id: number): Promise<void> =>
+    counters.incrementServices(session, {}, { shardKey: id, changed: [id] });
 
   const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
     if (ids.length === 0) return [];
@@ -145,32 +138,26 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
-  const readUnboosted = async (
-    { filter, total, newest, now }: ServicePageRequest,
-    slice: Slice,
-  ): Promise<Omit<Listed, 'rows'> & { rows: TrainingService[] }> => {
-    const listed = await reader.read(
-      inFacets(
-        { facets: filter.facets, total, newest, search: filter.search },
-        {
-          accept: (row) => isInPriceRange(filter, row) && !isBoosted(row, now),
-          indexed: priceRange(filter),
-        },
-      ),
-      slice,
-    );
-    return { ...listed, rows: (listed.rows as unknown as TrainingServiceDocument[]).map(fromDocument) };
-  };
-
   const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
-    const { filter, total, now, request } = pageRequest;
-    return readRankedPage(
+    const { filter, total, newest, versions, now, request } = pageRequest;
+    const { facets, search } = filter;
+    const words = new Set(facets);
+    await memory.catchUp(versions);
+    const price = priceRange(filter);
+    const accept = (row: ListRow) => isInFacets(row, words) && isInPriceRange(filter, row);
+    const isById = price === undefined && !hasSearchTerms(search);
+    return memory.rankedPage(
       {
-        ranked: await boosted(filter, now),
-        findMany,
-        readRest: (slice) => readUnboosted(pageRequest, slice),
-        total,
-        search: filter.search,
+        ...{ versions, now, accept, total, search },
+        readRest: async (slice, ranked, isRanked) => {
+          const byId = isById ? await memory.page({ facets, total, versions }, slice, ranked) : undefined;
+          if (byId !== undefined) return byId;
+          const more = {
+            accept: (row: ListRow) => isInPriceRange(filter, row) && !isRanked(row),
+            indexed: price,
+          };
+          return reader.read(inFacets({ facets, total, newest, search }, more), slice);
+        },
       },
       request,
     );
@@ -227,6 +214,7 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         );
       return found.map(fromDocument);
     },
+    countIn: memory.count,
     page,
     count: async (filter) => {
       const price = priceRange(filter);
@@ -250,10 +238,11 @@ export const createTrainingServices = ({ trainingServices }: Models): TrainingSe
         .session(session);
       return { active: 0, inactive: 0, newest: 0, ...groups };
     },
-    saveMedia: createSaveMedia(trainingServices),
+    saveMedia: createSaveMedia(trainingServices, recordChange),
     setBoost: async (session, id, { level, endsAt }) => {
       const boost = { boosted_until: endsAt, boost_level: level };
       await trainingServices.updateOne({ _id: id }, { $set: boost }, { session });
+      await recordChange(session, id);
     },
     reindex: async () => {
       for await (const found of trainingServices.find({}).lean().cursor()) {

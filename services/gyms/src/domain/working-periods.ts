@@ -63,8 +63,22 @@ const localParts = new Intl.DateTimeFormat('en-US', {
   minute: 'numeric',
 });
 
+/** By the minute: a list asks for the same ones again and again, and each costs a formatting. */
+const wallClocks = new Map<number, number>();
+const WALL_CLOCKS_MAX = 1_000;
+
 /** The local time at `instant` as if it were UTC, to the minute. */
 const wallClock = (instant: Date): Date => {
+  const minute = Math.floor(instant.getTime() / MINUTE_MS);
+  const known = wallClocks.get(minute);
+  if (known !== undefined) return new Date(known);
+  if (wallClocks.size >= WALL_CLOCKS_MAX) wallClocks.clear();
+  const wall = readWallClock(instant);
+  wallClocks.set(minute, wall.getTime());
+  return wall;
+};
+
+const readWallClock = (instant: Date): Date => {
   const parts = new Map(localParts.formatToParts(instant).map(({ type, value }) => [type, Number(value)]));
   const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
   return new Date(Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute')));

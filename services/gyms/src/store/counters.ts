@@ -1,8 +1,19 @@
 /**
- * How many gyms exist, updated by every write, so that a list without filters is not counted when it is read. Spread over
- * several documents, so that concurrent writers seldom conflict.
+ * How many gyms exist, and which ones changed last, updated by every write, so that a list without filters is not counted
+ * when it is read, and a process may keep gyms in memory. Spread over several documents, so that concurrent writers seldom
+ * conflict.
  */
+import { shareReads } from '@fitness/shared/kernel/share-reads.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import {
+  changesSince,
+  type ListChanges,
+  type ListVersions,
+  type VersionedCounter,
+  versionsOf,
+  versionUpdate,
+  WITHOUT_CHANGES,
+} from '@fitness/shared/mongo/list-versions.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
@@ -13,7 +24,7 @@ const COUNT_KEYS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden
 type CountKey = (typeof COUNT_KEYS)[number];
 type Counts = Record<CountKey, number>;
 
-interface CounterDocument extends Counts {
+interface CounterDocument extends Counts, VersionedCounter {
   _id: number;
   /** The largest id counted in this document. */
   newest: number;
@@ -31,30 +42,40 @@ const counterSchema = new Schema<CounterDocument>(
     hidden_placed: count,
     hidden_unplaced: count,
     newest: count,
+    version: Number,
+    changes: { type: [Number], default: undefined },
   },
   { collection: 'gym_counters', versionKey: false },
 );
 
-privacy(counterSchema, retain('how many gyms there are', '_id', ...COUNT_KEYS, 'newest'));
+privacy(
+  counterSchema,
+  retain('how many gyms there are', '_id', ...COUNT_KEYS, 'newest', 'version', 'changes'),
+);
 
 /** The fields of a gym that decide which counter it belongs to. */
 type Counted = Pick<GymDocument, 'isActive' | 'geohash'>;
 
-interface GymTotals {
+export interface GymTotals {
   active: number;
   all: number;
   activePlaced: number;
   allPlaced: number;
   /** The largest id that a gym ever had. */
   newest: number;
+  versions: ListVersions;
 }
 
 export interface Counters {
   /** Creates the documents. Call it before the first write. */
   prepare(): Promise<void>;
-  /** In the transaction of the write. `before` is undefined for a creation, `after` for a deletion. */
+  /** In the transaction of every write of a gym. `before` is undefined for a creation, `after` for a deletion. */
   move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
+  /** The same for a write that leaves the gym in its counter. */
+  touch(session: ClientSession, id: number): void;
+  /** The answer is as new as the call: concurrent calls share one read that begins after them. */
   totals(): Promise<GymTotals>;
+  changesSince(since: ListVersions): Promise<ListChanges>;
 }
 
 const countKey = ({ isActive, geohash }: Counted): CountKey =>
@@ -72,6 +93,15 @@ const sumOf = (documents: readonly CounterDocument[]): Counts & { newest: number
 export const createCounters = (connection: Connection): Counters => {
   const counters: Model<CounterDocument> =
     connection.models.GymCounter ?? connection.model<CounterDocument>('GymCounter', counterSchema);
+
+  const write = (session: ClientSession, id: number, increments: Partial<Record<CountKey, number>>): void => {
+    const change = { ...versionUpdate([id], increments), $max: { newest: id } };
+    // Last in the transaction: the shortest time in which writers of two gyms conflict.
+    beforeCommit(session, async () => {
+      await counters.updateOne({ _id: id % SHARDS.length }, change, { session });
+    });
+  };
+
   return {
     prepare: async () => {
       for (const _id of SHARDS) {
@@ -83,16 +113,13 @@ export const createCounters = (connection: Connection): Counters => {
     },
     move: (session, id, before, after) => {
       const [from, to] = [before && countKey(before), after && countKey(after)];
-      if (from === to) return;
-      const inc = { ...(from && { [from]: -1 }), ...(to && { [to]: 1 }) };
-      const change = { $inc: inc, $max: { newest: id } };
-      // Last in the transaction: the shortest time in which writers of two gyms conflict.
-      beforeCommit(session, async () => {
-        await counters.updateOne({ _id: id % SHARDS.length }, change, { session });
-      });
+      write(session, id, from === to ? {} : { ...(from && { [from]: -1 }), ...(to && { [to]: 1 }) });
     },
-    totals: async () => {
-      const stored = await counters.find({ _id: trusted({ $in: SHARDS }) }).lean<CounterDocument[]>();
+    touch: (session, id) => write(session, id, {}),
+    totals: shareReads(async () => {
+      const stored = await counters.collection
+        .find<CounterDocument>({ _id: { $in: SHARDS } as never }, { projection: WITHOUT_CHANGES })
+        .toArray();
       const { newest, ...counts } = sumOf(stored);
       const activePlaced = counts.active_placed;
       const allPlaced = activePlaced + counts.hidden_placed;
@@ -103,7 +130,15 @@ export const createCounters = (connection: Connection): Counters => {
         activePlaced,
         allPlaced,
         newest,
+        versions: versionsOf(stored),
       };
+    }),
+    changesSince: async (since) => {
+      const names = [...since.keys()] as number[];
+      return changesSince(
+        await counters.find({ _id: trusted({ $in: names }) }).lean<CounterDocument[]>(),
+        since,
+      );
     },
   };
 };

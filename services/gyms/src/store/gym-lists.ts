@@ -2,21 +2,19 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
+import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
 import {
   COUNTED_MAX,
   createListReader,
   type ListRow,
-  type RankedId,
-  readRankedPage,
   SEARCHED_CHARACTERS_MAX,
   SEARCHED_ROWS_MAX,
-  type Slice,
 } from '@fitness/shared/mongo/list-reader.ts';
 import { PORTION_CHARACTERS, rowMatcher, yieldToEventLoop } from '@fitness/shared/mongo/search-rows.ts';
 import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
-import type { Counters } from './counters.ts';
+import type { Counters, GymTotals } from './counters.ts';
 import {
   EVERYONE,
   type GymDocument,
@@ -101,9 +99,19 @@ const accepts =
     );
   };
 
-/** A row that an older release stored was never boosted. */
-const isBoosted = ({ boostedUntil }: ListRow, now: Date): boolean =>
-  boostedUntil instanceof Date && boostedUntil > now;
+/** The lists in memory: of all gyms, and of those with one value of `visibleTo`. */
+const ALL = 'all';
+const VISIBLE_TO = 'visible:';
+const facetOf = (visible: number): string => `${VISIBLE_TO}${visible}`;
+const conditionOfFacet = (facet: string): Record<string, unknown> => ({
+  visibleTo: facet === ALL ? { $gte: NOBODY } : Number(facet.slice(VISIBLE_TO.length)),
+});
+
+/** The lists that together hold what a viewer sees; no gym is in two of them. */
+const facetsFor = (viewer: ListViewer): string[] => {
+  if (viewer.kind === 'all') return [ALL];
+  return viewer.kind === 'guest' ? [facetOf(EVERYONE)] : [facetOf(EVERYONE), facetOf(viewer.userId)];
+};
 
 /** Whether a list has a filter besides its viewer and its text. */
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
@@ -120,16 +128,17 @@ const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id
 const createTotals = (connection: Connection, counters: Counters) => {
   const gyms = gymModel(connection);
 
-  /** The inactive gyms of a user. */
-  const ownInactive = async ({ viewer }: GymQuery): Promise<{ all: number; placed: number }> => {
-    if (viewer.kind !== 'user') return { all: 0, placed: 0 };
+  /** The inactive gyms of a user with a location. */
+  const ownPlaced = async ({ viewer }: GymQuery): Promise<number> => {
+    if (viewer.kind !== 'user') return 0;
     const found = await gyms
       .find({ visibleTo: viewer.userId }, { geohash: 1 })
       .lean<Pick<GymDocument, 'geohash'>[]>();
-    return { all: found.length, placed: found.filter(({ geohash }) => geohash !== null).length };
+    return found.filter(({ geohash }) => geohash !== null).length;
   };
 
-  const countFiltered = async (query: GymQuery): Promise<number> => {
+  /** The gyms of a list with a filter, without its text. */
+  const ofFiltered = async (query: GymQuery): Promise<number> => {
     const [counted] = await gyms.aggregate<{ total: number }>([
       ...toStages(conditionsOf(query)),
       { $count: 'total' },
@@ -138,19 +147,11 @@ const createTotals = (connection: Connection, counters: Counters) => {
   };
 
   return {
-    /** The number of gyms of a list without its text, and the largest id. */
-    ofList: async (query: GymQuery): Promise<{ total: number; newest: number }> => {
-      const [{ active, all, newest }, own, filtered] = await Promise.all([
-        counters.totals(),
-        isFiltered(query) ? { all: 0 } : ownInactive(query),
-        isFiltered(query) ? countFiltered(query) : undefined,
-      ]);
-      return { total: filtered ?? (query.viewer.kind === 'all' ? all : active + own.all), newest };
-    },
+    ofFiltered,
     /** The number of gyms with a location that a viewer sees. */
     ofPlaced: async (query: GymQuery): Promise<number> => {
-      const [{ activePlaced, allPlaced }, own] = await Promise.all([counters.totals(), ownInactive(query)]);
-      return query.viewer.kind === 'all' ? allPlaced : activePlaced + own.placed;
+      const [{ activePlaced, allPlaced }, own] = await Promise.all([counters.totals(), ownPlaced(query)]);
+      return query.viewer.kind === 'all' ? allPlaced : activePlaced + own;
     },
     newest: async (): Promise<number> => (await counters.totals()).newest,
   };
@@ -283,23 +284,19 @@ const searchByDistance = async (
 
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
   const gyms = gymModel(connection);
-  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted: [...FILTERED, ...BOOST] });
+  const memory = createListMemory(gyms.collection, {
+    texts: SEARCHED,
+    conditionOf: conditionOfFacet,
+    facetsOf: ({ visibleTo }) => [ALL, facetOf(Number(visibleTo))],
+    faceted: ['visibleTo'],
+    changesSince: counters.changesSince,
+    toRow: (stored) => toGym(stored as unknown as GymDocument),
+    ranking: { until: BOOST[0], rank: BOOST[1] },
+  });
+  const accepted = [...FILTERED, ...BOOST];
+  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted, memory });
   const totals = createTotals(connection, counters);
   const near = createNearest(connection, totals);
-
-  /** The gyms of a list with a live boost. Boosts cost money, so they are few. */
-  const findBoosted = async (query: GymQuery, now: Date): Promise<RankedId[]> => {
-    const { search } = query;
-    const match = hasSearchTerms(search) ? rowMatcher(SEARCHED, search) : undefined;
-    const fields = [...FILTERED, ...BOOST, ...(match === undefined ? [] : SEARCHED)];
-    const found = await gyms
-      .find({ boostedUntil: trusted({ $gt: now }) }, Object.fromEntries(fields.map((field) => [field, 1])))
-      .lean<GymDocument[]>();
-    return found
-      .filter(accepts(query))
-      .filter((gym) => match === undefined || match({ ...gym }).isMatch)
-      .map(({ _id, boostLevel }) => ({ id: _id, rank: boostLevel }));
-  };
 
   /** In the order of `ids`; unknown ones are missing. */
   const findMany = async (ids: readonly number[]): Promise<Gym[]> => {
@@ -307,22 +304,37 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     return ids.map((id) => found.get(id)).filter((gym) => gym !== undefined);
   };
 
+  /** How many gyms a list has without its text. */
+  const totalOf = async (query: GymQuery, { active, all, versions }: GymTotals): Promise<number> => {
+    if (isFiltered(query)) return totals.ofFiltered(query);
+    if (query.viewer.kind === 'all') return all;
+    const [, own] = facetsFor(query.viewer);
+    return own === undefined ? active : active + (await memory.count(own, versions));
+  };
+
   const list: GymLists['list'] = async (query, page, now) => {
-    const [extent, ranked] = await Promise.all([totals.ofList(query), findBoosted(query, now)]);
+    const counted = await counters.totals();
+    const { newest, versions } = counted;
+    await memory.catchUp(versions);
+    const total = await totalOf(query, counted);
+    const { search } = query;
     // One condition for the index; the reader checks the others in the documents that it finds.
-    const [[field, condition] = []] = Object.entries(conditionsOf(query));
-    const isAccepted = accepts(query);
-    const others = {
-      ...extent,
-      condition: { [String(field)]: condition },
-      accept: (row: ListRow) => isAccepted(row) && !isBoosted(row, now),
-      search: query.search,
-    };
-    const readRest = async (slice: Slice) => {
-      const found = await reader.read(others, slice);
-      return { ...found, rows: (found.rows as unknown as GymDocument[]).map(toGym) };
-    };
-    return readRankedPage({ ranked, findMany, readRest, total: extent.total, search: query.search }, page);
+    const [[field, value] = []] = Object.entries(conditionsOf(query));
+    const condition = { [String(field)]: value };
+    const accept = accepts(query);
+    const isById = !isFiltered(query) && !hasSearchTerms(search);
+    const facets = facetsFor(query.viewer);
+    return memory.rankedPage(
+      {
+        ...{ versions, now, accept, total, search },
+        readRest: async (slice, ranked, isRanked) => {
+          const byId = isById ? await memory.page({ facets, total, versions }, slice, ranked) : undefined;
+          const others = (row: ListRow) => accept(row) && !isRanked(row);
+          return byId ?? reader.read({ condition, accept: others, total, newest, search }, slice);
+        },
+      },
+      page,
+    );
   };
 
   const textsOf = async (ids: readonly number[]): Promise<Map<number, ListRow>> => {

@@ -61,6 +61,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
   const gyms = gymModel(connection);
   const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
     await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
+    counters.touch(session, id);
   };
   return {
     isPersonal: isPersonalGymField,
@@ -88,6 +89,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
         )
         .select(GYM_PROJECTION)
         .lean<GymDocument>();
+      counters.touch(session, id);
       return after === null ? undefined : toGym(after);
     },
     saveBoost: async (session, id, boost) => {
@@ -104,6 +106,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       const gym = await gyms.findById(id, { media: 1 }, { session }).lean<Pick<GymDocument, 'media'>>();
       if (gym === null || (gym.media?.version ?? 0) > version) return;
       await gyms.updateOne({ _id: id }, { $set: { media: { version, files } } }, { session });
+      counters.touch(session, id);
     },
     allIds: async () => (await gyms.find({}, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id),
     remove: async (session, gym) => {

@@ -1,32 +1,34 @@
 /**
- * Posts in memory, as they are stored without their grams, so that pages and searches that are read often need no query for
- * them (docs/adr/0074). Whoever reads them first passes the versions of the counters to `PostPositions.catchUp`, which
- * forgets what changed: a post is then at least as new as these versions.
+ * Rows in memory, as they are stored without their grams, so that pages and searches that are read often need no query for
+ * them (docs/adr/0074). Whoever reads them first passes the versions of the counters to `ListPositions.catchUp`, which
+ * forgets what changed: a row is then at least as new as these versions.
  */
-import type { ListRow } from '@fitness/shared/mongo/list-reader.ts';
 import { LRUCache } from 'lru-cache';
+import type { ListRow } from './list-reader.ts';
+import { textLength } from './search-rows.ts';
 
-export interface PostRows {
+export interface KeptRows {
   /** Those that exist, in any order. */
   find(ids: readonly number[]): Promise<ListRow[]>;
   /** Undefined: all of them. */
   forget(ids: readonly number[] | undefined): void;
 }
 
-/** Of all posts together; each counts twice, because a search keeps the folded text. */
+/** Of all rows together; each counts twice, because a search keeps the folded text. */
 const CHARACTERS_MAX = 24_000_000;
-/** What a post takes besides its text. */
+/** What a row takes besides its text. */
 const ROW_SIZE = 1_000;
 /** For what no version tells: a document that was corrected by hand, or a commit that a failover of the database has lost. */
-const LIFETIME_MS = 60_000;
+export const LIFETIME_MS = 60_000;
 
-const sizeOf = ({ title, content }: ListRow): number =>
-  ROW_SIZE + 2 * (String(title).length + String(content).length);
-
-export const createPostRows = (read: (ids: readonly number[]) => Promise<ListRow[]>): PostRows => {
+/** `texts`: the long fields of a row. */
+export const createKeptRows = (
+  read: (ids: readonly number[]) => Promise<ListRow[]>,
+  texts: readonly string[],
+): KeptRows => {
   const rows = new LRUCache<number, ListRow>({
     maxSize: CHARACTERS_MAX,
-    sizeCalculation: sizeOf,
+    sizeCalculation: (row) => ROW_SIZE + 2 * textLength(row, texts),
     ttl: LIFETIME_MS,
   });
   /** Reads under way, by the ids that have not changed since they began: concurrent calls share them. */
@@ -38,7 +40,7 @@ export const createPostRows = (read: (ids: readonly number[]) => Promise<ListRow
   ): Promise<readonly ListRow[]> => {
     try {
       const fresh = await running;
-      // A post that changed while it was read may be the one from before.
+      // A row that changed while it was read may be the one from before.
       for (const row of fresh) if (reading.get(row._id) === running) rows.set(row._id, row);
       return fresh;
     } finally {

@@ -22,3 +22,19 @@ export const shareReads = <Answer>(read: () => Promise<Answer>): (() => Promise<
     return next;
   };
 };
+
+/** The same for reads by ids: the shared one asks for the ids of all its calls, and its answer may have rows that a call did not ask for. */
+export const shareReadsById = <Row>(
+  read: (ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>,
+): ((ids: readonly number[]) => Promise<ReadonlyMap<number, Row>>) => {
+  const wanted = new Set<number>();
+  const readWanted = shareReads(() => {
+    const ids = [...wanted];
+    wanted.clear();
+    return read(ids);
+  });
+  return (ids) => {
+    for (const id of ids) wanted.add(id);
+    return readWanted();
+  };
+};

@@ -1,7 +1,7 @@
 /** Reads of what is not in memory yet: many readers of the same cost the database one read, and none gets what is too old. */
 import { describe, expect, test } from '@jest/globals';
-import { createPostCandidates } from './post-candidates.ts';
-import { createPostRows } from './post-rows.ts';
+import { createKeptCandidates } from './kept-candidates.ts';
+import { createKeptRows } from './kept-rows.ts';
 
 const READERS = 20;
 const many = <Result>(work: () => Promise<Result>): Promise<Result[]> =>
@@ -20,15 +20,15 @@ const database = () => {
       reads.push([...ids]);
       const now = version;
       await new Promise(setImmediate);
-      return ids.map((_id) => ({ _id, title: '', content: '', version: now }));
+      return ids.map((_id) => ({ _id, version: now }));
     },
   };
 };
 
-describe('posts', () => {
+describe('rows', () => {
   test('that are read by many at once are read once, and each gets the ones it asked for', async () => {
     const { read, reads } = database();
-    const rows = createPostRows(read);
+    const rows = createKeptRows(read, []);
     const pages = await Promise.all([...Array(READERS).keys()].map((page) => rows.find([1, 2, 3 + page])));
     expect(reads.flat().toSorted((a, b) => a - b)).toEqual(
       [...Array(READERS + 2).keys()].map((id) => id + 1),
@@ -39,7 +39,7 @@ describe('posts', () => {
 
   test.each([[[1]], [undefined]])('that changed during a read are read again (%p)', async (changed) => {
     const { read, change } = database();
-    const rows = createPostRows(read);
+    const rows = createKeptRows(read, []);
     const earlier = rows.find([1]);
     change();
     rows.forget(changed);
@@ -52,10 +52,10 @@ describe('posts', () => {
   test('are read again after a read that failed', async () => {
     const { read } = database();
     let fails = true;
-    const rows = createPostRows(async (ids) => {
+    const rows = createKeptRows(async (ids) => {
       if (fails) throw new Error('lost');
       return read(ids);
-    });
+    }, []);
     await expect(many(() => rows.find([1]))).rejects.toThrow('lost');
     fails = false;
     expect(await rows.find([1])).toHaveLength(1);
@@ -65,14 +65,14 @@ describe('posts', () => {
 describe('candidates', () => {
   test('that are searched by many at once are read once', async () => {
     const { read, reads } = database();
-    const candidates = createPostCandidates(async () => (await read([7])).map(({ _id }) => _id));
+    const candidates = createKeptCandidates(async () => (await read([7])).map(({ _id }) => _id));
     expect(await many(() => candidates.find('abc'))).toEqual(Array(READERS).fill([7]));
     expect(reads).toHaveLength(1);
   });
 
   test('of which one changed during a read are read again', async () => {
     const { read, reads } = database();
-    const candidates = createPostCandidates(async () => (await read([7])).map(({ _id }) => _id));
+    const candidates = createKeptCandidates(async () => (await read([7])).map(({ _id }) => _id));
     const earlier = candidates.find('abc');
     candidates.changed([8]);
     await Promise.all([earlier, candidates.find('abc')]);

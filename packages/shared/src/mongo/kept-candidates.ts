@@ -1,27 +1,26 @@
 /**
- * The ids of the posts that contain a rare gram, in memory (docs/adr/0074). They select what a search compares with its text,
- * so that a post which no longer contains the gram does no harm, and every post that changes is added to all of them.
+ * The ids of the rows that contain a rare gram, in memory (docs/adr/0074). They select what a search compares with its text,
+ * so that a row which no longer contains the gram does no harm, and every row that changes is added to all of them.
  */
 import { LRUCache } from 'lru-cache';
+import { LIFETIME_MS } from './kept-rows.ts';
 
-export interface PostCandidates {
-  /** In any order; undefined for a gram that more than 1,000 posts contain. */
+export interface KeptCandidates {
+  /** In any order; undefined for a gram that more than 1,000 rows contain. */
   find(gram: string): Promise<readonly number[] | undefined>;
-  /** These posts changed; undefined: any of them. */
+  /** These rows changed; undefined: any of them. */
   changed(ids: readonly number[] | undefined): void;
 }
 
 const CANDIDATES_MAX = 1_000;
 const GRAMS_MAX = 1_000;
-/** See `post-rows.ts`. */
-const LIFETIME_MS = 60_000;
 /** More changes at once cost more than reading the ids again. */
 const CHANGES_MAX = 100;
 
 /** `read`: at most `limit` ids. */
-export const createPostCandidates = (
+export const createKeptCandidates = (
   read: (gram: string, limit: number) => Promise<number[]>,
-): PostCandidates => {
+): KeptCandidates => {
   const candidates = new LRUCache<string, Set<number>>({ max: GRAMS_MAX, ttl: LIFETIME_MS });
   /** Those of which nothing has changed since they began: concurrent searches share them. */
   const reading = new Map<string, Promise<readonly number[]>>();
