@@ -5,7 +5,7 @@
 import { outsideRequest } from './request-scope.ts';
 
 /** The result of the read that the caller shares; it may hold more than what the caller has asked for. */
-export type TurnBatch<Key, Result> = (keys: readonly Key[]) => Promise<Result>;
+type TurnBatch<Key, Result> = (keys: readonly Key[]) => Promise<Result>;
 
 interface Batch<Key, Result> {
   keys: Set<Key>;
