@@ -3,6 +3,7 @@ import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_bi
 import type { Subscription__Output } from '@fitness/proto/gen/fitness/store_billing/v1/Subscription.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import { z } from 'zod';
 import { EMBEDDED_DEADLINE_MS } from './embedded.ts';
 import { timestampSchema } from './timestamp.ts';
@@ -29,26 +30,36 @@ export const fromSubscriptionMessage = (row: Subscription__Output): Subscription
   created_at: row.created_at,
 });
 
+type Subscriptions = ReadonlyMap<number, SubscriptionResource>;
+
 export interface SubscriptionReader {
-  /** Running subscriptions by user id, in one call. Never rejects: without an answer in time the map is empty. */
-  findOrEmpty(userIds: readonly number[]): Promise<Map<number, SubscriptionResource>>;
+  /**
+   * Running subscriptions by user id, perhaps of other users as well. Callers of one turn of the event loop share a call.
+   * Never rejects: without an answer in time the map is empty.
+   */
+  findOrEmpty(userIds: readonly number[]): Promise<Subscriptions>;
 }
+
+/** As many as store-billing accepts in a call. */
+const MAX_USERS = 200;
+const NONE: Subscriptions = new Map();
 
 export const createSubscriptionReader = (
   storeBilling: GrpcClient<StoreBillingDefinition>,
   log: Logger,
-): SubscriptionReader => ({
-  findOrEmpty: async (userIds) => {
-    if (userIds.length === 0) return new Map();
+): SubscriptionReader => {
+  const read = createTurnBatch(async (userIds: number[]): Promise<Subscriptions> => {
     try {
-      const request = { user_ids: [...userIds] };
-      const answer = await storeBilling.call('GetSubscriptions', request, {
-        deadlineMs: EMBEDDED_DEADLINE_MS,
-      });
+      const answer = await storeBilling.call(
+        'GetSubscriptions',
+        { user_ids: userIds },
+        { deadlineMs: EMBEDDED_DEADLINE_MS },
+      );
       return new Map(answer.subscriptions.map((row) => [row.user_id, fromSubscriptionMessage(row)]));
     } catch (error) {
       log.warn({ err: error }, 'shown without subscriptions');
-      return new Map();
+      return NONE;
     }
-  },
-});
+  }, MAX_USERS);
+  return { findOrEmpty: async (userIds) => (userIds.length === 0 ? NONE : read(userIds)) };
+};

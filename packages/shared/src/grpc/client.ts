@@ -72,6 +72,8 @@ const BREAKER_RESET_MS = 1_000;
 const RETRY_DELAY_MS = 100;
 
 const CHANNEL_OPTIONS = {
+  // Counts every call for a debugging service that no process offers.
+  'grpc.enable_channelz': 0,
   'grpc.keepalive_time_ms': 20_000,
   'grpc.keepalive_timeout_ms': 3_000,
   'grpc.keepalive_permit_without_calls': 1,

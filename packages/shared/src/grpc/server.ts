@@ -80,6 +80,7 @@ export const GRPC_CLOSE_GRACE_MS = 3_000;
 
 export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
   const server = new Server({
+    'grpc.enable_channelz': 0,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.http2.min_ping_interval_without_data_ms': 5_000,
   });

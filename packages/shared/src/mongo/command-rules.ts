@@ -6,7 +6,7 @@ import { isDatabaseLost } from '../kernel/outage.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 
 /** The longest time that the server may take for one command of a request. */
-const COMMAND_MAX_MS = 10 * SECOND_MS;
+export const COMMAND_MAX_MS = 10 * SECOND_MS;
 
 const READS = ['find', 'findOne', 'countDocuments', 'estimatedDocumentCount', 'distinct'] as const;
 const WRITES = [

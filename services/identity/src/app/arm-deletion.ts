@@ -22,10 +22,11 @@ type ArmDeletion = (userId: number, input: GivenPassword & { locale: Locale }) =
 export const createArmDeletion =
   (dependencies: ArmDeletionDependencies): ArmDeletion =>
   async (userId, { locale, ...given }) => {
-    // Evaluated while the password is verified; without the right password the result is not revealed.
+    const user = await findOwnAccount(dependencies, userId);
+    // Evaluated while the password is verified, which takes longer: before, it would only delay reading the account.
+    // Without the right password the result is not revealed.
     const unblocked = assertNoBlockers(dependencies, userId);
     unblocked.catch(() => {});
-    const user = await findOwnAccount(dependencies, userId);
     await assertPassword(dependencies, user, given);
     const schedule = pendingSchedule(user);
     if (schedule !== undefined) {

@@ -1,4 +1,6 @@
 /** Roles: named sets of permissions. */
+import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -24,6 +26,10 @@ export type Roles = ReturnType<typeof createRoles>;
 
 export const createRoles = (connection: Connection, revocations: Revocations) => {
   const roles = connection.model<Role>('Role', schema);
+  const withIds = (ids: number[]) => roles.find({ _id: trusted({ $in: ids }) });
+  const readTogether = createTurnBatch((ids: number[]) =>
+    withIds(ids).maxTimeMS(COMMAND_MAX_MS).lean<Role[]>().exec(),
+  );
   return {
     /** In the order of ids. There are few roles. */
     findAll: (session?: ClientSession): Promise<Role[]> =>
@@ -33,14 +39,16 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
         .session(session ?? null)
         .lean<Role[]>(),
 
-    /** In the order of ids. */
+    /** In the order of ids. Callers of one turn of the event loop share a query, outside of transactions. */
     findMany: async (ids: readonly number[], session?: ClientSession): Promise<Role[]> => {
       if (ids.length === 0) return [];
-      const found = await roles
-        .find({ _id: trusted({ $in: [...ids] }) })
-        .session(session ?? null)
-        .lean<Role[]>();
-      return found.toSorted((one, other) => one._id - other._id);
+      const found =
+        session === undefined
+          ? await readTogether(ids)
+          : await withIds([...ids])
+              .session(session)
+              .lean<Role[]>();
+      return found.filter(({ _id }) => ids.includes(_id)).toSorted((one, other) => one._id - other._id);
     },
 
     find: (id: number, session?: ClientSession): Promise<Role | null> =>

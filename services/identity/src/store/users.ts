@@ -1,5 +1,7 @@
 /** Accounts. Reads return live accounts only, except where a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
@@ -78,6 +80,15 @@ const createFindOne =
 const createReads = (connection: Connection, keys: LoginKeys) => {
   const users = userModel(connection);
   const findOne = createFindOne(connection);
+  const withIds = (ids: number[]) =>
+    users
+      .find({ _id: trusted({ $in: ids }) })
+      .select(WITH_ERASED_AT)
+      .lean<(User & { erased_at: Date | null })[]>();
+  const readTogether = createTurnBatch(async (ids: number[]) => {
+    const found = await withIds(ids).maxTimeMS(COMMAND_MAX_MS);
+    return new Map(found.map((user) => [user._id, liveOrNull(user)]));
+  });
 
   /** By user name, e-mail or phone in any usual spelling. An unknown login costs as many reads as a known one. */
   const findLogin = async (login: string): Promise<FoundLogin | null> => {
@@ -89,15 +100,13 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
   };
 
   return {
-    /** null for an erased or unknown account. */
-    find: (id: number, session?: ClientSession) => findOne({ _id: id }, session),
+    /** null for an erased or unknown account. Callers of one turn of the event loop share a query, outside of transactions. */
+    find: async (id: number, session?: ClientSession): Promise<User | null> =>
+      session === undefined ? ((await readTogether([id])).get(id) ?? null) : findOne({ _id: id }, session),
 
     /** In any order, without erased and unknown accounts. */
     findMany: async (ids: readonly number[]): Promise<User[]> => {
-      const found = await users
-        .find({ _id: trusted({ $in: [...ids] }) })
-        .select(WITH_ERASED_AT)
-        .lean<(User & { erased_at: Date | null })[]>();
+      const found = await withIds([...ids]);
       return found.map(liveOrNull).filter((user) => user !== null);
     },
 

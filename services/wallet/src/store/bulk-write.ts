@@ -3,6 +3,8 @@ import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts
 import type { Model } from 'mongoose';
 
 type Collection = Model<never>['collection'];
+/** The database that the command `bulkWrite` is sent to. Opened once: that resolves all options of the client. */
+type Admin = ReturnType<ReturnType<Connection['getClient']>['db']>;
 
 /** Changes one document that matches `filter`. */
 export interface Update {
@@ -42,8 +44,9 @@ export const createBulkWrite = (
     (version) => version >= BULK_WRITE_WIRE_VERSION,
     () => false,
   );
+  const admin = connection.getClient().db('admin');
   return async (session, writes) =>
-    (await hasCommand) ? inOneCommand(connection, session, writes) : oneByOne(session, writes);
+    (await hasCommand) ? inOneCommand(connection.name, admin, session, writes) : oneByOne(session, writes);
 };
 
 const askWireVersion = async (connection: Connection): Promise<number> => {
@@ -74,13 +77,14 @@ interface BulkReply {
 
 /** Sends the raw command: `bulkWrite` of the driver splits the operations and reads the reply through a cursor. */
 const inOneCommand = async (
-  connection: Connection,
+  database: string,
+  admin: Admin,
   session: ClientSession,
   { updates, inserts }: Writes,
 ): Promise<number | undefined> => {
   const namespaces: string[] = [];
   const indexOf = ({ name }: Collection): number => {
-    const namespace = `${connection.name}.${name}`;
+    const namespace = `${database}.${name}`;
     const known = namespaces.indexOf(namespace);
     return known === -1 ? namespaces.push(namespace) - 1 : known;
   };
@@ -97,10 +101,8 @@ const inOneCommand = async (
   // `nMatched` is enough for a single update; for several, only their own results say which one matched nothing.
   const errorsOnly = updates.length <= 1;
   const nsInfo = namespaces.map((ns) => ({ ns }));
-  const reply = (await connection
-    .getClient()
-    .db('admin')
-    .command({ bulkWrite: 1, ops, nsInfo, ordered: true, errorsOnly }, { session })) as unknown as BulkReply;
+  const command = { bulkWrite: 1, ops, nsInfo, ordered: true, errorsOnly };
+  const reply = (await admin.command(command, { session })) as unknown as BulkReply;
   const results = reply.cursor.firstBatch;
   if (reply.nErrors > 0) throw writeError(results.find(({ ok }) => ok === 0));
   if (reply.nMatched === updates.length) return undefined;

@@ -1,0 +1,56 @@
+import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
+import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
+import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { standIn, standInService, testClient } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { createSubscriptionReader, type SubscriptionReader } from '../src/subscription.ts';
+
+/** What a call of store-billing may name. */
+const MAX_IDS = 200;
+const at = '2026-01-01 00:00:00';
+
+let storeBilling: GrpcServer;
+let client: GrpcClient<ReturnType<typeof grpcDefinitions.storeBilling>>;
+let reader: SubscriptionReader;
+/** The ids of each call. */
+let calls: number[][] = [];
+
+beforeAll(async () => {
+  storeBilling = await standIn(
+    standInService(grpcDefinitions.storeBilling(), {
+      GetSubscriptions: async ({ user_ids: ids }) => {
+        calls.push(ids);
+        const times = { starts_at: at, expires_at: at, created_at: at };
+        return { subscriptions: ids.map((id) => ({ id: id * 10, user_id: id, type: 'plus', ...times })) };
+      },
+    }),
+  );
+  client = testClient('store-billing', grpcDefinitions.storeBilling(), storeBilling.address);
+  reader = createSubscriptionReader(client, createLog({ service: 'test', level: 'silent' }));
+});
+beforeEach(() => {
+  calls = [];
+});
+afterAll(async () => {
+  client.close();
+  await storeBilling.close();
+});
+
+test('requests of one turn of the event loop share a call, and each finds its own users', async () => {
+  const [one, two, same] = await Promise.all([[1], [2, 3], [1]].map(reader.findOrEmpty));
+  expect(calls).toEqual([[1, 2, 3]]);
+  expect(one?.get(1)).toMatchObject({ id: 10, user_id: 1 });
+  expect(two?.get(3)).toMatchObject({ id: 30, user_id: 3 });
+  expect(same?.get(1)).toMatchObject({ id: 10, user_id: 1 });
+});
+
+test('a call never names more users than store-billing accepts', async () => {
+  const lists = Array.from({ length: 5 }, (_, list) =>
+    Array.from({ length: 90 }, (_, index) => list * 90 + index + 1),
+  );
+  const found = await Promise.all(lists.map(reader.findOrEmpty));
+  expect(calls.map((ids) => ids.length)).toEqual([180, 180, 90]);
+  expect(Math.max(...calls.map((ids) => ids.length))).toBeLessThanOrEqual(MAX_IDS);
+  for (const [list, ids] of lists.entries()) expect(ids.every((id) => found[list]?.has(id))).toBe(true);
+});
