@@ -6,7 +6,7 @@ export interface Progress {
 }
 export function clockOf(milliseconds: number): string;
 export function remaining(progress: { done: number; total: number; elapsedMs: number }): string;
-export const NO_PROGRESS: Progress;
+export declare const NO_PROGRESS: Progress;
 export function withProgress<T>(
   work: (progress: Progress) => Promise<T>,
   options?: { write?: (line: string) => void; intervalMs?: number },
