@@ -2,7 +2,7 @@
  * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
  * the load of the machine less than the time that a client waits. The data grow between the measurements.
  */
-import { remaining } from '../scripts/lib/remaining.mjs';
+import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { ONLY, SECONDS } from './config.ts';
 import { prepareData, type Size } from './data.ts';
 import { type Cpu, totalOf } from './processes.ts';

@@ -9,13 +9,13 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { preparePeers } from './lib/peers.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
-import { remaining } from './lib/remaining.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';

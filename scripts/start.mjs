@@ -3,9 +3,11 @@
  * Plain JavaScript without packages, because it installs them.
  */
 import { join } from 'node:path';
+import { withProgress } from '../packages/shared/src/kernel/progress.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
+import { writeEnvironment } from './lib/operator-environment.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
@@ -28,6 +30,7 @@ import { warmUp } from './lib/warm-up.mjs';
 const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
+const SERVERS = ['mongodb', 'redis', 'rabbitmq'];
 
 /** @type {Promise<void> | undefined} */
 let ending;
@@ -55,9 +58,6 @@ function end(exitCode, why) {
   return ending;
 }
 
-/** @param {string} name @param {string} took @param {string} remark */
-const showPart = (name, took, remark) => log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
-
 async function preparePorts() {
   const { runningPid, ended } = await endLeftovers(recordFile);
   if (ended.length > 0) log(`ended processes of an earlier start: ${ended.join(', ')}`);
@@ -74,6 +74,42 @@ async function main() {
   const elapsed = stopwatch();
   const { wanted, ports, serverPorts } = await preparePorts();
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  const waitingFor = new Set([...SERVERS, ...wanted.map(({ name }) => name)]);
+  const running = await withProgress(
+    (progress) => {
+      const now = () => `ready, waiting for ${[...waitingFor].join(', ')}`;
+      progress.expect(waitingFor.size, now());
+      const onReady = (
+        /** @type {string} */ name,
+        /** @type {string} */ took,
+        /** @type {string} */ remark,
+      ) => {
+        waitingFor.delete(name);
+        progress.advance(now());
+        log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
+      };
+      return startAll({ wanted, ports, serverPorts, onReady });
+    },
+    { write: log },
+  );
+  isUp = true;
+  const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
+  const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
+  const gateway = origin('gateway') ?? '';
+  const providerPort = ports.get('sandbox')?.providers;
+  log(greeting({ gateway, operations, sandbox: origin('sandbox'), providerPort, took: elapsed() }));
+}
+
+/**
+ * @typedef {object} Parts
+ * @property {import('./lib/process-definitions.mjs').Process[]} wanted
+ * @property {import('./lib/process-definitions.mjs').ProcessPorts} ports
+ * @property {import('./lib/servers/candidate.mjs').ServerPorts} serverPorts
+ * @property {(name: string, took: string, remark: string) => void} onReady
+ */
+
+/** The servers, then all processes at once. @param {Parts} parts */
+async function startAll({ wanted, ports, serverPorts, onReady }) {
   const context = {
     supervisor,
     directory: dataDirectory,
@@ -83,7 +119,7 @@ async function main() {
     log,
   };
   const [servers] = await Promise.all([
-    startServers(context, ({ name, took, choice, reason }) => showPart(name, took, `${choice}: ${reason}`)),
+    startServers(context, ({ name, took, choice, reason }) => onReady(name, took, `${choice}: ${reason}`)),
     warmUp(supervisor, logDirectory),
   ]);
   removeServers = servers.remove;
@@ -94,13 +130,10 @@ async function main() {
     servers: servers.environment,
   });
   const running = wanted.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
-  await Promise.all(running.map(async ({ part, ready, url }) => showPart(part.name, await ready, url)));
-  isUp = true;
-  const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
-  const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
-  const gateway = origin('gateway') ?? '';
-  const providerPort = ports.get('sandbox')?.providers;
-  log(greeting({ gateway, operations, sandbox: origin('sandbox'), providerPort, took: elapsed() }));
+  writeEnvironment('servers', servers.environment);
+  for (const { part, environment: own } of running) writeEnvironment(part.name, own);
+  await Promise.all(running.map(async ({ part, ready, url }) => onReady(part.name, await ready, url)));
+  return running;
 }
 
 onEndSignal(() => void end(0));

@@ -11,6 +11,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clockOf } from '../packages/shared/src/kernel/progress.mjs';
 import { checks } from './lib/checks.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { makeKeys } from './lib/keys.mjs';
@@ -26,7 +27,7 @@ import { startStack } from './lib/stack.mjs';
 import { compileCache } from './lib/start-process.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
 import { createSummary } from './lib/test-summary.mjs';
-import { clockOf, stopwatch, within } from './lib/time.mjs';
+import { stopwatch, within } from './lib/time.mjs';
 
 const kinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e', 'long', 'compose'];
 const usualKinds = kinds.filter((kind) => kind !== 'long' && kind !== 'compose');

@@ -23,11 +23,18 @@ export const receptorSchema = z.string().transform((raw, context) => {
 const smsQuery = z.object({ receptor: receptorSchema.optional() });
 const smsModeBody = z.object({ mode: z.enum(SMS_MODES), receptor: receptorSchema.nullish() });
 const pushQuery = z.object({ token: z.string().min(1).optional() });
-const pushModeBody = z.object({ mode: z.enum(PUSH_MODES), token: z.string().min(1).nullish() });
+const pushModeBody = z.object({
+  mode: z.enum(PUSH_MODES),
+  token: z.string().min(1).nullish(),
+  retry_after: z.int().min(0).default(1),
+});
 const emailQuery = z.object({ to: z.string().min(1).toLowerCase().optional() });
 const emailModeBody = z.object({ mode: z.enum(EMAIL_MODES), to: z.string().min(1).nullish() });
 const templateBody = z.object({ text: z.string().min(1).max(900).includes('%token') });
 const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
+
+/** `amount`, in Rial: what the gateway takes instead of what was requested. */
+const zibalClickBody = z.object({ amount: z.int().positive().optional() }).default({});
 const callsQuery = z.object({ token: z.string().min(1) });
 const purchaseBody = z.object({
   product_id: z.string().min(1).max(255),
@@ -105,7 +112,8 @@ function pushRoutes(app: FastifyInstance, harness: Harness): void {
     if (!body) return reply;
     const token = body.token ?? null;
     harness.state.setPushMode(body.mode, token);
-    return reply.send({ data: { mode: body.mode, token } });
+    harness.state.pushRetryAfterS = body.retry_after;
+    return reply.send({ data: { mode: body.mode, token, retry_after: body.retry_after } });
   });
 }
 
@@ -160,9 +168,12 @@ function zibalRoutes(app: FastifyInstance, harness: Harness): void {
     app.post<{ Params: { trackId: string } }>(`/zibal/:trackId/${click}`, async (request, reply) => {
       const payment = harness.state.payments.get(Number(request.params.trackId));
       if (!payment) return reply.code(404).send({ message: 'There is no payment with this track id.' });
+      const body = checked(reply, zibalClickBody, request.body ?? undefined);
+      if (!body) return reply;
       if (settlePayment(payment, click, harness.clock.now()) === 'closed') {
         return reply.code(409).send({ message: 'This payment was already paid or cancelled.' });
       }
+      if (body.amount !== undefined) payment.amountRial = body.amount;
       return reply.redirect(callbackOf(payment), 302);
     });
   }

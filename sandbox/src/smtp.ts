@@ -58,7 +58,10 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
             messageId: mail.messageId ?? '',
           });
         }
-        done();
+        const isAnswered = session.envelope.rcptTo.every(
+          ({ address }) => state.emailModeFor(address) !== 'unanswered',
+        );
+        if (isAnswered) done();
       }, done);
     },
   });

@@ -21,8 +21,9 @@ export const PUSH_MODES = [
   'unavailable',
   'unreachable',
   'slow',
+  'unanswered',
 ] as const;
-export const EMAIL_MODES = ['ok', 'refuse', 'busy', 'slow'] as const;
+export const EMAIL_MODES = ['ok', 'refuse', 'busy', 'slow', 'unanswered'] as const;
 
 export type PushMode = (typeof PUSH_MODES)[number];
 export type EmailMode = (typeof EMAIL_MODES)[number];
@@ -216,6 +217,9 @@ export class SandboxState {
     return receptor === null ? all : all.filter((sms) => sms.receptor === receptor);
   }
 
+  /** `Retry-After` of the modes that ask for a wait, in seconds. */
+  pushRetryAfterS = 1;
+
   pushModeFor(token: string): PushMode {
     return this.#pushModes.get(token) ?? this.pushMode;
   }
@@ -290,6 +294,7 @@ export class SandboxState {
     this.#pushModes.clear();
     this.#emailModes.clear();
     this.pushMode = 'ok';
+    this.pushRetryAfterS = 1;
     this.emailMode = 'ok';
     this.#generation += 1;
   }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { withProgress } from '../../packages/shared/src/kernel/progress.mjs';
 import { Failure } from './failure.mjs';
 import { nodeBinary, root } from './paths.mjs';
 import { lastLines, runTool } from './supervisor.mjs';
@@ -41,6 +42,21 @@ function installedMatchesLock() {
   });
 }
 
+/**
+ * npm writes no progress into a file.
+ * @param {import('../../packages/shared/src/kernel/progress.mjs').Progress} progress
+ */
+function countInstalled(progress) {
+  const paths = Object.keys(readLock(join(root, 'package-lock.json')) ?? {}).filter((path) => path !== '');
+  progress.expect(paths.length, 'packages');
+  let counted = 0;
+  return () => {
+    const found = paths.filter((path) => existsSync(join(root, path, 'package.json'))).length;
+    progress.advance('packages', found - counted);
+    counted = found;
+  };
+}
+
 const nodeWorks = () => existsSync(nodeBinary) && spawnSync(nodeBinary, ['--version']).status === 0;
 
 /**
@@ -72,7 +88,18 @@ export async function ensurePackages(supervisor, { logFile, log }) {
       append: true,
     });
   // With a registry that has packages of one platform only, npm ci refuses a lock file that names others.
-  const ok = (await npm(['ci'])) || (await npm(['install', '--no-save']));
+  const ok = await withProgress(
+    async (progress) => {
+      const count = countInstalled(progress);
+      const timer = setInterval(count, 1_000);
+      try {
+        return (await npm(['ci'])) || (await npm(['install', '--no-save']));
+      } finally {
+        clearInterval(timer);
+      }
+    },
+    { write: log },
+  );
   if (!ok) throw new Failure(`npm ci failed; the end of its log:\n${lastLines(logFile, 15)}`);
   if (!nodeWorks()) {
     throw new Failure(

@@ -31,9 +31,3 @@ export function stopwatch() {
   const startedAt = performance.now();
   return () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 }
-
-/** `1:05` @param {number} milliseconds */
-export function clockOf(milliseconds) {
-  const seconds = Math.floor(milliseconds / 1000);
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}

@@ -1,23 +1,14 @@
 /** The tour of README.md, executed as it stands there. */
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { beforeAll, expect, test } from '@jest/globals';
+import { runShellBlocks } from './shell-blocks.ts';
 import { baseUrl, sandboxUrl } from './support.ts';
-
-const MARK = '=== the next block ===';
 
 /** What each block has printed. */
 let printed: string[];
 
 beforeAll(async () => {
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-  const [, tour = ''] = /<!-- tour -->(.*)<!-- \/tour -->/s.exec(readme) ?? [];
-  const blocks = [...tour.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
-  const env = { PATH: process.env.PATH, API: `${baseUrl()}/api/v1`, SANDBOX: sandboxUrl() };
-  const script = blocks.join(`\necho; echo '${MARK}'\n`);
-  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env });
-  printed = stdout.split(MARK);
+  const env = { API: `${baseUrl()}/api/v1`, SANDBOX: sandboxUrl() };
+  printed = await runShellBlocks('README.md', env, /<!-- tour -->.*<!-- \/tour -->/s);
 });
 
 /** The JSON documents that a block has printed, one after the other. */

@@ -16,7 +16,6 @@ const MAX_COLLAPSE_ID_BYTES = 64;
 const REGISTRATION_TOKEN = /^[\w:-]{20,4096}$/;
 /** Keys of `data` that Firebase keeps for itself. */
 const RESERVED_KEY = /^(?:from|message_type|google\..*|google|gcm\..*|gcm)$/;
-const RETRY_AFTER_S = '1';
 
 const text = z.string();
 /** Those parts of the message that the product uses; Firebase refuses names that it does not know. */
@@ -84,6 +83,7 @@ async function failedByMode(
 ): Promise<boolean> {
   switch (harness.state.pushModeFor(token)) {
     case 'ok':
+    case 'unanswered':
       return false;
     case 'unregistered':
       fail(reply, {
@@ -102,7 +102,7 @@ async function failedByMode(
       });
       return true;
     case 'quota':
-      reply.header('retry-after', RETRY_AFTER_S);
+      reply.header('retry-after', String(harness.state.pushRetryAfterS));
       fail(reply, {
         code: 429,
         status: 'RESOURCE_EXHAUSTED',
@@ -111,7 +111,7 @@ async function failedByMode(
       });
       return true;
     case 'unavailable':
-      reply.header('retry-after', RETRY_AFTER_S);
+      reply.header('retry-after', String(harness.state.pushRetryAfterS));
       fail(reply, {
         code: 503,
         status: 'UNAVAILABLE',
@@ -181,6 +181,10 @@ async function send(
       data: content.data ?? {},
       tag: content.android?.notification?.tag ?? null,
     });
+  }
+  if (harness.state.pushModeFor(token) === 'unanswered') {
+    if (await waitSlowly(harness, request, reply)) dropConnection(request, reply);
+    return reply;
   }
   return reply.send({ name: `projects/${project}/messages/${id}` });
 }

@@ -8,9 +8,17 @@ export const GROUPS = [
   { title: 'Start', patterns: [/^README\.md$/, /^ARCHITECTURE\.md$/, /^CHANGELOG\.md$/] },
   {
     title: 'App developers',
-    patterns: ['sign-in', 'requests', 'deletion', 'money', 'store-purchases', 'media', 'oauth', '[^/]+'].map(
-      (name) => new RegExp(`^docs/guides/apps/${name}\\.md$`),
-    ),
+    patterns: [
+      'sign-in',
+      'requests',
+      'deletion',
+      'money',
+      'store-purchases',
+      'media',
+      'notifications',
+      'oauth',
+      '[^/]+',
+    ].map((name) => new RegExp(`^docs/guides/apps/${name}\\.md$`)),
   },
   {
     title: 'Operators',

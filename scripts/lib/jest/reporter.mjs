@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { clockOf, remaining } from '../../../packages/shared/src/kernel/progress.mjs';
 import { root } from '../paths.mjs';
-import { remaining } from '../remaining.mjs';
-import { clockOf } from '../time.mjs';
 
 /**
  * @typedef {object} FileResult

@@ -1,4 +1,5 @@
 /** `npm run rebuild:identity`: corrects the copies of users' public files; it may run beside the service. */
+import { withProgress } from '@fitness/shared/kernel/progress.mjs';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -8,7 +9,7 @@ const config = readConfig();
 const runtime = await createServiceRuntime('identity', config);
 try {
   const { rebuildMedia } = createUseCases(await createDependencies(runtime, config));
-  process.stdout.write(`rebuilt the files of ${await rebuildMedia()} accounts\n`);
+  process.stdout.write(`rebuilt the files of ${await withProgress(rebuildMedia)} accounts\n`);
 } finally {
   await runtime.cleanup.close();
 }

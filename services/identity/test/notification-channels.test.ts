@@ -166,6 +166,21 @@ describe('a failure', () => {
     },
   );
 
+  test.each(['unavailable', 'quota'])('%s is not tried again before its Retry-After', async (mode) => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    // Longer than the usual delay after the first failure, a second.
+    await control('push/mode', { mode, token, retry_after: 4 });
+    const before = Date.now();
+    const retried = retriedPushes(await metrics());
+    await changePassword(person);
+    await eventually(async () => retriedPushes(await metrics()) > retried);
+    await control('push/mode', { mode: 'ok', token });
+    await arrived(() => pushesTo(token));
+    expect(Date.now() - before).toBeGreaterThanOrEqual(4_000);
+  });
+
   test('of the e-mail relay is tried again with the same Message-ID', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'busy', to: person.user.email });
@@ -204,6 +219,8 @@ describe('a failure', () => {
     await eventually(async () => (await devicesOf(person)).length === 0);
   });
 
+  const retriedPushes = (text: string): number =>
+    Number(/push_requested"[^}]*outcome="retried"[^}]*\} (\d+)/.exec(text)?.[1] ?? 0);
   const emailLines = (text: string) =>
     text
       .split('\n')

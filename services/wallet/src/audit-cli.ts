@@ -1,12 +1,13 @@
 /**
  * `npm run audit:wallet`: recomputes every balance and account from the rows and checks the ledger against its seals.
- * Prints the first difference and exits 1. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
+ * Prints the first difference and exits 1, its progress on stderr. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
  * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check, 78 for an invalid
  * configuration.
  */
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { withProgress } from '@fitness/shared/kernel/progress.mjs';
 import { type NotedHead, readHead } from '@fitness/shared/kernel/seal.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -34,7 +35,6 @@ const lines = (report: AuditReport): string[] => {
   if (report.difference !== undefined) return [`${read}: ${report.difference}`];
   const totals = Object.entries(accounts).map(([account, amount]) => `${account} ${amount}`);
   return [
-    `${read}: everything adds up`,
     `accounts: ${totals.join(', ')}`,
     `head: ${head ?? 'nothing is sealed yet'}`,
     ...(unsealed === 0 ? [] : [`${unsealed} entries are not sealed yet`]),
@@ -43,6 +43,7 @@ const lines = (report: AuditReport): string[] => {
       : [
           `disputed deposits: ${disputedDeposits.ids.join(', ')}${disputedDeposits.areAll ? '' : ', and older ones'}`,
         ]),
+    `${read}: everything adds up`,
   ];
 };
 
@@ -60,7 +61,7 @@ const audit = async (config: AuditConfig): Promise<number> => {
     const ledger = await connect({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
     const seals = createSeals(await connect(sealsDatabase(config)));
     const store = createStore(ledger, createSequences(ledger), systemClock);
-    const report = await createAuditWallets({ store, seals })(noted);
+    const report = await withProgress((progress) => createAuditWallets({ store, seals })(noted, progress));
     process.stdout.write(`${lines(report).join('\n')}\n`);
     return report.difference === undefined ? 0 : EXIT_DIFFERENCE;
   } finally {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { headText, type Seal, sealHash } from '@fitness/shared/kernel/seal.ts';
+import { countedProgress } from '@fitness/shared/testing/progress.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { LedgerEntry } from '../src/domain/ledger.ts';
 import { entryHash } from '../src/domain/seal.ts';
@@ -416,12 +417,18 @@ describe('a manual change is found and reported', () => {
 describe('the command', () => {
   test('prints the accounts and the head and exits 0 when there is no difference', async () => {
     const { code, output } = await runCli();
-    const [first, accounts, head] = output.split('\n');
-    expect(first).toMatch(/^\d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up$/);
+    const [accounts, head, last] = output.trimEnd().split('\n');
+    expect(last).toMatch(/^\d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up$/);
     expect(accounts).toMatch(/^accounts: gateway_clearing 10, .*held_withdrawals 4000, .*wallets 6291$/);
-    const [, last] = await seals();
-    expect(head).toBe(`head: ${headText(last as Seal)}`);
+    const [, newest] = await seals();
+    expect(head).toBe(`head: ${headText(newest as Seal)}`);
     expect(code).toBe(0);
+  });
+
+  test('counts every part of its work as progress', async () => {
+    const { counts, ...progress } = countedProgress();
+    const { entries, payments } = await harness.inspect(undefined, progress);
+    expect(counts).toEqual({ expected: 2 * (entries + payments), done: 2 * (entries + payments) });
   });
 
   test('prints the first difference and exits 1', async () => {

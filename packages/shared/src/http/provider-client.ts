@@ -3,6 +3,7 @@
  * provider interprets the answer.
  */
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
+import { SECOND_MS } from '../kernel/clock.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 
 export interface ProviderRequest {
@@ -18,6 +19,8 @@ export interface ProviderResponse {
   status: number;
   /** Longer than a megabyte: its beginning and an ellipsis, which no parser takes for JSON. */
   text: string;
+  /** How long the provider asks to wait (`Retry-After`), in milliseconds. */
+  retryAfterMs?: number | undefined;
 }
 
 export interface ProviderClientOptions {
@@ -40,6 +43,15 @@ export interface ProviderClient {
 /** There was no answer, or a 5xx. */
 class ProviderFailure extends Error {
   override name = 'ProviderFailure';
+  /** As in {@link ProviderResponse}. */
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    message: string,
+    { retryAfterMs, cause }: { retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, { cause });
+    this.retryAfterMs = retryAfterMs;
+  }
 }
 
 const DEADLINE_MS = 5_000;
@@ -57,9 +69,11 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
       ...(request.headers === undefined ? {} : { headers: request.headers }),
       ...(request.body === undefined ? {} : { body: request.body }),
     });
-    if (response.status < 500) return { status: response.status, text: await readText(response) };
+    const retryAfterMs = readRetryAfter(response);
+    if (response.status < 500)
+      return { status: response.status, text: await readText(response), retryAfterMs };
     await response.body?.cancel();
-    throw new ProviderFailure(`${target} answered ${response.status}`);
+    throw new ProviderFailure(`${target} answered ${response.status}`, { retryAfterMs });
   };
   const breaker = createCircuitBreaker(exchange, { target, metrics, resetTimeoutMs: BREAKER_RESET_MS });
   return {
@@ -73,6 +87,14 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
     },
     close: () => breaker.shutdown(),
   };
+};
+
+/** Seconds, or a date (RFC 9110, 10.2.3), which is compared with the clock of the provider. */
+const readRetryAfter = ({ headers }: Response): number | undefined => {
+  const value = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(value)) return Number(value) * SECOND_MS;
+  const waitMs = Date.parse(value) - Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
 };
 
 /** At most {@link MAX_BODY_BYTES} of the body, whatever its headers say. */

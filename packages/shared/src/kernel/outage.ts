@@ -78,6 +78,16 @@ const isOutage = (error: unknown): boolean =>
       (typeof link.code === 'string' && NETWORK_CODES.has(link.code)),
   );
 
+/** A provider that asks for a wait before the next try. */
+export class TryAgainLater extends Error {
+  override name = 'TryAgainLater';
+  readonly waitMs: number;
+  constructor(message: string, waitMs: number) {
+    super(message);
+    this.waitMs = waitMs;
+  }
+}
+
 /**
  * The 503 for an error that is an outage; undefined for any other error. A request that has already had an effect gets
  * `outcome_unknown`, because it cannot be said that nothing was changed.

@@ -16,6 +16,7 @@ import pino from 'pino';
 import type { AuditAction } from '../kernel/audit.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
+import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { createAuditLog } from '../mongo/audit-log.ts';
 import { connectMongo } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
@@ -119,17 +120,18 @@ const perform = async (
   deadLetters: DeadLetters,
   action: Action,
   target: Target,
-  id?: string,
+  selection: { id: string | undefined; progress: Progress },
 ): Promise<number> => {
   const { service } = target;
+  const { id } = selection;
   if (action === 'list') {
-    const found = await deadLetters.list(service, { id });
+    const found = await deadLetters.list(service, selection);
     for (const letter of found) printDeadLetter(letter);
     printLine(`${found.length} dead-lettered events in ${service}`);
     return id !== undefined && found.length === 0 ? EXIT_NO_MATCH : 0;
   }
   const record = (letters: readonly DeadLetter[]): Promise<void> => recordAction(action, target, letters);
-  const count = await deadLetters[action](service, { id, record });
+  const count = await deadLetters[action](service, { ...selection, record });
   printLine(`${count} ${action === 'replay' ? 'returned to' : 'deleted from'} ${service}`);
   return id !== undefined && count === 0 ? EXIT_NO_MATCH : 0;
 };
@@ -152,7 +154,9 @@ const main = async (): Promise<number> => {
     topology: 'provisioned',
   });
   try {
-    return await perform(createDeadLetters(broker), action, target, id);
+    return await withProgress((progress) =>
+      perform(createDeadLetters(broker), action, target, { id, progress }),
+    );
   } catch (error) {
     if ((error as { code?: unknown }).code !== 404) throw error;
     printError(`No service called ${service} has queues here`);

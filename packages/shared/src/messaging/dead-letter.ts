@@ -1,5 +1,6 @@
 /** The events that a service could not handle. An operator lists, replays or purges them. */
 import type { ConfirmChannel, GetMessage } from 'amqplib';
+import { NO_PROGRESS, type Progress } from '../kernel/progress.mjs';
 import { sleep } from '../kernel/timing.ts';
 import type { Broker } from './broker.ts';
 import { publishConfirmed } from './publish.ts';
@@ -24,6 +25,7 @@ export interface DeadLetter {
 interface DeadLetterSelection {
   /** Only the event of this id; all when undefined. */
   id?: string | undefined;
+  progress?: Progress | undefined;
 }
 
 interface RecordedSelection extends DeadLetterSelection {
@@ -52,6 +54,8 @@ export interface DeadLetters {
 }
 
 const LIMIT = 1_000;
+/** The parts of the progress. */
+const READ = 'dead letters';
 const RETURN_TIMEOUT_MS = 2_000;
 const RETURN_POLL_MS = 5;
 
@@ -69,9 +73,13 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
       withLock(service, (channel) => {
         const isWanted = isSelected(selection);
         const longest = selection.id === undefined ? limit : Number.POSITIVE_INFINITY;
-        return read(channel, queueOf(service), longest, async (messages) => {
+        const { progress = NO_PROGRESS } = selection;
+        return read(channel, queueOf(service), { limit: longest, progress }, async (messages) => {
           const letters: DeadLetter[] = [];
-          for await (const message of messages) if (isWanted(message)) letters.push(describe(message));
+          for await (const message of messages) {
+            progress.advance(READ);
+            if (isWanted(message)) letters.push(describe(message));
+          }
           return letters;
         });
       }),
@@ -88,12 +96,18 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
           );
           if (!routed) throw new Error(`The queue of ${service} is gone`);
         };
-        const removal = { isWanted: isSelected(selection), record, use: publish, limit };
+        const { progress } = selection;
+        const removal = { isWanted: isSelected(selection), record, use: publish, limit, progress };
         return removeMatching(channel, queueOf(service), removal);
       }),
     purge: (service, { record, ...selection } = {}) =>
       withLock(service, (channel) =>
-        removeMatching(channel, queueOf(service), { isWanted: isSelected(selection), record, limit }),
+        removeMatching(channel, queueOf(service), {
+          isWanted: isSelected(selection),
+          record,
+          limit,
+          progress: selection.progress,
+        }),
       ),
     deleteMatching: (service, matches) =>
       withLock(service, (channel) => {
@@ -115,14 +129,15 @@ interface Removal {
   /** Before each message is removed. */
   use?: (message: GetMessage) => Promise<void>;
   limit: number;
+  progress?: Progress | undefined;
 }
 
 const removeMatching = (
   channel: ConfirmChannel,
   queue: string,
-  { isWanted, record, use, limit }: Removal,
+  { isWanted, record, use, limit, progress = NO_PROGRESS }: Removal,
 ): Promise<number> =>
-  read(channel, queue, Number.POSITIVE_INFINITY, async (messages, remove) => {
+  read(channel, queue, { limit: Number.POSITIVE_INFINITY, progress }, async (messages, remove) => {
     let removed = 0;
     let batch: GetMessage[] = [];
     const removeBatch = async (): Promise<void> => {
@@ -131,12 +146,16 @@ const removeMatching = (
       for (const message of batch) {
         await use?.(message);
         remove(message);
+        progress.advance(READ);
       }
       removed += batch.length;
       batch = [];
     };
     for await (const message of messages) {
-      if (!isWanted(message)) continue;
+      if (!isWanted(message)) {
+        progress.advance(READ);
+        continue;
+      }
       batch.push(message);
       if (batch.length >= limit) await removeBatch();
     }
@@ -151,10 +170,11 @@ const removeMatching = (
 const read = async <T>(
   channel: ConfirmChannel,
   queue: string,
-  limit: number,
+  { limit, progress }: { limit: number; progress: Progress },
   use: (messages: AsyncIterable<GetMessage>, remove: (message: GetMessage) => void) => Promise<T>,
 ): Promise<T> => {
   const { messageCount } = await channel.checkQueue(queue);
+  progress.expect(Math.min(messageCount, limit), READ);
   const kept = new Set<GetMessage>();
   const messages = async function* (): AsyncGenerator<GetMessage> {
     for (let seen = 0; seen < Math.min(messageCount, limit); seen += 1) {

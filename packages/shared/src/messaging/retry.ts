@@ -1,10 +1,12 @@
 /** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
 import type { ConsumeMessage } from 'amqplib';
-import type { Clock } from '../kernel/clock.ts';
-import { isDatabaseDown } from '../kernel/outage.ts';
+import { type Clock, DAY_MS, systemClock } from '../kernel/clock.ts';
+import { isDatabaseDown, TryAgainLater } from '../kernel/outage.ts';
 import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
+/** A provider may ask for no longer one. */
+const MAX_WAIT_MS = DAY_MS;
 /** No consumer or event type is longer. A longer header, of a message of another publisher, could not be published again. */
 const NAME_LENGTH = 255;
 
@@ -19,6 +21,8 @@ export interface DeliveryHistory {
   publishedAs: string | undefined;
   /** ISO 8601, undefined at the first try. */
   firstFailure: string | undefined;
+  /** Milliseconds since 1970: the next try is not earlier. */
+  notBefore: number | undefined;
 }
 
 /** A producer could set the headers of a retry: they count only behind the exchange that retries use. */
@@ -30,14 +34,18 @@ export const readHistory = (message: ConsumeMessage, eventsExchange: string): De
     const value = headers[name];
     return typeof value === 'string' ? value.slice(0, NAME_LENGTH) : undefined;
   };
-  const attempts = headers[HEADER.attempts];
+  const number = (name: string): number | undefined => {
+    const value = headers[name];
+    return typeof value === 'number' ? value : undefined;
+  };
   const publishedAs = isFirstTry ? routingKey : text(HEADER.originalRoutingKey);
   return {
-    attempts: typeof attempts === 'number' ? attempts : 0,
+    attempts: number(HEADER.attempts) ?? 0,
     consumer: text(HEADER.consumer),
     originalRoutingKey: publishedAs ?? routingKey,
     publishedAs,
     firstFailure: text(HEADER.firstFailure),
+    notBefore: number(HEADER.notBefore),
   };
 };
 
@@ -58,7 +66,7 @@ export interface RetryContext {
 /**
  * Decides after a failed try of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
  * its schema will not fit it later. A try while the database is unavailable does not count, or an outage would dead-letter
- * every event.
+ * every event. A provider that asks for a wait gets no try before its end.
  */
 export const decideRetry = (
   context: RetryContext,
@@ -70,19 +78,32 @@ export const decideRetry = (
   const isCounted = !isDatabaseDown(failure.error) || retryDelaysMs.length === 0;
   const attempts = history.attempts + (isCounted ? 1 : 0);
   const consumer = failure.consumer ?? history.consumer;
+  const waitMs = failure.error instanceof TryAgainLater ? Math.min(failure.error.waitMs, MAX_WAIT_MS) : 0;
   const headers = {
     [HEADER.attempts]: attempts,
     [HEADER.error]: errorText(failure.error),
     [HEADER.originalRoutingKey]: history.originalRoutingKey,
     [HEADER.firstFailure]: history.firstFailure ?? clock.now().toISOString(),
     ...(consumer === undefined ? {} : { [HEADER.consumer]: consumer }),
+    // By the system's clock, as the delays of the broker are, also where a test sets the other one.
+    ...(waitMs > 0 ? { [HEADER.notBefore]: systemClock.now().getTime() + waitMs } : {}),
   };
   // While the database is down: the delay after the last counted try, at least the second one, for fewer vain tries.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
   return delayMs === undefined
     ? { queue: deadLetterQueue(namespace, service), outcome: 'dead', headers }
-    : { queue: retryQueue(namespace, service, delayMs), outcome: 'retried', headers };
+    : { queue: queueFor(context, Math.max(delayMs, waitMs)), outcome: 'retried', headers };
+};
+
+/** The queue of the shortest delay that is long enough, else of the longest one: the event is then delivered too early. */
+export const queueFor = (
+  { namespace, service, retryDelaysMs }: Omit<RetryContext, 'clock'>,
+  waitMs: number,
+): string => {
+  const delayMs = retryDelaysMs.find((each) => each >= waitMs) ?? retryDelaysMs.at(-1);
+  if (delayMs === undefined) throw new Error(`${service} has no retry queue`);
+  return retryQueue(namespace, service, delayMs);
 };
 
 /** The error as one line without a stack, short enough for a header. */

@@ -18,7 +18,7 @@ import type { EventConsumer, ReceivedEvent } from './consumer.ts';
 import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-letters.ts';
 import { handleOnce } from './inbox.ts';
 import { ensureEventIndexes } from './models.ts';
-import { type DeliveryHistory, decideRetry, type RetryContext, readHistory } from './retry.ts';
+import { type DeliveryHistory, decideRetry, queueFor, type RetryContext, readHistory } from './retry.ts';
 import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS, serviceExchange } from './topology.ts';
 
 const PREFETCH = 20;
@@ -142,9 +142,11 @@ const receive = async (
       });
     } else {
       await context.keyedQueue.run(`${envelope.source}/${envelope.subject}`, () =>
-        runWithTraceparent(envelope.traceparent, () =>
-          dispatch(context, channel, message, history, envelope),
-        ),
+        runWithTraceparent(envelope.traceparent, async () => {
+          const waitMs = (history.notBefore ?? 0) - systemClock.now().getTime();
+          if (waitMs > 0) await waitAgain(context, channel, message, waitMs);
+          else await dispatch(context, channel, message, history, envelope);
+        }),
       );
     }
     channel.ack(message);
@@ -228,10 +230,22 @@ const toReceivedEvent = (envelope: Envelope, data: unknown): ReceivedEvent => ({
   data,
 });
 
-/**
- * Publishes a copy to its next queue and waits for the confirm; only then may the original be acked. Repeats this until
- * the broker confirms; rejects when the channel of the original is closed.
- */
+/** No delay is as long as what a provider has asked for. */
+const waitAgain = async (
+  context: ConsumerContext,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+  waitMs: number,
+): Promise<void> => {
+  const { broker, service, retryDelaysMs = RETRY_DELAYS_MS } = context;
+  const queue = queueFor({ namespace: broker.namespace, service, retryDelaysMs }, waitMs);
+  const headers: Record<string, unknown> = message.properties.headers ?? {};
+  // Without those of the broker.
+  const own = Object.values(HEADER).filter((name) => headers[name] !== undefined);
+  const kept = Object.fromEntries(own.map((name) => [name, headers[name]]));
+  await publishCopy(context, channel, message, { queue, headers: kept });
+};
+
 const retryOrDeadLetter = async (
   context: ConsumerContext,
   channel: ConfirmChannel,
@@ -251,14 +265,26 @@ const retryOrDeadLetter = async (
   };
   if (next.outcome === 'dead') log.error(facts, 'an event was dead-lettered');
   else log.warn(facts, 'an event could not be handled; it will be retried');
-  const options = { headers: next.headers, contentType: 'application/cloudevents+json' };
+  await publishCopy(context, channel, message, next);
+  onOutcome?.(history.originalRoutingKey, next.outcome);
+};
+
+/**
+ * Publishes a copy to its next queue and waits for the confirm; only then may the original be acked. Repeats this until
+ * the broker confirms; rejects when the channel of the original is closed.
+ */
+const publishCopy = async (
+  context: ConsumerContext,
+  channel: ConfirmChannel,
+  message: ConsumeMessage,
+  { queue, headers }: { queue: string; headers: Record<string, unknown> },
+): Promise<void> => {
+  const { broker, service } = context;
+  const options = { headers, contentType: 'application/cloudevents+json' };
   const exchange = serviceExchange(broker.namespace, service);
   while (!context.closedChannels.has(channel)) {
-    const sent = await broker.publish(exchange, next.queue, message.content, options).catch(() => undefined);
-    if (sent?.routed === true) {
-      onOutcome?.(history.originalRoutingKey, next.outcome);
-      return;
-    }
+    const sent = await broker.publish(exchange, queue, message.content, options).catch(() => undefined);
+    if (sent?.routed === true) return;
     // The queue was deleted: without it this event would stay one of the prefetched messages for ever.
     if (sent !== undefined) await declareAgain(context);
     await sleep(REPUBLISH_DELAY_MS);

@@ -235,6 +235,8 @@ export const HEADER = {
   originalRoutingKey: 'x-original-routing-key',
   /** ISO 8601, UTC. */
   firstFailure: 'x-first-failure',
+  /** Milliseconds since 1970; an event is not handled earlier. */
+  notBefore: 'x-not-before',
   /** Milliseconds since 1970; a command is not handled later. */
   deadline: 'x-deadline',
   traceparent: 'traceparent',

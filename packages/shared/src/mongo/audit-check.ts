@@ -1,5 +1,6 @@
 /** Verifies the chain of one audit log: names the first entry or seal that was changed, removed or inserted. */
 import type { Connection } from 'mongoose';
+import { NO_PROGRESS, type Progress } from '../kernel/progress.mjs';
 import type { Difference, NotedHead, Seal } from '../kernel/seal.ts';
 import {
   type AuditEntryDocument,
@@ -27,17 +28,27 @@ export interface AuditLogReport {
   difference: Difference;
 }
 
+/** How many parts of progress the check of this log makes: each entry is read with its seal, and by itself. */
+export const auditLogParts = async (connection: Connection): Promise<number> =>
+  2 * (await registerAuditModels(connection).entries.estimatedDocumentCount());
+
 /** `noted`: a head of an earlier check; the chain must still contain it. */
 export const checkAuditLog = async (
   connection: Connection,
   service: string,
   noted?: NotedHead,
+  progress: Progress = NO_PROGRESS,
 ): Promise<AuditLogReport> => {
   const models = registerAuditModels(connection);
   const seals = createSeals(models.seals);
   const unsealed = await models.entries.countDocuments({ seal: null });
   const checked = await checkSeals<SealedAuditEntry>(
-    { seals, isIntact: isAuditEntryIntact, recordsOf: (seal) => recordsOf(connection, models, seal) },
+    {
+      seals,
+      isIntact: isAuditEntryIntact,
+      recordsOf: (seal) => recordsOf(connection, models, seal),
+      progress,
+    },
     noted,
   );
   const report = { entries: 0, seals: checked.seals, head: checked.head, unsealed };
@@ -58,6 +69,7 @@ export const checkAuditLog = async (
       report.entries += 1;
       lastId = document._id;
     }
+    progress.advance(`entries of ${service}`, chunk.length);
     if (chunk.length < CHUNK) return { ...report, difference: undefined };
   }
 };

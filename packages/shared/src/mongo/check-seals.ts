@@ -1,4 +1,6 @@
 /** Checks a chain of seals against the records that it seals. */
+
+import { NO_PROGRESS, type Progress } from '../kernel/progress.mjs';
 import {
   type Difference,
   differenceOfLeaves,
@@ -24,17 +26,20 @@ export interface SealsReport {
 
 /**
  * Reads the whole chain and stops at the first difference. `recordsOf`: the records listed in a seal and those marked with
- * its number, of one snapshot. `noted`: a head of an earlier audit; the chain must still contain it.
+ * its number, of one snapshot. `noted`: a head of an earlier audit; the chain must still contain it. Each sealed record is a part
+ * of the progress.
  */
 export const checkSeals = async <Entry extends SealedRecord>(
   {
     seals,
     recordsOf,
     isIntact,
+    progress = NO_PROGRESS,
   }: {
     seals: Pick<Seals, 'after' | 'newest'>;
     recordsOf: (seal: Seal) => Promise<readonly Entry[]>;
     isIntact: (entry: Entry) => boolean;
+    progress?: Progress;
   },
   noted?: NotedHead,
 ): Promise<SealsReport> => {
@@ -55,6 +60,7 @@ export const checkSeals = async <Entry extends SealedRecord>(
       const records = await recordsOf(seal);
       const difference = differenceOfLeaves(seal, records, { isNewest: seal.number === newest, isIntact });
       if (difference !== undefined) return found(difference);
+      progress.advance('sealed entries', seal.leaves.length);
     }
     count += chunk.length;
     if (chunk.length < CHUNK) break;

@@ -8,10 +8,11 @@
  */
 import { databaseOf } from '../kernel/config.ts';
 import { createLog } from '../kernel/log.ts';
+import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { type NotedHead, readHead } from '../kernel/seal.ts';
-import { type AuditLogReport, checkAuditLog } from '../mongo/audit-check.ts';
+import { type AuditLogReport, auditLogParts, checkAuditLog } from '../mongo/audit-check.ts';
 import { AUDITED_SERVICES, isAudited } from '../mongo/audit-models.ts';
-import { connectMongo } from '../mongo/connect.ts';
+import { type Connection, connectMongo } from '../mongo/connect.ts';
 
 const USAGE = 'usage: audit-cli.ts [<service>[=<number>:<hash>] …]';
 const EXIT_DIFFERENCE = 1;
@@ -46,7 +47,7 @@ const lineOf = (service: string, report: AuditLogReport): string => {
   return `${read}${waiting}: intact, head ${report.head ?? 'none'}`;
 };
 
-const check = async ({ service, noted }: Wanted, database: string): Promise<AuditLogReport> => {
+const withDatabase = async <T>(database: string, use: (connection: Connection) => Promise<T>): Promise<T> => {
   const connection = await connectMongo({
     uri: process.env.MONGODB_URI || 'mongodb://127.0.0.1:27017',
     database,
@@ -56,10 +57,28 @@ const check = async ({ service, noted }: Wanted, database: string): Promise<Audi
     startTimeoutMs: 0,
   });
   try {
-    return await checkAuditLog(connection, service, noted);
+    return await use(connection);
   } finally {
     await connection.close();
   }
+};
+
+const checkAll = async (
+  checks: readonly (Wanted & { database: string })[],
+  progress: Progress,
+): Promise<number> => {
+  for (const { database } of checks) progress.expect(await withDatabase(database, auditLogParts));
+  let [entries, changed] = [0, 0];
+  for (const { service, noted, database } of checks) {
+    const report = await withDatabase(database, (connection) =>
+      checkAuditLog(connection, service, noted, progress),
+    );
+    printLine(lineOf(service, report));
+    entries += report.entries;
+    if (report.difference !== undefined) changed += 1;
+  }
+  printLine(`${entries} entries of ${checks.length} audit logs checked: ${changed} not intact`);
+  return changed > 0 ? EXIT_DIFFERENCE : 0;
 };
 
 const main = async (): Promise<number> => {
@@ -68,14 +87,8 @@ const main = async (): Promise<number> => {
     printError(USAGE);
     return EXIT_USAGE;
   }
-  const checks = wanted.map((each) => ({ each, database: databaseOf(each.service, process.env) }));
-  let hasDifference = false;
-  for (const { each, database } of checks) {
-    const report = await check(each, database);
-    printLine(lineOf(each.service, report));
-    hasDifference ||= report.difference !== undefined;
-  }
-  return hasDifference ? EXIT_DIFFERENCE : 0;
+  const checks = wanted.map((each) => ({ ...each, database: databaseOf(each.service, process.env) }));
+  return withProgress((progress) => checkAll(checks, progress));
 };
 
 process.exitCode = await main().catch((error: unknown) => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createProviderClient, type ProviderClient } from '../../src/http/provider-client.ts';
 
+const DATE = 'Tue, 15 Nov 1994 08:12:31 GMT';
 let server: Server;
 let url: string;
 let asked = 0;
@@ -12,6 +13,8 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     asked += 1;
     const status = /^\/status\/(\d+)/.exec(request.url ?? '')?.[1];
+    const waits = new URL(request.url ?? '', 'http://shop').searchParams.get('wait');
+    if (waits !== null) response.setHeader('retry-after', waits).setHeader('date', DATE);
     if (status !== undefined) response.writeHead(Number(status)).end(`${request.method} answered`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -54,6 +57,20 @@ describe('an external provider', () => {
       expect(failed).toMatchObject({ name: 'ProviderFailure', message: expect.stringContaining(expected) });
       expect((failed as Error).message).not.toMatch(/secret|127\.0\.0\.1/);
     }, deadlineMs),
+  );
+
+  test.each([
+    ['90', 90_000],
+    ['Tue, 15 Nov 1994 08:14:01 GMT', 90_000],
+    ['Tue, 15 Nov 1994 07:00:00 GMT', 0],
+    ['soon', undefined],
+  ])('its Retry-After %s is known, of an answer and of a failure', (wait, retryAfterMs) =>
+    withClient(async (client) => {
+      const ask = (status: number) =>
+        client.send({ method: 'GET', url: `${url}/status/${status}?wait=${encodeURIComponent(wait)}` });
+      expect(await ask(429)).toMatchObject({ status: 429, retryAfterMs });
+      await expect(ask(503)).rejects.toMatchObject({ name: 'ProviderFailure', retryAfterMs });
+    }),
   );
 
   test('a refused connection is a failure', () =>

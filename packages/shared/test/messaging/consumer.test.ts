@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { systemRandom } from '../../src/kernel/clock.ts';
+import { TryAgainLater } from '../../src/kernel/outage.ts';
 import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
@@ -226,6 +227,24 @@ describe('failure', () => {
     await until(async () => (await effects('leaving')) === 1);
     expect(outcomes).toContain('ignored');
     expect(await createDeadLetters(broker).list('leaving')).toEqual([]);
+  });
+
+  test('a provider that asks for a wait gets no try before its end, also when no delay is as long', async () => {
+    const triedAt: number[] = [];
+    const consumer = orderConsumer('waiting', async (event, context) => {
+      triedAt.push(Date.now());
+      if (triedAt.length === 1) throw new TryAgainLater('too many', 450);
+      if (triedAt.length === 2) throw new Error('not yet');
+      await record('waiting')(event, context);
+    });
+    await consume('waiting', [consumer]);
+    await publishEvent(broker);
+    await until(async () => (await effects('waiting')) === 1);
+    await until(async () => outcomes.length >= 3);
+    const [first = 0, second = 0] = triedAt;
+    expect(second - first).toBeGreaterThanOrEqual(450);
+    // The deliveries in between are no tries: one more would be the last one.
+    expect(outcomes).toEqual(['retried', 'retried', 'done']);
   });
 
   test('tries while the database is unavailable do not count', async () => {

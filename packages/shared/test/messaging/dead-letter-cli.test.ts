@@ -7,6 +7,7 @@ import { createDeadLetters, type DeadLetter } from '../../src/messaging/dead-let
 import { createAuditLog } from '../../src/mongo/audit-log.ts';
 import { connectMongo } from '../../src/mongo/connect.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+import { countedProgress } from '../../src/testing/progress.ts';
 import { amqpUrl, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
 
 const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
@@ -133,7 +134,9 @@ test('what is deleted is what was recorded, batch by batch, and an id is found w
     late ??= await publishEvent(broker);
     batches.push(idsOf(found));
   };
-  expect(await letters.purge(SERVICE, { record })).toBe(3);
+  const { counts, ...progress } = countedProgress();
+  expect(await letters.purge(SERVICE, { record, progress })).toBe(3);
+  expect(counts).toEqual({ expected: 3, done: 3 });
   expect(batches.flat().toSorted()).toEqual(ids);
   await until(async () => (await all.list(SERVICE)).length === 1);
   expect(await remaining()).toEqual([late]);

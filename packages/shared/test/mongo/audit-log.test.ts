@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Schema } from 'mongoose';
 import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
 import { readHead } from '../../src/kernel/seal.ts';
-import { checkAuditLog } from '../../src/mongo/audit-check.ts';
+import { auditLogParts, checkAuditLog } from '../../src/mongo/audit-check.ts';
 import { type AuditLogOptions, type AuditRecord, createAuditLog } from '../../src/mongo/audit-log.ts';
 import {
   type AuditEntryDocument,
@@ -20,6 +20,7 @@ import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privac
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { countedProgress } from '../../src/testing/progress.ts';
 import { log } from '../messaging/support.ts';
 
 interface Person {
@@ -373,6 +374,11 @@ describe('npm run audit:log', () => {
     const { head } = await check();
     const intact = await run('wallet');
     expect([intact.code, intact.out]).toEqual([0, expect.stringContaining(`intact, head ${head}`)]);
+    expect(intact.out).toMatch(/\n\d+ entries of 1 audit logs checked: 0 not intact\n$/);
+    expect(intact.err).toBe('');
+    const { counts, ...progress } = countedProgress();
+    await checkAuditLog(connection, 'wallet', undefined, progress);
+    expect(counts.done).toBe(await auditLogParts(connection));
     expect((await run(`wallet=${head}`)).code).toBe(0);
     expect((await run(`wallet=99999:${'0'.repeat(64)}`)).code).toBe(1);
     const [entry] = await entries().find().sort({ _id: -1 }).limit(1).toArray();

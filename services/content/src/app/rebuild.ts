@@ -1,5 +1,6 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Dependencies } from '../dependencies.ts';
 import { NEVER_BOOSTED } from '../domain/boost.ts';
 import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
@@ -25,19 +26,27 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
   const rebuildProfiles = createRebuildProfiles(dependencies);
   const rebuildBoosts = createRebuildBoosts(dependencies);
   const rebuildMedia = createRebuildMedia(dependencies);
-  return async (): Promise<RebuildResult> => {
+  return async (progress: Progress): Promise<RebuildResult> => {
     const refs = new Map<string, ProfileRef>();
     for (const ref of await store.posts.profiles()) refs.set(profileKey(ref), ref);
     for await (const { ref } of store.profiles.all()) refs.set(profileKey(ref), ref);
-    for (const batch of batches([...refs.values()])) await rebuildProfiles(batch);
-    await store.posts.reindex();
-    await store.trainingServices.reindex();
+    const [ids, postIds] = [await store.trainingServices.allIds(), await store.posts.allIds()];
+    // Services: words, boosts and files. Posts: words and files.
+    progress.expect(refs.size + 3 * ids.length + 2 * postIds.length, 'profiles');
+    for (const batch of batches([...refs.values()])) {
+      await rebuildProfiles(batch);
+      progress.advance('profiles', batch.length);
+    }
+    await store.posts.reindex(progress);
+    await store.trainingServices.reindex(progress);
     // After the facets: it tells all processes to read the rows again.
     await recount(store);
-    const ids = await store.trainingServices.allIds();
-    for (const batch of batches(ids)) await rebuildBoosts(batch);
-    await rebuildMedia(MODEL.trainingService, ids);
-    await rebuildMedia(MODEL.post, await store.posts.allIds());
+    for (const batch of batches(ids)) {
+      await rebuildBoosts(batch);
+      progress.advance('boosts', batch.length);
+    }
+    await rebuildMedia(MODEL.trainingService, ids, progress);
+    await rebuildMedia(MODEL.post, postIds, progress);
     return { profiles: refs.size, trainingServices: ids.length };
   };
 };

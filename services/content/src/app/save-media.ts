@@ -1,6 +1,7 @@
 /** The copies of the public files of posts and training services (docs/adr/0073). */
 import { MEDIA_COPIES_MAX, type TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { SaveMedia } from '../store/media-copy.ts';
@@ -30,10 +31,11 @@ export const createRefreshMedia =
 /** Asks media for the files of all these targets. Throws `unavailable`. */
 export const createRebuildMedia = (dependencies: Pick<Dependencies, 'store' | 'mediaCopies'>) => {
   const saveMediaCopy = createSaveMediaCopy(dependencies);
-  return async (model: string, ids: readonly number[]): Promise<void> => {
+  return async (model: string, ids: readonly number[], progress: Progress): Promise<void> => {
     for (let start = 0; start < ids.length; start += MEDIA_COPIES_MAX) {
-      const copies = await dependencies.mediaCopies.find(model, ids.slice(start, start + MEDIA_COPIES_MAX));
-      for (const copy of copies) await saveMediaCopy(copy);
+      const some = ids.slice(start, start + MEDIA_COPIES_MAX);
+      for (const copy of await dependencies.mediaCopies.find(model, some)) await saveMediaCopy(copy);
+      progress.advance('files', some.length);
     }
   };
 };

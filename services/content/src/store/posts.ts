@@ -1,4 +1,5 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
@@ -56,7 +57,7 @@ export interface Posts {
   /** Counts the posts of a profile. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
   /** Corrects the grams of every post; reads the whole collection. */
-  reindex(): Promise<void>;
+  reindex(progress: Progress): Promise<void>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
@@ -203,9 +204,10 @@ export const createPosts = (
       for (const { _id, count } of groups) counts[countKey(_id)] = count;
       return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
     },
-    reindex: async () => {
+    reindex: async (progress) => {
       const all = posts.find({}, { title: 1, content: 1, grams: 1, version: 1 }).lean();
       for await (const { _id, title, content, grams, version } of all.cursor()) {
+        progress.advance('words of posts');
         const fresh = documentGrams([title, content]);
         if (sameWords(grams, fresh)) continue;
         // A post that changed in the meantime has correct grams.

@@ -1,5 +1,6 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
@@ -69,7 +70,7 @@ export interface TrainingServices {
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
   saveMedia: SaveMedia;
   /** Corrects the facets and grams of every row; reads the whole collection. */
-  reindex(): Promise<void>;
+  reindex(progress: Progress): Promise<void>;
   allIds(): Promise<number[]>;
 }
 
@@ -244,8 +245,9 @@ export const createTrainingServices = (
       await trainingServices.updateOne({ _id: id }, { $set: boost }, { session });
       await recordChange(session, id);
     },
-    reindex: async () => {
+    reindex: async (progress) => {
       for await (const found of trainingServices.find({}).lean().cursor()) {
+        progress.advance('words of training services');
         const { _id, version } = found;
         const facets = serviceFacets(found);
         const grams = documentGrams([found.title, found.description]);

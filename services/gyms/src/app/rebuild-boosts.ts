@@ -1,4 +1,5 @@
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Dependencies } from '../dependencies.ts';
 
 const BATCH = 100;
@@ -9,8 +10,9 @@ const BATCH = 100;
  */
 export const createRebuildBoosts =
   ({ store, boosts }: Pick<Dependencies, 'store' | 'boosts'>) =>
-  async (): Promise<number> => {
+  async (progress: Progress): Promise<number> => {
     const ids = await store.gyms.allIds();
+    progress.expect(ids.length, 'boosts of gyms');
     for (let start = 0; start < ids.length; start += BATCH) {
       const batch = ids.slice(start, start + BATCH);
       const live = await boosts.find('gym', batch);
@@ -23,6 +25,7 @@ export const createRebuildBoosts =
             : [{ id: boost.id, level: boost.level, endsAt: parseTimestamp(boost.ends_at), version: 0 }];
         await store.transaction((session) => store.gyms.setBoosts(session, id, known));
       }
+      progress.advance('boosts of gyms', batch.length);
     }
     return ids.length;
   };

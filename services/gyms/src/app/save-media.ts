@@ -1,6 +1,7 @@
 /** The copies of the public files of gyms (docs/adr/0073). */
 import { MEDIA_COPIES_MAX, type TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -22,11 +23,13 @@ export const createRefreshMedia =
 /** Asks media for the files of all gyms. Throws `unavailable`. */
 export const createRebuildMedia = (dependencies: Pick<Dependencies, 'store' | 'mediaCopies'>) => {
   const saveMediaCopy = createSaveMediaCopy(dependencies);
-  return async (): Promise<void> => {
+  return async (progress: Progress): Promise<void> => {
     const ids = await dependencies.store.gyms.allIds();
+    progress.expect(ids.length, 'files of gyms');
     for (let start = 0; start < ids.length; start += MEDIA_COPIES_MAX) {
       const some = ids.slice(start, start + MEDIA_COPIES_MAX);
       for (const copy of await dependencies.mediaCopies.find(MODEL.gym, some)) await saveMediaCopy(copy);
+      progress.advance('files of gyms', some.length);
     }
   };
 };

@@ -1,6 +1,7 @@
 /** The copies of the public files of users (docs/adr/0073). */
 import { MEDIA_COPIES_MAX, type TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 
@@ -22,11 +23,13 @@ const createRefreshMedia =
 /** Asks media for the files of all accounts; returns how many there are. Throws `unavailable`. */
 const createRebuildMedia =
   ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
-  async (): Promise<number> => {
+  async (progress: Progress): Promise<number> => {
+    progress.expect(await store.users.estimate());
     let rebuilt = 0;
     for await (const ids of store.users.liveIds(MEDIA_COPIES_MAX)) {
       for (const copy of await mediaCopies.find(MODEL.user, ids)) await store.users.saveMedia(copy.id, copy);
       rebuilt += ids.length;
+      progress.advance('files of accounts', ids.length);
     }
     return rebuilt;
   };

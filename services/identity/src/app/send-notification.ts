@@ -5,6 +5,7 @@ import type {
   notificationPushRequested,
 } from '@fitness/proto/events/identity.ts';
 import { DEFAULT_LOCALE, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { TryAgainLater } from '@fitness/shared/kernel/outage.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { html } from '@fitness/shared/pages/html.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -60,7 +61,8 @@ const createSendPush = (dependencies: SendDependencies): SendPush => {
       tag: `notification-${id}`,
     });
     sentNotifications.inc({ channel: 'push', outcome: result.outcome });
-    if (result.outcome === 'failed') throw new Error(`a push message was not sent: ${result.reason}`);
+    if (result.outcome === 'failed')
+      throw new TryAgainLater(`a push message was not sent: ${result.reason}`, result.retryAfterMs ?? 0);
     if (result.outcome === 'gone') await store.devices.deleteGone(session, device);
   };
 };

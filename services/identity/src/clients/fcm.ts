@@ -17,9 +17,11 @@ interface PushMessage {
 
 /**
  * `sent`: Firebase has accepted it. `gone`: this token will never work again. `failed`: it may or may not have been sent;
- * `reason` contains no personal data.
+ * `reason` contains no personal data. `retryAfterMs`: how long Firebase asks to wait.
  */
-type PushOutcome = { outcome: 'sent' | 'gone' } | { outcome: 'failed'; reason: string };
+type PushOutcome =
+  | { outcome: 'sent' | 'gone' }
+  | { outcome: 'failed'; reason: string; retryAfterMs?: number | undefined };
 
 export interface PushSender {
   /** Never rejects. */
@@ -69,7 +71,8 @@ export const createFcm = (
       const outcome = toOutcome(answer);
       return answer.status === 401 ? { ...outcome, refusedToken: token.value } : outcome;
     } catch (error) {
-      return { outcome: 'failed', reason: (error as Error).message };
+      const { message, retryAfterMs } = error as Error & { retryAfterMs?: number };
+      return { outcome: 'failed', reason: message, retryAfterMs };
     }
   };
 
@@ -96,13 +99,14 @@ const toFcm = ({ token, title, body, data, tag }: PushMessage) => ({
   webpush: { notification: { tag } },
 });
 
-const toOutcome = ({ status, text }: ProviderResponse): PushOutcome => {
+const toOutcome = ({ status, text, retryAfterMs }: ProviderResponse): PushOutcome => {
   if (status === 200) return { outcome: 'sent' };
   const details = readError(text)?.error.details ?? [];
   const code = details.find(({ errorCode }) => errorCode !== undefined)?.errorCode;
   const violated = details.flatMap(({ fieldViolations = [] }) => fieldViolations.map(({ field }) => field));
   const isGone = (code !== undefined && GONE.has(code)) || (status === 400 && violated.includes(TOKEN_FIELD));
-  return isGone ? { outcome: 'gone' } : { outcome: 'failed', reason: `fcm answered HTTP ${status}` };
+  if (isGone) return { outcome: 'gone' };
+  return { outcome: 'failed', reason: `fcm answered HTTP ${status}`, retryAfterMs };
 };
 
 const readError = (text: string): z.output<typeof errorSchema> | undefined => {

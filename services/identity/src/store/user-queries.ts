@@ -137,6 +137,9 @@ export const createUserQueries = (connection: Connection) => {
       };
     },
 
+    /** How many there are, erased ones included; by the database's own count, which may be off after a crash. */
+    estimate: (): Promise<number> => users.estimatedDocumentCount(),
+
     /** Of accounts that are not erased, in batches of at most `size`. */
     liveIds: async function* (size: number): AsyncGenerator<number[]> {
       for (let after = NO_USER_ID; ; ) {

@@ -2,6 +2,7 @@
  * Checks everything by the rules of domain/audit.ts, in chunks to limit the memory. One snapshot holds all that the rules
  * compare for a chunk, so that concurrent bookings make no false difference.
  */
+import { NO_PROGRESS, type Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Difference, NotedHead, Seal } from '@fitness/shared/kernel/seal.ts';
 import { checkSeals } from '@fitness/shared/mongo/check-seals.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -39,7 +40,7 @@ export interface AuditReport {
 }
 
 /** Stops at the first difference. `noted`: a head of an earlier audit; the chain must still contain it. */
-export type AuditWallets = (noted?: NotedHead) => Promise<AuditReport>;
+export type AuditWallets = (noted?: NotedHead, progress?: Progress) => Promise<AuditReport>;
 
 type AuditDependencies = Pick<Dependencies, 'store' | 'seals'>;
 
@@ -65,7 +66,7 @@ const assertNoDifference = (difference: Difference): void => {
 
 export const createAuditWallets =
   ({ store, seals }: AuditDependencies): AuditWallets =>
-  async (noted) => {
+  async (noted, progress = NO_PROGRESS) => {
     const disputed = await store.payments.openDisputes({
       mode: 'cursor',
       perPage: MAX_DISPUTED,
@@ -86,20 +87,22 @@ export const createAuditWallets =
       difference: undefined,
     };
     try {
+      progress.expect(await partsOf({ store }));
       const checked = await checkSeals(
         {
           seals,
           isIntact,
           recordsOf: (seal) => store.transaction((session) => sealed({ store }, seal, session)),
+          progress,
         },
         noted,
       );
       report.seals = checked.seals;
       report.head = checked.head;
       assertNoDifference(checked.difference);
-      await checkEntries({ store, seals }, report);
-      await checkPayments({ store }, report);
-      await checkWallets({ store }, report);
+      await checkEntries({ store, seals }, report, progress);
+      await checkPayments({ store }, report, progress);
+      await checkWallets({ store }, report, progress);
       const total = Object.values(report.accounts).reduce((all, amount) => all + amount, 0n);
       assertNoDifference(total === 0n ? undefined : `all rows together are off by ${total}`);
     } catch (error) {
@@ -108,6 +111,10 @@ export const createAuditWallets =
     }
     return report;
   };
+
+/** Each entry is read with its seal and by itself, each payment by itself and with its wallet. */
+const partsOf = async ({ store }: Pick<Dependencies, 'store'>): Promise<number> =>
+  2 * ((await store.entries.estimate()) + (await store.payments.estimate()));
 
 /** The entries listed in a seal, and those marked with its number. */
 const sealed = async (
@@ -127,7 +134,11 @@ const sealed = async (
 const ownersOf = ({ rows }: BookedEntry): number[] =>
   rows.flatMap(({ account }) => walletOwner(account) ?? []);
 
-const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditReport): Promise<void> => {
+const checkEntries = async (
+  { store, seals }: AuditDependencies,
+  report: AuditReport,
+  progress: Progress,
+): Promise<void> => {
   let lastKey = '';
   // The seals are numbered from 1 without a gap, which `checkSeals` has verified: their count is the newest number.
   let lastSeal = report.seals;
@@ -149,6 +160,7 @@ const checkEntries = async ({ store, seals }: AuditDependencies, report: AuditRe
       report.entries += 1;
       lastKey = entry.key;
     }
+    progress.advance('entries', chunk.entries.length);
     if (chunk.entries.length < ROWS) return;
   }
 };
@@ -158,7 +170,11 @@ const addRows = ({ accounts }: AuditReport, { rows }: BookedEntry): void => {
     accounts[isPlatformAccount(account) ? account : 'wallets'] += BigInt(amount);
 };
 
-const checkPayments = async ({ store }: Pick<Dependencies, 'store'>, report: AuditReport): Promise<void> => {
+const checkPayments = async (
+  { store }: Pick<Dependencies, 'store'>,
+  report: AuditReport,
+  progress: Progress,
+): Promise<void> => {
   let lastId = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -178,11 +194,16 @@ const checkPayments = async ({ store }: Pick<Dependencies, 'store'>, report: Aud
       report.payments += 1;
       lastId = payment.id;
     }
+    progress.advance('payments', chunk.payments.length);
     if (chunk.payments.length < ROWS) return;
   }
 };
 
-const checkWallets = async ({ store }: Pick<Dependencies, 'store'>, report: AuditReport): Promise<void> => {
+const checkWallets = async (
+  { store }: Pick<Dependencies, 'store'>,
+  report: AuditReport,
+  progress: Progress,
+): Promise<void> => {
   let lastUser = Number.MIN_SAFE_INTEGER;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -198,6 +219,7 @@ const checkWallets = async ({ store }: Pick<Dependencies, 'store'>, report: Audi
       report.wallets += 1;
       lastUser = userId;
     }
+    progress.advance('payments of wallets', chunk.payments);
     if (chunk.wallets.length < WALLETS) return;
   }
 };
@@ -205,6 +227,8 @@ const checkWallets = async ({ store }: Pick<Dependencies, 'store'>, report: Audi
 interface Sums {
   byPayments: Map<number, bigint>;
   byRows: Map<number, bigint>;
+  /** How many there are. */
+  payments: number;
 }
 
 const add = (sums: Map<number, bigint>, userId: number | undefined, amount: number): void => {
@@ -224,6 +248,7 @@ const recomputed = async (
   const sums: Sums = {
     byPayments: new Map(userIds.map((userId) => [userId, 0n])),
     byRows: new Map(userIds.map((userId) => [userId, 0n])),
+    payments: 0,
   };
   if (userIds.length === 0) return sums;
   const addEntries = entryAdder({ store }, sums.byRows, session);
@@ -231,6 +256,7 @@ const recomputed = async (
   for await (const payment of store.payments.ofUsers(userIds, session)) {
     add(sums.byPayments, payment.userId, balanceEffect(payment));
     payments.push(payment);
+    sums.payments += 1;
     if (payments.length < ROWS) continue;
     await addEntries(payments);
     payments = [];

@@ -13,6 +13,8 @@ export interface Entries {
   /** At most `limit` entries without a seal. */
   unsealed(limit: number): Promise<BookedEntry[]>;
   countUnsealed(): Promise<number>;
+  /** By the database's own count, which may be off after a crash; for the progress of the audit. */
+  estimate(): Promise<number>;
   /** Marks the entries of `keys` without a seal with this one; returns their number. */
   markSealed(session: ClientSession, keys: readonly string[], seal: number): Promise<number>;
   /** Entries marked with this seal. */
@@ -67,6 +69,7 @@ export const createEntries = ({ entries }: Models): Entries => {
     findMany: (keys, session) => many({ _id: oneOf(keys) }, session),
     unsealed: (limit) => many({ seal: null }, undefined, limit),
     countUnsealed: () => entries.countDocuments({ seal: null }),
+    estimate: () => entries.estimatedDocumentCount(),
     markSealed: async (session, keys, seal) => {
       const marked = await entries.updateMany(
         { _id: oneOf(keys), seal: null },

@@ -45,6 +45,8 @@ export interface Payments extends Deposits {
   erasePersonal(session: ClientSession, userId: number): Promise<void>;
   /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
+  /** By the database's own count, which may be off after a crash; for the progress of the audit. */
+  estimate(): Promise<number>;
   /** All payments of these users, ordered by user and id; for the audit. */
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
 }
@@ -107,6 +109,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
         .lean<PaymentDocument[]>();
       return found.map(fromDocument);
     },
+    estimate: () => payments.estimatedDocumentCount(),
     ofUsers: async function* (userIds, session) {
       const query = payments
         .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })

@@ -1,0 +1,58 @@
+/** How far a long command is. Plain JavaScript: `npm start` may run under a Node that does not run TypeScript. */
+
+/** `1:05` @param {number} milliseconds */
+export function clockOf(milliseconds) {
+  const seconds = Math.floor(milliseconds / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/**
+ * How long the rest takes when it goes on as until now.
+ * @param {{ done: number, total: number, elapsedMs: number }} progress
+ * @returns {string} `about 1:05 left`; empty before the first part and after the last
+ */
+export const remaining = ({ done, total, elapsedMs }) =>
+  done === 0 || done >= total ? '' : `about ${clockOf((elapsedMs / done) * (total - done))} left`;
+
+/** For callers that show none. */
+export const NO_PROGRESS = { expect: () => {}, advance: () => {} };
+
+/** A file or a terminal can have a line of it. */
+const INTERVAL_MS = 3_000;
+
+/**
+ * While `work` runs, a line every three seconds says how far it is: `0:06  1200/5000 payments, about 0:19 left`. On stderr, so
+ * that the output is the result alone.
+ * @template T
+ * @param {(progress: import('./progress.mjs').Progress) => Promise<T>} work
+ * @param {{ write?: (line: string) => void, intervalMs?: number }} [options]
+ * @returns {Promise<T>}
+ */
+export async function withProgress(
+  work,
+  { write = (line) => process.stderr.write(`${line}\n`), intervalMs = INTERVAL_MS } = {},
+) {
+  const startedAt = performance.now();
+  let [done, total, now] = [0, 0, ''];
+  const show = () => {
+    const elapsedMs = performance.now() - startedAt;
+    const count = total === 0 ? 'starting' : `${done}/${Math.max(done, total)} ${now}`.trimEnd();
+    const left = remaining({ done, total, elapsedMs });
+    write(`${clockOf(elapsedMs)}  ${count}${left && `, ${left}`}`);
+  };
+  const timer = setInterval(show, intervalMs);
+  try {
+    return await work({
+      expect: (parts, next = now) => {
+        total += parts;
+        now = next;
+      },
+      advance: (next, parts = 1) => {
+        done += parts;
+        now = next;
+      },
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,27 @@
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { expect, test } from '@jest/globals';
+
+/** A locked phone shows these texts, and Firebase, Apple and the relays of e-mails read them. */
+const ALLOWED = new Set([
+  'amount',
+  'deletion_scheduled_at',
+  'expires_at',
+  'gym_name',
+  'name',
+  'reason',
+  'title',
+]);
+
+test.each([...CATALOGUES])(
+  'a notification in %s has amounts, dates, titles and reasons only',
+  (_locale, catalogue) => {
+    const texts = Object.entries(catalogue).filter(([key]) => key.startsWith('notification.'));
+    const found = texts.flatMap(([key, text]) =>
+      [...text.matchAll(/\{(\w+)\}/g)]
+        .filter(([, name = '']) => !ALLOWED.has(name))
+        .map(() => `${key}: ${text}`),
+    );
+    expect(texts.length).toBeGreaterThan(40);
+    expect(found).toEqual([]);
+  },
+);

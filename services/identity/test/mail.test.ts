@@ -1,0 +1,42 @@
+/** The e-mail relay, as its client meets it. */
+import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
+import { createMail } from '../src/clients/mail.ts';
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+afterAll(() => sandbox.close());
+
+/** The relay of the sandbox offers no TLS. */
+const sendTo = async (to: string, requireTls: boolean) => {
+  const mails = createMail(
+    {
+      url: `smtp://sandbox:sandbox@127.0.0.1:${sandbox.smtpPort}`,
+      from: 'Fitness <no-reply@fitness.example>',
+      timeoutMs: 30_000,
+      requireTls,
+    },
+    { metrics: createMetrics('identity', { defaults: false }) },
+  );
+  const sent = await mails.send({
+    to,
+    subject: 's',
+    text: 't',
+    html: '<p>t</p>',
+    id: `notification-${to.length}`,
+  });
+  mails.close();
+  const answer = await fetch(`${sandbox.url}/_sandbox/emails?to=${encodeURIComponent(to)}`);
+  return { sent, received: ((await answer.json()) as { data: unknown[] }).data.length };
+};
+
+test('a relay without TLS gets neither the e-mail nor the password where TLS is required', async () => {
+  expect(await sendTo('required@example.org', true)).toEqual({
+    sent: { outcome: 'failed', reason: expect.stringContaining('the e-mail relay failed') },
+    received: 0,
+  });
+  expect(await sendTo('optional@example.org', false)).toEqual({ sent: { outcome: 'sent' }, received: 1 });
+});

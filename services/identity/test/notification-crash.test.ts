@@ -1,0 +1,143 @@
+/** Notifications of a process that is killed between their commit and their delivery, with the sandbox's Firebase and relay. */
+import { fileURLToPath } from 'node:url';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
+import {
+  apiClient,
+  caller,
+  dropDatabase,
+  dropQueues,
+  eventually,
+  type Send,
+} from '@fitness/shared/testing/harness.ts';
+import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
+import type { IdentityConfig } from '../src/config.ts';
+import { identityConfig, newAddress, registration } from './support.ts';
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+let sandbox: Sandbox;
+let broker: TcpProxy;
+let config: IdentityConfig;
+let database: Connection;
+let running: CrashTestProcess;
+let send: Send;
+
+const start = async (): Promise<void> => {
+  running = startCrashTestProcess(MAIN, { ...config, LOG_LEVEL: 'info' });
+  send = apiClient('identity', await running.url());
+};
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  broker = await startTcpProxy(identityConfig().AMQP_URL);
+  config = identityConfig({
+    ...productEnvironment(sandbox.url, sandbox.smtpPort),
+    AMQP_URL: broker.uri,
+  });
+  database = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+});
+beforeEach(start);
+afterEach(() => running.kill());
+afterAll(async () => {
+  await database.close();
+  await dropDatabase(config);
+  await dropQueues(config, 'identity', ['sms.send']);
+  await broker.close();
+  await sandbox.close();
+});
+
+interface Member {
+  as: UserCaller;
+  pushToken: string;
+  email: string;
+  password: string;
+}
+
+let members = 0;
+
+const join = async (): Promise<Member> => {
+  members += 1;
+  const body = registration();
+  const registered = await send('POST', '/auth/register', { body, headers: newAddress() });
+  expect(registered.status).toBe(201);
+  const { id, email } = registered.body.user;
+  const session = await database.collection('tokens').findOne({ user_id: id });
+  const as = { ...caller(id), tokenId: String(session?._id) };
+  const pushToken = `device-token-of-a-crash-test-${members}`;
+  const device = { token: pushToken, platform: 'android', locale: 'en' };
+  expect((await send('POST', '/notifications/devices', { as, body: device })).status).toBe(201);
+  return { as, pushToken, email, password: String(body.password) };
+};
+
+/** Makes one notification, a security alert. */
+const changePassword = async (member: Member): Promise<void> => {
+  const password = `${member.password} again`;
+  const body = { current_password: member.password, password, password_confirmation: password };
+  const answer = await send('PUT', '/auth/change-password', { as: member.as, body });
+  expect([answer.status, answer.body?.errors]).toEqual([expect.any(Number), undefined]);
+  expect(answer.status).toBeLessThan(300);
+  member.password = password;
+};
+
+const read = async <Row>(path: string): Promise<Row[]> => {
+  const answer = await fetch(`${sandbox.url}/_sandbox/${path}`);
+  return ((await answer.json()) as { data: Row[] }).data;
+};
+/** What the device shows in place of an earlier one, of each message that was accepted for it; the newest first. */
+const tags = async ({ pushToken }: Member): Promise<string[]> =>
+  (await read<{ tag: string }>(`push?token=${pushToken}`)).map(({ tag }) => tag);
+const messageIds = async ({ email }: Member): Promise<string[]> =>
+  (await read<{ message_id: string }>(`emails?to=${encodeURIComponent(email)}`)).map(
+    ({ message_id }) => message_id,
+  );
+
+const setModes = async (mode: 'ok' | 'unanswered'): Promise<void> => {
+  for (const path of ['push/mode', 'emails/mode']) {
+    const answer = await fetch(`${sandbox.url}/_sandbox/${path}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ mode }),
+    });
+    expect(answer.status).toBe(200);
+  }
+};
+
+const arrived = (member: Member, count: number): Promise<unknown> =>
+  eventually(async () => (await tags(member)).length >= count && (await messageIds(member)).length >= count);
+
+test('one that was committed and not yet published arrives exactly once', async () => {
+  const member = await join();
+  broker.hold();
+  await changePassword(member);
+  const requested = { type: /^identity\.notification\./ };
+  expect(await database.collection('outbox').countDocuments(requested)).toBe(2);
+  await running.kill();
+  broker.restore();
+  await start();
+  await arrived(member, 1);
+  // A second one shows that no repetition of the first follows.
+  await changePassword(member);
+  await arrived(member, 2);
+  expect(new Set(await tags(member)).size).toBe(2);
+  expect(new Set(await messageIds(member)).size).toBe(2);
+  expect([(await tags(member)).length, (await messageIds(member)).length]).toEqual([2, 2]);
+});
+
+test('one that was accepted and not yet answered arrives again, under the same tag and Message-ID', async () => {
+  const member = await join();
+  await setModes('unanswered');
+  await changePassword(member);
+  await arrived(member, 1);
+  await running.kill();
+  await setModes('ok');
+  const before = (await tags(member)).length + (await messageIds(member)).length;
+  await start();
+  await eventually(async () => (await tags(member)).length + (await messageIds(member)).length >= before + 2);
+  expect(new Set(await tags(member)).size).toBe(1);
+  expect(new Set(await messageIds(member)).size).toBe(1);
+});

@@ -1,0 +1,95 @@
+/** The commands of docs/guides/operators/cases.md, executed as they stand there. */
+
+import { unwrap } from '@fitness/client';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { runShellBlocks } from './shell-blocks.ts';
+import {
+  type Account,
+  administratorToken,
+  api,
+  balanceOf,
+  baseUrl,
+  clientOf,
+  deposit,
+  expectStatus,
+  PASSWORD,
+  register,
+  sandbox,
+  stack,
+} from './support.ts';
+
+/** The gateway takes less than was requested. */
+const dispute = async ({ token }: Account): Promise<void> => {
+  const asked = await unwrap(clientOf(token).POST('/api/v1/payments/deposit', { body: { amount: 9_000 } }));
+  const trackId = new URL(asked.payment_url).pathname.split('/').at(-1);
+  const paid = await sandbox('POST', `/zibal/${trackId}/pay`, { amount: 50_000 });
+  await fetch(paid.headers.get('location') ?? '', { redirect: 'manual' });
+};
+
+/** A purchase that is paid for while a subscription runs. */
+const buyTwice = async ({ token, username }: Account): Promise<void> => {
+  for (const name of [`${username}-first`, `${username}-second`]) {
+    await sandbox('PUT', `/store/purchases/${name}`, { product_id: 'premium_plus', state: 'purchased' });
+    const body = { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: name };
+    await api('POST', '/payments/store-purchases', { token, body });
+  }
+};
+
+let member: Account;
+/** What each block has printed. */
+let printed: string[];
+
+beforeAll(async () => {
+  member = await register();
+  await deposit(member.token, 60_000);
+  const change = { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' };
+  expectStatus(await api('PUT', '/auth/me', { token: member.token, body: change }), 200);
+  expectStatus(
+    await api('POST', '/payments/withdrawals', { token: member.token, body: { amount: 60_000 } }),
+    201,
+  );
+  await dispute(member);
+  await buyTwice(member);
+  const token = await administratorToken();
+  // The product looks at a refused purchase again after some seconds.
+  await eventually(async () => {
+    const { body } = await api('GET', '/payments/store-purchases/refund-queue', { token });
+    return body.data.some(({ user_id }: { user_id: number }) => user_id === member.id);
+  });
+  const { MONGODB_URI, AMQP_URL } = stack().describe().servers;
+  const { MONGODB_DATABASE = '', EVENTS_NAMESPACE = '' } = stack().part('wallet').environment;
+  const servers = { MONGODB_URI, AMQP_URL, EVENTS_NAMESPACE, WALLET_MONGODB_DATABASE: MONGODB_DATABASE };
+  const given = Object.fromEntries(Object.entries(servers).filter(([, value]) => value !== ''));
+  printed = await runShellBlocks('docs/guides/operators/cases.md', {
+    API: `${baseUrl()}/api/v1`,
+    ...given,
+  });
+});
+
+const block = (index: number): string => (printed[index] ?? '').trim();
+
+test('the dead letters are listed, replayed and purged', () => {
+  expect(block(1)).toBe('0 dead-lettered events in wallet\n0 returned to wallet');
+  expect(block(2)).toBe('0 deleted from wallet');
+});
+
+test('the disputed deposit is shown, and credited', () => {
+  const [{ payment, reported }] = JSON.parse(block(3)).data;
+  expect([payment.user_id, payment.amount, reported.charged_rial]).toEqual([member.id, 9_000, 50_000]);
+  expect(JSON.parse(block(4)).payment).toMatchObject({ id: payment.id, is_done: true });
+});
+
+test('the refund is shown, and closed', () => {
+  expect(JSON.parse(block(5)).data).toContainEqual(
+    expect.objectContaining({ user_id: member.id, reason: 'already_running' }),
+  );
+  expect(JSON.parse(block(6)).data).toEqual(expect.objectContaining({ resolution: 'refunded' }));
+});
+
+test('the withdrawal is shown with its bank account, and rejected: the money is in the balance again', async () => {
+  expect(block(7)).toContain('IR062960000000100324200001');
+  expect(JSON.parse(block(8)).payment).toMatchObject({ user_id: member.id });
+  expect(await balanceOf(member.token)).toBe(69_000);
+  expect(printed).toHaveLength(9);
+});

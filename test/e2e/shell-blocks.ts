@@ -1,0 +1,24 @@
+/** The commands of a document, executed as they stand there. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const ROOT = new URL('../../', import.meta.url);
+const MARK = '=== the next block ===';
+
+/**
+ * Runs all `sh` blocks of a file, or of what `part` finds in it, in one shell that ends at the first failure. Returns what each block
+ * has printed.
+ */
+export const runShellBlocks = async (
+  file: string,
+  env: Record<string, string>,
+  part = /.*/s,
+): Promise<string[]> => {
+  const [text = ''] = part.exec(await readFile(new URL(file, ROOT), 'utf8')) ?? [];
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const script = blocks.join(`\necho; echo '${MARK}'\n`);
+  const options = { cwd: ROOT, env: { PATH: process.env.PATH, ...env } };
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], options);
+  return stdout.split(MARK);
+};
