@@ -16,7 +16,9 @@ const CLIENT = new URL('../../packages/client/src/', import.meta.url);
 
 /** The modules of the typed client by the path of each on its page, without types; the browser resolves no bare names. */
 const clientScripts = (): Record<string, string> => {
-  const requests = createRequire(CLIENT).resolve('openapi-fetch').replace(/\.cjs$/, '.mjs');
+  const requests = createRequire(CLIENT)
+    .resolve('openapi-fetch')
+    .replace(/\.cjs$/, '.mjs');
   const own = ['index.ts', 'retry.ts', 'errors.ts', 'generated/idempotent.ts'].map((file) => {
     const script = stripTypeScriptTypes(readFileSync(new URL(file, CLIENT), 'utf8'));
     return [`/client/${file}`, script.replace("'openapi-fetch'", "'/openapi-fetch.mjs'")] as const;
@@ -153,7 +155,9 @@ describe('a page of an origin that is listed', () => {
     gateway.upstreams.content.handler = (_request, response) => {
       times.push(performance.now());
       const [status, headers] = answers.shift() ?? [500, {}];
-      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"message":"Later."}');
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end('{"message":"Later."}');
     };
     const page = await open(listed);
     const seen = await page.evaluate(

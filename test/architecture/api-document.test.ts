@@ -148,7 +148,7 @@ describe('people can read the document', () => {
 
   test('every parameter is described', () => {
     const bare = operations.flatMap((operation) =>
-      (operation.parameters as { name: string; description?: string }[] | undefined ?? [])
+      ((operation.parameters as { name: string; description?: string }[] | undefined) ?? [])
         .filter(({ description }) => !description)
         .map(({ name }) => `${nameOf(operation)} ${name}`),
     );
