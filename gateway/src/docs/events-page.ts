@@ -21,9 +21,11 @@ ${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers
       ? message('docs.events.no_consumers')
       : message('docs.events.consumers', { services });
   return html`<section class="card" id="${name}">
+<div class="stack tight">
 <h2 lang="en" dir="ltr">${name}</h2>
 <p lang="en" dir="ltr">${inline(summary)}</p>
-<p>${t(text)}</p>
+<p class="quiet">${t(text)}</p>
+</div>
 <pre dir="ltr" tabindex="0">${JSON.stringify(payload.allOf[1], null, 2)}</pre>
 </section>
 `;

@@ -38,7 +38,7 @@ export const referencePage = (locale: Locale, nonce: string): string => {
 </head>
 <body>
 <header id="bar">${docsLinks(locale, '/docs')}<div id="demo" hidden></div></header>
-<div id="reference"></div>
+<div id="reference" dir="ltr"></div>
 <script src="/docs/nonce.js"></script>
 <script src="/docs/scalar.js"></script>
 <script src="/docs/reference.js?lang=${locale}"></script>
@@ -60,6 +60,7 @@ document.createElement = function (name, options) {
 export const REFERENCE_STYLE = `@font-face { font-family: Vazirmatn; src: url("/assets/vazirmatn.woff2") format("woff2"); font-weight: 100 900; font-display: swap; unicode-range: U+0600-06FF, U+0750-077F, U+200C-200F, U+FB50-FDFF, U+FE70-FEFC; }
 :root { --scalar-font: Vazirmatn, system-ui, sans-serif; }
 body { margin: 0; }
+#reference :is(h1, h2, p) { unicode-bidi: plaintext; text-align: start; }
 #bar { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.5rem 1.5rem; padding: 0.5rem 1rem; font: 14px/1.6 var(--scalar-font); border-bottom: 1px solid #8884; }
 #bar a { color: #0b63b8; }
 #bar nav, #bar .row, #demo { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
@@ -103,10 +104,10 @@ interface ScriptOptions {
  * demo account signs in, and gives the token to the reference.
  */
 export const initialiseScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
-  const direction = translate(locale, 'language.direction');
   const configuration = {
     ...CONFIGURATION,
-    localization: { locale, direction, translations: SCALAR_TEXTS[locale] ?? {} },
+    // Of the document, its code and its schemas, whatever the language of the frame.
+    localization: { locale, direction: 'ltr', translations: SCALAR_TEXTS[locale] ?? {} },
   };
   const texts = {
     title: translate(locale, 'docs.title'),

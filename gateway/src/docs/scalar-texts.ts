@@ -97,6 +97,7 @@ const fa = {
   download: { openapi: 'دریافت سند OpenAPI' },
   models: { label: 'مدل‌ها' },
   actions: {
+    copyAsMarkdown: 'رونوشت به شکل Markdown',
     copied: 'رونوشت شد',
     copyLink: 'رونوشت پیوند',
     copyLinkTo: 'رونوشت پیوند {name}',
