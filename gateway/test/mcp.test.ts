@@ -178,8 +178,7 @@ describe('the list of tools', () => {
   });
 
   test('contains the tools that the token may use, at each request', async () => {
-    const grantable = new Set(['payments.view_own'] as const);
-    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth', grantable });
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
     const client = await connect('fpo_narrow');
     const open = ['get_profile', 'list_gyms', 'get_gym', 'list_training_services', 'get_training_service'];
     expect((await toolNames(client)).sort()).toEqual([...open, 'list_posts', 'get_post'].sort());
@@ -226,7 +225,8 @@ describe('access', () => {
   });
 
   test('403 for an app without the scope of a tool, with what to ask its user for', async () => {
-    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
+    const grantable = new Set(['payments.view_own'] as const);
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth', grantable });
     const params = { name: 'get_balance', arguments: {} };
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
     const response = await post(bearer('fpo_narrow'), body);

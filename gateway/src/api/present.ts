@@ -44,9 +44,7 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   return {
     ...merged,
     info: { ...merged.info, description: introduction(DEFAULT_LOCALE) },
-    tags: tagsIn(DEFAULT_LOCALE)
-      .filter(({ name }) => merged.tags.some((tag) => tag.name === name))
-      .map(({ name, description }) => ({ name, description })),
+    tags: presentTags(merged.tags.map(({ name }) => name)),
     paths,
     components: {
       ...merged.components,
@@ -61,6 +59,16 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
 /** Markdown. */
 export const introduction = (locale: Locale): string =>
   `${translate(locale, 'docs.intro')}\n\n${translate(locale, 'docs.intro.errors')}`;
+
+/** Known ones first, in their order. */
+const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
+  const known = tagsIn(DEFAULT_LOCALE).filter(({ name }) => names.includes(name));
+  const unknown = names.filter((name) => known.every((tag) => tag.name !== name));
+  return [
+    ...known.map(({ name, description }) => ({ name, description })),
+    ...unknown.map((name) => ({ name, description: name })),
+  ];
+};
 
 const presentOperation = (operation: Operation, context: Context): Operation => {
   const { requestBody, parameters, responses } = operation;
