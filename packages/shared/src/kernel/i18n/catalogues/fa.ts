@@ -350,7 +350,7 @@ export const catalogue: Catalogue = {
   'gyms.license_upload_only': 'در اینجا فقط null پذیرفته می‌شود؛ سند را از مسیر رسانه بارگذاری کنید.',
   'gyms.no_place': 'عرض جغرافیایی باید از -90 تا 90 و طول جغرافیایی از -180 تا 180 باشد.',
   'gyms.periods_overlap': 'دو بازه از این بازه‌ها با هم تداخل دارند.',
-  'docs.title': 'API پلتفرم تناسب اندام',
+  'docs.title': 'مرجع API پلتفرم تناسب اندام',
   'docs.reference': 'مرجع API',
   'docs.events': 'رویدادها',
   'docs.errors': 'خطاها',
