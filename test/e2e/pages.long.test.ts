@@ -95,7 +95,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const account = page.locator('#demo button').filter({ hasText: 'athlete' });
     await account.click();
     await account.and(page.locator('[aria-pressed=true]')).waitFor();
-    await page.locator('.references-rendered h1').first().waitFor();
+    await page.locator('#reference h1').first().waitFor();
     const unstyled: number = await page.evaluate(
       '[...document.querySelectorAll("style")].filter(({ sheet }) => sheet === null).length',
     );
