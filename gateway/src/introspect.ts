@@ -56,6 +56,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
         userId: answer.user_id,
         permissions: toSet(answer.permissions),
         ...(answer.withheld.length === 0 ? {} : { withheld: toSet(answer.withheld) }),
+        ...(answer.grantable.length === 0 ? {} : { grantable: toSet(answer.grantable) }),
         tokenId: answer.token_id,
         tokenKind,
         ...(answer.audience === '' ? {} : { audience: answer.audience }),

@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
-import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { isObject, type Json, REFERENCE } from './api/schema.ts';
 import { findTarget, type Service } from './routes.ts';
 
@@ -160,11 +160,7 @@ export const mergeDocuments = (
     info: {
       title: 'Fitness platform',
       version: API_VERSION,
-      description:
-        'Users, gyms, posts, training services, payments and purchases of a fitness platform. Timestamps are ' +
-        '`YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, texts follow `Accept-Language` ' +
-        `(${LOCALES.map((locale) => `\`${locale}\``).join(', ')}). An empty query parameter counts as absent, a ` +
-        'missing body as `{}`.',
+      description: translate(DEFAULT_LOCALE, 'docs.intro'),
     },
     servers: [{ url: baseUrl }],
     tags: [...tags].sort().map((name) => ({ name })),

@@ -67,7 +67,7 @@ const startPage = (locale: Locale, isUp: boolean, sandboxUrl: string | undefined
 <section class="card">
 <h2>${t(message('start.developers'))}</h2>
 <ul>
-<li><a href="/docs">${t(message('start.docs'))}</a></li>
+<li><a href="/docs?lang=${locale}">${t(message('start.docs'))}</a></li>
 <li><a href="${OPENAPI_PATH}">${t(message('start.openapi'))}</a></li>
 ${sandboxUrl !== undefined && html`<li><a href="${sandboxUrl}">${t(message('start.sandbox'))}</a></li>`}
 </ul>

@@ -1,4 +1,6 @@
 /** `CORS_ORIGINS` as a real browser understands it. */
+import { readFileSync } from 'node:fs';
+import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { type PageServer, startPageServer } from '@fitness/shared/testing/web-page.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -10,8 +12,26 @@ let listed: PageServer;
 let stranger: PageServer;
 let gateway: Harness;
 
+const CLIENT = new URL('../../packages/client/src/', import.meta.url);
+
+/** The modules of the typed client by the path of each on its page, without types; the browser resolves no bare names. */
+const clientScripts = (): Record<string, string> => {
+  const requests = createRequire(CLIENT)
+    .resolve('openapi-fetch')
+    .replace(/\.cjs$/, '.mjs');
+  const own = ['index.ts', 'retry.ts', 'errors.ts', 'generated/idempotent.ts'].map((file) => {
+    const script = stripTypeScriptTypes(readFileSync(new URL(file, CLIENT), 'utf8'));
+    return [`/client/${file}`, script.replace("'openapi-fetch'", "'/openapi-fetch.mjs'")] as const;
+  });
+  return { '/openapi-fetch.mjs': readFileSync(requests, 'utf8'), ...Object.fromEntries(own) };
+};
+
 beforeAll(async () => {
-  [browser, listed, stranger] = await Promise.all([launchChromium(), startPageServer(), startPageServer()]);
+  [browser, listed, stranger] = await Promise.all([
+    launchChromium(),
+    startPageServer(clientScripts()),
+    startPageServer(),
+  ]);
   gateway = await startHarness({ CORS_ORIGINS: listed.origin });
 });
 beforeEach(() => gateway.reset());
@@ -122,6 +142,39 @@ describe('a page of an origin that is listed', () => {
   ])('reads %s', async (_what, request, status) => {
     const page = await open(listed);
     expect(await call(page, request)).toMatchObject({ status });
+    await page.close();
+  });
+
+  test('waits with the typed client as long as a 503 and a 429 say', async () => {
+    const answers: [number, Record<string, string>][] = [
+      [503, { 'retry-after': '1' }],
+      [200, {}],
+      [429, { 'retry-after': '17' }],
+    ];
+    const times: number[] = [];
+    gateway.upstreams.content.handler = (_request, response) => {
+      times.push(performance.now());
+      const [status, headers] = answers.shift() ?? [500, {}];
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end('{"message":"Later."}');
+    };
+    const page = await open(listed);
+    const seen = await page.evaluate(
+      async ([path, baseUrl]) => {
+        const { createClient, unwrap }: typeof import('@fitness/client') = await import(path);
+        const client = createClient({ baseUrl });
+        const { response } = await client.GET('/api/v1/posts');
+        const { name, retryAfterSeconds } = await unwrap(client.GET('/api/v1/posts')).then(
+          () => ({ name: 'no error', retryAfterSeconds: undefined }),
+          (error: { name: string; retryAfterSeconds: number }) => error,
+        );
+        return { status: response.status, name, retryAfterSeconds };
+      },
+      ['/client/index.ts', gateway.url] as const,
+    );
+    expect(seen).toEqual({ status: 200, name: 'RateLimitError', retryAfterSeconds: 17 });
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(990);
     await page.close();
   });
 

@@ -225,7 +225,8 @@ describe('access', () => {
   });
 
   test('403 for an app without the scope of a tool, with what to ask its user for', async () => {
-    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
+    const grantable = new Set(['payments.view_own'] as const);
+    gateway.tokens.set('fpo_narrow', { ...caller(8, ['posts.view']), tokenKind: 'oauth', grantable });
     const params = { name: 'get_balance', arguments: {} };
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
     const response = await post(bearer('fpo_narrow'), body);
@@ -242,6 +243,14 @@ describe('access', () => {
       expect(result).toMatchObject({ isError: true });
     }
     expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test('no 403 for an app whose user could not give the scope either: the tool refuses', async () => {
+    gateway.tokens.set('fpo_role', { ...caller(8, ['posts.view']), tokenKind: 'oauth' });
+    const params = { name: 'get_balance', arguments: {} };
+    const response = await post(bearer('fpo_role'), { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    expect([response.status, response.headers.get('www-authenticate')]).toEqual([200, null]);
+    expect(await response.json()).toMatchObject({ result: { isError: true } });
   });
 
   test('401 for an app whose token is for the API only', async () => {

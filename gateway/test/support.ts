@@ -152,6 +152,7 @@ export const startHarness = async (
           user_id: user.userId,
           permissions: [...user.permissions],
           withheld: [...(user.withheld ?? [])],
+          grantable: [...(user.grantable ?? [])],
           token_id: user.tokenId,
           token_kind: user.tokenKind,
           valid_for_ms: 60_000,

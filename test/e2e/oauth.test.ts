@@ -269,3 +269,64 @@ test('a missing scope is 403 with what to ask for, in the answer of every servic
     expect([path, status, headers.get('www-authenticate')]).toEqual([path, 403, null]);
   }
 });
+
+test('a missing scope that depends on what is asked for is named where the user can give it', async () => {
+  const [account, other] = await Promise.all([register(), register()]);
+  const administrator = await administratorToken();
+  const { data: roles } = expectStatus(await api('GET', '/roles', { token: administrator }), 200).body;
+  const give = async (name: string) => {
+    const role_ids = [roles.find((role: { name: string }) => role.name === name).id];
+    expectStatus(await api('PUT', `/users/${account.id}`, { token: administrator, body: { role_ids } }), 200);
+  };
+  const newGym = async (token: string): Promise<number> => {
+    const body = { name: 'Gym', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
+    return expectStatus(await api('POST', '/gyms', { token, body }), 201).body.gym.id;
+  };
+  const [own, foreign] = await Promise.all([newGym(account.token), newGym(other.token)]);
+  const post = { profile_type: 'App\\Models\\Gym', profile_id: foreign, title: 'T', content: 'C' };
+  const postId = expectStatus(await api('POST', '/posts', { token: other.token, body: post }), 201).body.data
+    .id;
+  const service = { title: 'Plan', description: 'D', price: 1_000, duration_days: 10 };
+  const created = await api('POST', '/training-services', { token: other.token, body: service });
+  const serviceId = expectStatus(created, 201).body.data.id;
+  const boost = { boostable_type: 'gym', boostable_id: foreign, level: 'basic' };
+  const premium = { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: 'unused' };
+
+  const cases = [
+    ['GET', `/payments?user_id=${other.id}`, undefined, 'payments.view_all'],
+    ['GET', `/payments/balance?user_id=${other.id}`, undefined, 'payments.view_all'],
+    ['GET', `/gyms?user_id=${other.id}`, undefined, 'gyms.view_all'],
+    ['GET', '/users?role=member', undefined, 'users.view_all'],
+    ['PUT', `/gyms/${foreign}`, { name: 'X' }, 'gyms.update_any'],
+    ['PUT', `/gyms/${own}`, { gym_license_approved: true, name: 'X' }, 'gyms.update gyms.approve_license'],
+    ['PUT', `/posts/${postId}`, { title: 'X' }, 'posts.update_any'],
+    ['PUT', `/training-services/${serviceId}`, { title: 'X' }, 'training_services.update_any'],
+    ['POST', '/payments/boost', boost, 'payments.boost_all'],
+  ] as const;
+  const member =
+    'gyms.update payments.view_own users.view_limited posts.view posts.create training_services.create ' +
+    'payments.boost_own';
+  const challenges = async (token: string) => {
+    const answers = [];
+    for (const [method, path, body] of cases) {
+      const { status, headers } = await api(method, path, { token, body });
+      answers.push([path, status, headers.get('www-authenticate')]);
+    }
+    return answers;
+  };
+  await give('operator');
+  const { accessToken: token } = await oauth().connect(credentials(account), { scope: member });
+  expect(await challenges(token)).toEqual(
+    cases.map(([, path, , scope]) => [path, 403, `Bearer error="insufficient_scope", scope="${scope}"`]),
+  );
+  // The permission for one kind of product does not cover the other.
+  const bought = await api('POST', '/payments/store-purchases', { token, body: premium });
+  expect([bought.status, bought.headers.get('www-authenticate')]).toEqual([
+    403,
+    'Bearer error="insufficient_scope", scope="payments.buy_premium"',
+  ]);
+
+  // A role that is missing is none of the app's business.
+  await give('member');
+  expect(await challenges(token)).toEqual(cases.map(([, path]) => [path, 403, null]));
+});

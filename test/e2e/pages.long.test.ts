@@ -1,4 +1,4 @@
-/** The pages that people see, in a real Chromium: the sandbox and the authorization server. */
+/** The pages that people see, in a real Chromium: the documentation, the sandbox and the authorization server. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -80,6 +80,28 @@ const expectFine = async (page: Page, direction: string): Promise<void> => {
 };
 
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
+  test('the pages of errors and events are accessible', async () => {
+    const page = await open(view);
+    for (const path of ['/docs/errors', '/docs/events']) {
+      await page.goto(`${baseUrl()}${path}`);
+      await expectFine(page, view.direction);
+    }
+  });
+
+  test('the reference complains about nothing, and a demo account signs in', async () => {
+    const page = await open(view);
+    await page.goto(`${baseUrl()}/docs`);
+    expect(await page.locator('html').getAttribute('dir')).toBe(view.direction);
+    const account = page.locator('#demo button').filter({ hasText: 'athlete' });
+    await account.click();
+    await account.and(page.locator('[aria-pressed=true]')).waitFor();
+    await page.locator('#reference h1').first().waitFor();
+    const unstyled: number = await page.evaluate(
+      '[...document.querySelectorAll("style")].filter(({ sheet }) => sheet === null).length',
+    );
+    expect([unstyled, complaints]).toEqual([0, []]);
+  });
+
   test('the page of the sandbox and the payment page are accessible', async () => {
     const account = await register();
     const body = { amount: 5_000 };

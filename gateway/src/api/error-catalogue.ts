@@ -31,9 +31,3 @@ export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Objec
   .map(textsOf);
 
 export const LANGUAGES = [...CATALOGUES.keys()];
-/** As a Markdown list. */
-export const errorList = (): string =>
-  ERROR_CATALOGUE.map(({ status, code, texts }) => {
-    const name = code === null ? `**${status}**` : `**${status}** \`${code}\``;
-    return `- ${name}: ${LANGUAGES.map((locale) => texts[locale]).join(' · ')}`;
-  }).join('\n');

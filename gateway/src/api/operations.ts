@@ -1,4 +1,6 @@
 /** What the document says of every operation besides its schemas: headers, tags and links. */
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Json } from './schema.ts';
 
 const text = { type: 'string' };
@@ -29,21 +31,61 @@ const DOWNLOAD_HEADERS = {
 export const headersOf = (operationId: string, status: string): Record<string, Json> | undefined =>
   operationId.startsWith('getMedia') && ['200', '206'].includes(status) ? DOWNLOAD_HEADERS : HEADERS[status];
 
-/** In the order of the document. A test compares the names with the tags of the routes. */
-export const TAGS: Readonly<Record<string, string>> = {
-  Auth: 'The own account: registering, signing in, tokens, the second factor, and deletion.',
-  Users: 'Accounts of others, and what operators do with them.',
-  Roles: 'Roles and their permissions, for administrators.',
-  Notifications: 'What the account was told. The texts are in the language of the request.',
-  Gyms: 'Gyms, their opening hours, ratings and crowd, and the cities and majors that they refer to.',
-  Posts: 'Posts on the profiles of users and gyms.',
-  'Training services': 'What trainers sell, and the trainees who bought it.',
-  Payments:
-    'The wallet: balance, deposits through a bank gateway, withdrawals, prices, and purchases from app stores. Amounts are ' +
-    'whole Tooman.',
-  Media: 'Files: images, documents of a review, and videos.',
-  Audit: 'What operators did.',
+/** In the order of the document, with the key of their texts. A test compares the names with the tags of the routes. */
+const TAG_KEYS = {
+  Auth: 'docs.tags.auth',
+  Users: 'docs.tags.users',
+  Roles: 'docs.tags.roles',
+  Notifications: 'docs.tags.notifications',
+  Gyms: 'docs.tags.gyms',
+  Posts: 'docs.tags.posts',
+  'Training services': 'docs.tags.training_services',
+  Payments: 'docs.tags.payments',
+  Media: 'docs.tags.media',
+  Audit: 'docs.tags.audit',
+} as const satisfies Record<string, MessageKey>;
+
+export const TAG_NAMES = Object.keys(TAG_KEYS) as readonly (keyof typeof TAG_KEYS)[];
+
+/** The tags with their texts in one language. */
+export const tagsIn = (locale: Locale): { name: string; title: string; description: string }[] =>
+  TAG_NAMES.map((name) => ({
+    name,
+    title: translate(locale, `${TAG_KEYS[name]}.name`),
+    description: translate(locale, TAG_KEYS[name]),
+  }));
+
+/** By name; of the parameters that the schema of a route does not describe itself. */
+const PARAMETERS: Readonly<Record<string, string>> = {
+  id: 'Id of the resource that the path names',
+  filename: 'For the name of the saved file only',
+  search: 'A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter',
+  order: 'By id: `DESC` (newest first) or `ASC`',
+  user_id: 'Only those of this user',
+  city_id: 'Only those in this city',
+  state_id: 'Only those in this state',
+  major_ids: 'Only those with one of these majors; ids with commas between them',
+  near: 'Nearest first, from `latitude,longitude`',
+  type: 'Only those of this type',
+  item_id: 'Only those on the profile with this id',
+  in_blog: 'Only those in the blog, or only the others',
+  is_trainer: 'Only those who call themselves trainers, or only the others',
+  role: 'Only those with this role, or of those where the caller has it',
+  is_done: 'Only those that are done, or only the others',
+  rejected: 'Only rejected withdrawals, or only the others',
+  is_delivered: 'Only those that are delivered, or only the others',
+  training_service_id: 'Only those of this training service',
+  min_price: 'In Tooman, inclusive',
+  max_price: 'In Tooman, inclusive',
+  actor_id: 'Only what this user did',
+  subject_type: 'Only what was done to resources of this type',
+  action: 'Only this action',
+  trackId: 'Of the payment at the bank gateway',
+  orderId: 'Our id of the deposit, as the bank gateway returns it',
 };
+
+/** Undefined for an unknown name; a test finds it. */
+export const parameterText = (name: string): string | undefined => PARAMETERS[name];
 
 interface Link {
   /** The operation and the status whose answer has the id. */

@@ -1,11 +1,12 @@
 /** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
+import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ApiDocument, Operation } from '../openapi-merge.ts';
 import { toClientSchema } from './client-schemas.ts';
 import { typescriptSample } from './code-sample.ts';
 import { createBodyNames } from './component-names.ts';
-import { ERROR_CATALOGUE, errorList } from './error-catalogue.ts';
+import { ERROR_CATALOGUE } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
-import { headersOf, linksOf, TAGS } from './operations.ts';
+import { headersOf, linksOf, parameterText, tagsIn } from './operations.ts';
 import { isObject, type Json, mapEntries, referenceOf, type Schema } from './schema.ts';
 
 type BodyNames = ReturnType<typeof createBodyNames>;
@@ -42,8 +43,8 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   );
   return {
     ...merged,
-    info: { ...merged.info, description: `${merged.info.description}\n\n# Errors\n\n${ERRORS}` },
-    tags: merged.tags.map(({ name }) => ({ name, description: TAGS[name] ?? name })),
+    info: { ...merged.info, description: introduction(DEFAULT_LOCALE) },
+    tags: presentTags(merged.tags.map(({ name }) => name)),
     paths,
     components: {
       ...merged.components,
@@ -55,9 +56,19 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   };
 };
 
-const ERRORS =
-  'An error is `{message}`, a 422 also has `errors` with messages by field, and some errors have a `code` that stays the same ' +
-  `in every language and release. [Also on a page of its own.](/docs/errors)\n\n${errorList()}`;
+/** Markdown. */
+export const introduction = (locale: Locale): string =>
+  `${translate(locale, 'docs.intro')}\n\n${translate(locale, 'docs.intro.errors')}`;
+
+/** Known ones first, in their order. */
+const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
+  const known = tagsIn(DEFAULT_LOCALE).filter(({ name }) => names.includes(name));
+  const unknown = names.filter((name) => known.every((tag) => tag.name !== name));
+  return [
+    ...known.map(({ name, description }) => ({ name, description })),
+    ...unknown.map((name) => ({ name, description: name })),
+  ];
+};
 
 const presentOperation = (operation: Operation, context: Context): Operation => {
   const { requestBody, parameters, responses } = operation;
@@ -77,7 +88,8 @@ const presentOperation = (operation: Operation, context: Context): Operation => 
 
 const presentParameter = (parameter: Json): Json => {
   if (!isObject(parameter) || !isObject(parameter.schema)) return parameter;
-  return { ...parameter, schema: toClientSchema(parameter.schema, 'request') };
+  const description = parameter.description ?? parameterText(String(parameter.name));
+  return { ...parameter, description, schema: toClientSchema(parameter.schema, 'request') };
 };
 
 /** `content` with `change` made to each of its media types that has a schema. */

@@ -1,34 +1,44 @@
-/** `/docs/errors`: every error with its texts in each language. */
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+/** `/docs/errors`: every error with its texts, those of the reader's language first. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
 import { ERROR_CATALOGUE, FIELD_MESSAGES, LANGUAGES } from '../api/error-catalogue.ts';
-import { escapeHtml, page } from './page.ts';
+import { docsPage } from './page.ts';
 
-const textCells = (texts: Readonly<Record<string, string>>): string =>
-  LANGUAGES.map((locale) => {
-    const direction = CATALOGUES.get(locale)?.['language.direction'] ?? 'ltr';
-    return `<td lang="${locale}" dir="${direction}">${escapeHtml(texts[locale] ?? '')}</td>`;
-  }).join('');
-
-const table = (head: readonly string[], rows: readonly string[]): string => `      <table>
-        <thead><tr>${[...head, ...LANGUAGES].map((title) => `<th>${escapeHtml(title)}</th>`).join('')}</tr></thead>
-        <tbody>
-${rows.map((cells) => `          <tr>${cells}</tr>`).join('\n')}
-        </tbody>
-      </table>`;
-
-const codeCell = (code: string | null): string => (code === null ? '' : `<code>${escapeHtml(code)}</code>`);
-
-export const errorsPage = (): string => {
-  const errors = ERROR_CATALOGUE.map(
-    ({ status, code, texts }) => `<td>${status}</td><td>${codeCell(code)}</td>${textCells(texts)}`,
+const textsOf = (texts: Readonly<Record<string, string>>, first: Locale): Html[] =>
+  [first, ...LANGUAGES.filter((locale) => locale !== first)].map(
+    (locale) =>
+      html`<p lang="${locale}" dir="${translate(locale, 'language.direction')}">${texts[locale]}</p>`,
   );
-  return page(
-    'Errors',
-    `      <p>An error is <code>{message}</code>, on some routes <code>{error, code}</code>. A code stays the same in every
-      language and release. Texts follow <code>Accept-Language</code>; parameters stand in braces.</p>
-${table(['Status', 'Code'], errors)}
-      <h2>Messages of fields</h2>
-      <p>Under <code>errors</code> of a 422, by the name of the field.</p>
-${table([], FIELD_MESSAGES.map(textCells))}`,
+
+export const errorsPage = (locale: Locale): Page => {
+  const t = translator(locale);
+  const codeOf = (code: string | null): Html =>
+    code === null
+      ? html`<span class="quiet">${t(message('docs.errors.no_code'))}</span>`
+      : html`<code>${code}</code>`;
+  const statuses = [...new Set(ERROR_CATALOGUE.map(({ status }) => status))];
+  return docsPage(
+    locale,
+    '/docs/errors',
+    message('docs.errors'),
+    html`<p>${t(message('docs.errors.lead'))}</p>
+${statuses.map(
+  (status) => html`<section class="card" id="${status}">
+<h2>${status}</h2>
+${ERROR_CATALOGUE.filter((row) => row.status === status).map(
+  ({ code, texts }) => html`<div class="stack tight">
+<h3 dir="ltr">${codeOf(code)}</h3>
+${textsOf(texts, locale)}
+</div>`,
+)}
+</section>
+`,
+)}<section class="card" id="fields">
+<h2>${t(message('docs.errors.fields'))}</h2>
+<p>${t(message('docs.errors.fields.lead'))}</p>
+${FIELD_MESSAGES.map((texts) => html`<div class="stack tight">${textsOf(texts, locale)}</div>`)}
+</section>`,
   );
 };

@@ -1,41 +1,33 @@
-/** The frame of the pages below `/docs` that this process renders. */
+/** The frame of the pages below `/docs` that are no reference: the frame of all pages, with links between them. */
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { languageLinks } from '@fitness/shared/pages/languages.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const PAGES: readonly [path: string, title: Message][] = [
+  ['/docs', message('docs.reference')],
+  ['/docs/events', message('docs.events')],
+  ['/docs/errors', message('docs.errors')],
+];
 
-export const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"]/g, (found) => ESCAPES[found] ?? found);
+/** Links to the pages of the documentation, and to the other languages of this one. */
+export const docsLinks = (locale: Locale, path: string): Html => {
+  const t = translator(locale);
+  return html`<nav class="row">${PAGES.filter(([other]) => other !== path).map(
+    ([other, title]) => html`<a href="${other}?lang=${locale}">${t(title)}</a>`,
+  )}${languageLinks(locale, path)}</nav>`;
+};
 
 /** `code` in backticks, the rest as text. */
-export const inline = (text: string): string =>
-  escapeHtml(text).replaceAll(/`([^`]*)`/g, (_match, code: string) => `<code>${code}</code>`);
+export const inline = (text: string): Html =>
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 
-/** `body` is HTML. */
-export const page = (title: string, body: string): string => `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>${escapeHtml(title)}</title>
-    <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/docs/page.css">
-  </head>
-  <body>
-    <nav><a href="/docs">API</a> <a href="/docs/events">Events</a> <a href="/docs/errors">Errors</a></nav>
-    <main>
-      <h1>${escapeHtml(title)}</h1>
-${body}
-    </main>
-  </body>
-</html>
-`;
-
-export const PAGE_STYLE = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 0 auto; max-width: 70rem; padding: 1rem; }
-nav a { margin-inline-end: 1rem; }
-h2 { margin-block-start: 2.5rem; overflow-wrap: anywhere; }
-code, pre { font: 0.875em/1.5 ui-monospace, monospace; }
-pre { overflow-x: auto; padding: 0.75rem; background: #8881; border-radius: 4px; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: start; vertical-align: top; padding: 0.375rem 0.75rem 0.375rem 0; border-bottom: 1px solid #8884; }
-td[lang='fa'] { direction: rtl; }
-`;
+export const docsPage = (locale: Locale, path: string, title: Message, body: Html): Page =>
+  renderPage({
+    locale,
+    title: translator(locale)(title),
+    aside: docsLinks(locale, path),
+    body,
+    width: 'wide',
+  });

@@ -1,14 +1,17 @@
 /** `/docs`: the reference of the API, the errors and the events, from files of this process and without other origins. */
 import { gzipSync } from 'node:zlib';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { localeOfPage } from '@fitness/shared/pages/languages.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { asyncApiDocument } from '../api/asyncapi.ts';
 import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
-import { PAGE_STYLE } from './page.ts';
 import {
   type DemoAccount,
   initialiseScript,
+  NONCE_SCRIPT,
   REFERENCE_STYLE,
   readScalar,
   referencePage,
@@ -21,25 +24,21 @@ const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 
-/** `extra`: what a page needs besides files of this origin. */
-const policy = (extra: readonly string[] = []): string =>
+/** Every style element needs the nonce, which none has that text of the document brings in. */
+const referencePolicy = (nonce: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    // The reference sets `style` attributes while it runs, which a policy can only allow altogether.
+    "style-src-attr 'unsafe-inline'",
+    "font-src 'self' data:",
     "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
-    ...(extra.length === 0 ? ["style-src 'self'"] : extra),
   ].join('; ');
-
-/**
- * The reference sets `style` attributes while it runs, which a policy can only allow altogether. Its style elements need the
- * nonce of the page, so that text of the document cannot bring in one.
- */
-const referencePolicy = (nonce: string): string =>
-  policy([`style-src 'self' 'nonce-${nonce}'`, "style-src-attr 'unsafe-inline'", "font-src 'self' data:"]);
 
 interface DocsOptions {
   /** Shown with their password; none without the demo data. */
@@ -48,25 +47,56 @@ interface DocsOptions {
   nonce: () => string;
 }
 
+/** A value for each language, made once. */
+const inEachLanguage = <Value>(make: (locale: Locale) => Value): ((locale: Locale) => Value) => {
+  const made = new Map(LOCALES.map((locale) => [locale, make(locale)]));
+  return (locale) => made.get(locale) as Value;
+};
+
 export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptions): void => {
-  const send = (reply: FastifyReply, type: string, content: string | Buffer, csp = policy()): FastifyReply =>
-    reply.header('content-security-policy', csp).type(type).serializer(String).send(content);
-  const add = (path: string, type: string, content: string): void => {
-    app.get(path, async (_request, reply) =>
-      send(reply.header('cache-control', 'public, max-age=3600'), type, content),
+  const addFile = (path: string, type: string, contentIn: (locale: Locale) => string): void => {
+    app.get(path, async (request, reply) =>
+      reply
+        .headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-language' })
+        .type(type)
+        .serializer(String)
+        .send(contentIn(localeOfPage(request))),
     );
   };
-  app.get('/docs', async (_request, reply) => {
+  const addPage = (path: string, make: (locale: Locale) => Page): void => {
+    const pageIn = inEachLanguage(make);
+    app.get(path, async (request, reply) => {
+      const { headers, html } = pageIn(localeOfPage(request));
+      return reply
+        .headers({ ...headers, vary: 'accept-language' })
+        .serializer(String)
+        .send(html);
+    });
+  };
+  app.get('/docs', async (request, reply) => {
     const once = nonce();
-    return send(reply, HTML, referencePage(once), referencePolicy(once));
+    const locale = localeOfPage(request);
+    return reply
+      .headers({
+        'content-security-policy': referencePolicy(once),
+        'content-language': locale,
+        vary: 'accept-language',
+      })
+      .type(HTML)
+      .serializer(String)
+      .send(referencePage(locale, once));
   });
-  add('/docs/reference.js', SCRIPT, initialiseScript({ documentUrl: OPENAPI_PATH, demoAccounts }));
-  add('/docs/reference.css', STYLE, REFERENCE_STYLE);
+  const script = inEachLanguage((locale) =>
+    initialiseScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
+  );
+  addFile('/docs/reference.js', SCRIPT, script);
+  addFile('/docs/nonce.js', SCRIPT, () => NONCE_SCRIPT);
+  addFile('/docs/reference.css', STYLE, () => REFERENCE_STYLE);
   app.get('/docs/scalar.js', createSendScalar());
-  add('/docs/page.css', STYLE, PAGE_STYLE);
-  add('/docs/errors', HTML, errorsPage());
-  add('/docs/events', HTML, eventsPage(asyncApiDocument()));
-  app.get(EVENTS_DOCUMENT_PATH, async () => asyncApiDocument());
+  const events = asyncApiDocument();
+  addPage('/docs/errors', errorsPage);
+  addPage('/docs/events', (locale) => eventsPage(locale, events));
+  app.get(EVENTS_DOCUMENT_PATH, async () => events);
 };
 
 /** It has four megabytes, and is read and compressed at the first request. */

@@ -117,9 +117,9 @@ const identify = async (
 /** 403 where an app has to ask its user for more; a batch, and other kinds of token, are answered message by message. */
 const assertScope = ({ body, mcp: { caller } }: FastifyRequest, baseUrl: string): void => {
   const tool = calledTool(body);
-  const [needed] = tool?.needs ?? [];
-  if (tool === undefined || needed === undefined || caller.tokenKind !== 'oauth' || mayUse(caller, tool))
-    return;
+  if (tool === undefined || mayUse(caller, tool)) return;
+  const needed = tool.needs.find((permission) => caller.grantable?.has(permission));
+  if (needed === undefined) return;
   throw scopeMissing([...caller.permissions, needed], baseUrl, MCP_PATH);
 };
 

@@ -34,6 +34,7 @@ describe('introspection', () => {
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
       withheld: [],
+      grantable: [],
       audience: '',
       token_id: hashToken(person.token),
       token_kind: 'session',

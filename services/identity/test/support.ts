@@ -240,6 +240,7 @@ export const callerOf = async (harness: Harness, token: string): Promise<UserCal
     userId: answer.user_id,
     permissions: new Set(answer.permissions.filter(isPermission)),
     ...(answer.withheld.length === 0 ? {} : { withheld: new Set(answer.withheld.filter(isPermission)) }),
+    ...(answer.grantable.length === 0 ? {} : { grantable: new Set(answer.grantable.filter(isPermission)) }),
     tokenId: answer.token_id,
     tokenKind: answer.token_kind as UserCaller['tokenKind'],
   };

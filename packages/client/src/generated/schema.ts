@@ -2404,10 +2404,13 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description Only what this user did */
                 actor_id?: number;
+                /** @description Only what was done to resources of this type */
                 subject_type?: "user" | "role" | "payment" | "refund" | "boost" | "gym" | "post" | "training_service" | "media" | "dead_letters";
                 /** @description Without `subject_type`: of subjects of every type */
                 subject_id?: number;
+                /** @description Only this action */
                 action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
                 /** @description YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC */
                 from?: string;
@@ -5092,6 +5095,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -5516,6 +5520,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -5614,6 +5619,7 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description Only those in this state */
                 state_id?: number;
             };
             header?: {
@@ -5749,10 +5755,15 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
                 search?: string;
+                /** @description Only those in this city */
                 city_id?: number;
+                /** @description Only those with one of these majors; ids with commas between them */
                 major_ids?: number[];
+                /** @description Only those of this user */
                 user_id?: number;
+                /** @description Nearest first, from `latitude,longitude` */
                 near?: string;
             };
             header?: {
@@ -6172,6 +6183,7 @@ export interface operations {
                 "if-none-match"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -6321,6 +6333,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -6575,6 +6588,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -6669,6 +6683,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -6908,6 +6923,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -7146,6 +7162,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -7704,6 +7721,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -7863,6 +7881,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -7960,7 +7979,9 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
+                /** @description For the name of the saved file only */
                 filename: string;
             };
             cookie?: never;
@@ -8449,6 +8470,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -8934,6 +8956,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -9052,13 +9075,17 @@ export interface operations {
                 cursor?: string;
                 /** @description Of another user only with payments.view_all */
                 user_id?: number;
+                /** @description Only those of this type */
                 type?: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase";
+                /** @description Only those that are done, or only the others */
                 is_done?: boolean;
+                /** @description Only rejected withdrawals, or only the others */
                 rejected?: boolean;
                 /** @description YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC */
                 from?: string;
                 /** @description As `from`; a date alone means its whole day */
                 to?: string;
+                /** @description By id: `DESC` (newest first) or `ASC` */
                 order?: "ASC" | "DESC";
             };
             header?: {
@@ -10011,7 +10038,9 @@ export interface operations {
     getPaymentsDepositCallback: {
         parameters: {
             query: {
+                /** @description Of the payment at the bank gateway */
                 trackId: string;
+                /** @description Our id of the deposit, as the bank gateway returns it */
                 orderId?: string;
             };
             header?: never;
@@ -10879,6 +10908,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -11332,6 +11362,7 @@ export interface operations {
                 "if-none-match"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -11492,6 +11523,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -11657,6 +11689,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -11906,6 +11939,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -12154,10 +12188,15 @@ export interface operations {
     getPosts: {
         parameters: {
             query?: {
+                /** @description Only those of this type */
                 type?: string[];
+                /** @description Only those on the profile with this id */
                 item_id?: number[];
+                /** @description Only those in the blog, or only the others */
                 in_blog?: boolean;
+                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
                 search?: string;
+                /** @description By id: `DESC` (newest first) or `ASC` */
                 order?: "ASC" | "DESC";
                 /** @description From 1; not used with a cursor */
                 page?: number;
@@ -12514,6 +12553,7 @@ export interface operations {
                 "if-none-match"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -12635,6 +12675,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -12833,6 +12874,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -13076,6 +13118,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -13285,8 +13328,11 @@ export interface operations {
     getTrainees: {
         parameters: {
             query?: {
+                /** @description Only those with this role, or of those where the caller has it */
                 role?: "buyer" | "seller";
+                /** @description Only those of this training service */
                 training_service_id?: number;
+                /** @description Only those that are delivered, or only the others */
                 is_delivered?: boolean;
                 /** @description From 1; not used with a cursor */
                 page?: number;
@@ -13475,6 +13521,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -13618,9 +13665,13 @@ export interface operations {
     getTrainingServices: {
         parameters: {
             query?: {
+                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
                 search?: string;
+                /** @description Only those of this user */
                 user_id?: number;
+                /** @description In Tooman, inclusive */
                 min_price?: number;
+                /** @description In Tooman, inclusive */
                 max_price?: number;
                 /** @description From 1; not used with a cursor */
                 page?: number;
@@ -14042,6 +14093,7 @@ export interface operations {
                 "if-none-match"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -14196,6 +14248,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -14439,6 +14492,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -14536,6 +14590,7 @@ export interface operations {
                 "idempotency-key"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -14786,9 +14841,13 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
                 search?: string;
+                /** @description Only those who call themselves trainers, or only the others */
                 is_trainer?: boolean;
+                /** @description By id: `DESC` (newest first) or `ASC` */
                 order?: "ASC" | "DESC";
+                /** @description Only those with this role, or of those where the caller has it */
                 role?: string;
             };
             header?: {
@@ -14986,6 +15045,7 @@ export interface operations {
                 "if-none-match"?: string;
             };
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -15138,6 +15198,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -15394,6 +15455,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;
@@ -15510,6 +15572,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Id of the resource that the path names */
                 id: number;
             };
             cookie?: never;

@@ -58,6 +58,7 @@ test.each([
   ['a user', user],
   ['a guest', GUEST],
   ['a user with withheld permissions', { ...user, withheld: new Set(['users.delete'] as const) }],
+  ['an app with scopes that its user could give', { ...user, grantable: new Set(['posts.create'] as const) }],
   ...ALL_TOKEN_KINDS.map((tokenKind): [string, Caller] => [
     `a user with a token of kind ${tokenKind}`,
     { ...user, tokenKind },
@@ -90,6 +91,7 @@ describe('a context is used again', () => {
       { ...user, tokenKind: 'session' },
       { ...user, permissions: new Set(['posts.view']) },
       { ...user, withheld: new Set(['users.delete']) },
+      { ...user, grantable: new Set(['posts.create']) },
     ];
     for (const caller of others) {
       for (const audience of ['wallet', 'gyms'] as const)

@@ -23,6 +23,8 @@ export interface UserCaller {
   permissions: ReadonlySet<Permission>;
   /** What the token would have besides, if its user had a second factor. */
   withheld?: ReadonlySet<Permission>;
+  /** Of an OAuth token: the scopes that its user could still give to the app. */
+  grantable?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
   /** Of an OAuth token: the resource it is for (RFC 8707). For the gateway, which checks it; it is not signed. */
@@ -77,6 +79,7 @@ const claimsSchema = z.union([
     sub: z.string().regex(/^\d+$/),
     permissions: z.array(z.string()),
     withheld: z.array(z.string()).optional(),
+    grantable: z.array(z.string()).optional(),
     token_id: z.string(),
     token_kind: z.enum(ALL_TOKEN_KINDS),
   }),
@@ -197,6 +200,7 @@ const claimsOf = (caller: Caller): object =>
         sub: String(caller.userId),
         permissions: [...caller.permissions],
         ...(caller.withheld === undefined ? {} : { withheld: [...caller.withheld] }),
+        ...(caller.grantable === undefined ? {} : { grantable: [...caller.grantable] }),
         token_id: caller.tokenId,
         token_kind: caller.tokenKind,
       };
@@ -212,6 +216,9 @@ const toContext = (claims: Claims): InternalContext => {
       userId: Number(claims.sub),
       permissions: new Set(claims.permissions.filter(isPermission)),
       ...(claims.withheld === undefined ? {} : { withheld: new Set(claims.withheld.filter(isPermission)) }),
+      ...(claims.grantable === undefined
+        ? {}
+        : { grantable: new Set(claims.grantable.filter(isPermission)) }),
       tokenId: claims.token_id,
       tokenKind: claims.token_kind,
     },

@@ -1,7 +1,7 @@
-/** The 403 of a caller whose token does not have what a route needs. */
+/** The 403 of a caller whose token does not have what a route or a use case needs. */
 import { type Caller, can } from './caller.ts';
 import { AppError, message } from './error.ts';
-import { DELEGABLE_PERMISSIONS, type Permission } from './permissions.ts';
+import type { Permission } from './permissions.ts';
 
 /**
  * `WWW-Authenticate` for a token without all scopes of `needed` (RFC 6750, 3.1). `parameters` are further ones, complete:
@@ -22,27 +22,28 @@ interface Needs {
 }
 
 /**
- * 403. An OAuth client learns which scopes to ask its user for. Other kinds of token cannot be extended, and no app can get
- * a permission that is never delegated.
+ * 403. An OAuth client learns which scopes to ask its user for, where the user can give them. Other kinds of token cannot be
+ * extended.
  */
 export const missingPermission = (caller: Caller, needs: Needs): AppError => {
   const scopes = scopesFor(caller, needs);
-  const isApp = caller.kind === 'user' && caller.tokenKind === 'oauth';
+  const isHelped = scopes.every((scope) => can(caller, scope) || isGrantable(caller, scope));
   return new AppError({
     kind: 'forbidden',
     code: 'forbidden',
     message: message('error.forbidden'),
     internal: `needs ${scopes.join(' ')}`,
-    headers: isApp && scopes.every(isDelegable) ? insufficientScope(scopes) : undefined,
+    headers: isHelped && scopes.length > 0 ? insufficientScope(scopes) : undefined,
   });
 };
 
 const scopesFor = (caller: Caller, { permissions = [], alsoNeeds = [] }: Needs): Permission[] => {
   const one =
     permissions.find((permission) => can(caller, permission)) ??
-    permissions.find(isDelegable) ??
+    permissions.find((permission) => isGrantable(caller, permission)) ??
     permissions[0];
   return one === undefined ? [...alsoNeeds] : [one, ...alsoNeeds];
 };
 
-const isDelegable = (permission: Permission): boolean => DELEGABLE_PERMISSIONS.includes(permission);
+const isGrantable = (caller: Caller, permission: Permission): boolean =>
+  caller.kind === 'user' && caller.grantable?.has(permission) === true;

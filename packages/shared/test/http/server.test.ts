@@ -319,6 +319,9 @@ describe('the challenge of a 403', () => {
     ...member,
     tokenKind: 'oauth',
     permissions: new Set(scopes),
+    grantable: new Set(
+      (['posts.view', 'posts.view_all', 'payments.view_own'] as const).filter((one) => !scopes.includes(one)),
+    ),
   });
   const needs = (scope: string): string => `Bearer error="insufficient_scope", scope="${scope}"`;
 
@@ -338,6 +341,12 @@ describe('the challenge of a 403', () => {
     expect(await challengeOf('DELETE', '/things/5', app('posts.view'))).toBeUndefined();
     expect(await challengeOf('POST', '/things/own', app('posts.view'))).toBeUndefined();
     expect(await challengeOf('POST', '/things/secret', app('posts.view'))).toBeUndefined();
+  });
+
+  test('is missing where the roles of the user lack the permission', async () => {
+    const caller = { ...app(), grantable: new Set<Permission>(['payments.view_own']) };
+    expect(await challengeOf('POST', '/things', caller)).toBeUndefined();
+    expect(await challengeOf('POST', '/things/ours', caller)).toBeUndefined();
   });
 
   test.each(['session', 'personal', 'restricted'] as const)(

@@ -1,5 +1,6 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { managesService, seesService } from '../domain/access.ts';
@@ -12,6 +13,6 @@ export const createFindManagedService =
     const service = await store.trainingServices.find(id, session);
     if (service === undefined || !seesService(caller, service)) throw notFound();
     if (!managesService(caller, service))
-      throw forbidden(`training service ${id} belongs to ${service.user_id}`);
+      throw missingPermission(caller, { permissions: ['training_services.update_any'] });
     return service;
   };

@@ -1,6 +1,7 @@
 /** What creating, updating and deleting a post share: the owner of its profile. */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { ownsProfile } from '../domain/access.ts';
 import type { Post } from '../domain/post.ts';
@@ -28,6 +29,6 @@ export const createFindOwnPost = (dependencies: Pick<Dependencies, 'store' | 'gy
     const profile = await fetchProfile(post.profile);
     if (profile !== undefined && ownsProfile(caller, profile.state)) return post;
     if (!post.is_public && !can(caller, 'posts.view_all')) throw notFound();
-    throw forbidden(`post ${id} is on ${post.profile.kind} ${post.profile.id}`);
+    throw missingPermission(caller, { permissions: ['posts.update_any'] });
   };
 };

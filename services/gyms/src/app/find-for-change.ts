@@ -1,19 +1,25 @@
-import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import { existsForChange, type Gym, mayUpdate } from '../domain/gym.ts';
+import { existsForChange, type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { Gyms } from '../store/gyms.ts';
 
-/** Throws 404 when the gym does not exist for the caller, 403 when `may` refuses. */
+type Needs = (gym: Gym, caller: UserCaller) => readonly Permission[];
+
+/** Throws 404 when the gym does not exist for the caller, 403 when they lack one of `needs`. */
 export const findForChange = async (
   gyms: Gyms,
   id: number,
   caller: UserCaller,
   session: ClientSession | undefined,
-  may: (gym: Gym, caller: UserCaller) => boolean = mayUpdate,
+  needs: Needs = (gym) => [neededForUpdate(gym, caller)],
 ): Promise<Gym> => {
   const gym = await gyms.find(id, session);
   if (gym === undefined || !existsForChange(gym, caller)) throw notFound();
-  if (!may(gym, caller)) throw forbidden();
+  const needed = needs(gym, caller);
+  if (!needed.every((permission) => can(caller, permission)))
+    throw missingPermission(caller, { alsoNeeds: needed });
   return gym;
 };

@@ -2,7 +2,7 @@
  * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given.
  */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
-import { forbidden } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Point } from '../domain/geohash.ts';
@@ -19,17 +19,20 @@ const viewerOf = (caller: Caller): ListViewer => {
   return userId === undefined ? { kind: 'guest' } : { kind: 'user', userId };
 };
 
-/** Who owns a gym is known to its owner and to `gyms.view_all` alone, so that a filter must not tell it to others. */
-const mayFilterByOwner = (caller: Caller, ownerId: number): boolean =>
-  can(caller, 'gyms.view_all') || ownerIdOf(caller, OWN_GYMS) === ownerId;
+/** 403: who owns a gym is known to its owner and to `gyms.view_all` alone, so that a filter must not tell it to others. */
+const assertMayFilterByOwner = (caller: Caller, ownerId: number): void => {
+  if (can(caller, 'gyms.view_all') || ownerIdOf(caller, OWN_GYMS) === ownerId) return;
+  const isOwn = caller.kind === 'user' && caller.userId === ownerId;
+  const permissions = isOwn ? ([OWN_GYMS, 'gyms.view_all'] as const) : (['gyms.view_all'] as const);
+  throw missingPermission(caller, { permissions });
+};
 
 /** Throws 403 for the gyms of another owner. */
 export const createListGyms =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async ({ near, ...filters }: ListGymsQuery, page: PageRequest, caller: Caller): Promise<PageOf<Gym>> => {
     const { ownerId } = filters;
-    if (ownerId !== undefined && !mayFilterByOwner(caller, ownerId))
-      throw forbidden('the gyms of another owner');
+    if (ownerId !== undefined) assertMayFilterByOwner(caller, ownerId);
     const query = { ...filters, viewer: viewerOf(caller) };
     return near === undefined
       ? store.gyms.list(query, page, clock.now())

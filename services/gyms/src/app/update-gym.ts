@@ -1,10 +1,11 @@
 /** PUT /gyms/{id} (specification 4.4): changes only the fields that were sent. */
 import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
-import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Gym, mayUpdate } from '../domain/gym.ts';
+import { type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
 import { isReasonMisplaced, type LicenseRequest, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
@@ -30,13 +31,13 @@ const isReviewOnly = (update: GymUpdate): boolean =>
   requestsReview(update) && !update.license.clearDocument && Object.keys(update.details).length === 0;
 
 /** Each field needs its own permission; a request is refused as a whole when one is missing. */
-const mayApply =
+const neededFor =
   (update: GymUpdate) =>
-  (gym: Gym, caller: UserCaller): boolean => {
-    if (requestsReview(update) && !can(caller, 'gyms.approve_license')) return false;
-    if (update.details.ownerId !== undefined && !can(caller, 'gyms.transfer_ownership')) return false;
-    return isReviewOnly(update) || mayUpdate(gym, caller);
-  };
+  (gym: Gym, caller: UserCaller): Permission[] => [
+    ...(isReviewOnly(update) ? [] : [neededForUpdate(gym, caller)]),
+    ...(requestsReview(update) ? (['gyms.approve_license'] as const) : []),
+    ...(update.details.ownerId === undefined ? [] : (['gyms.transfer_ownership'] as const)),
+  ];
 
 /**
  * Throws 422 for a reason beside an approval, 404, 403, 422 for an unknown city, major or user and for a reason without a
@@ -67,7 +68,7 @@ export const createUpdateGym = (dependencies: Dependencies) => {
   return async (id: number, update: GymUpdate, caller: UserCaller): Promise<Gym> => {
     const { clearDocument, approved, rejectionReason } = update.license;
     if (!clearDocument && hasReasonWithoutRejection(approved, rejectionReason)) throw misplacedReason();
-    const may = mayApply(update);
+    const may = neededFor(update);
     await findForChange(store.gyms, id, caller, undefined, may);
     await checkReferences(dependencies, update.details);
     const newOwnerId = update.details.ownerId ?? undefined;

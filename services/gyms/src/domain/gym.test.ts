@@ -1,7 +1,7 @@
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { appCaller, caller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { describe, expect, test } from '@jest/globals';
-import { crowdLevel, existsForChange, mayUpdate, ratingAverage, sees, seesAllOf } from './gym.ts';
+import { crowdLevel, existsForChange, neededForUpdate, ratingAverage, sees, seesAllOf } from './gym.ts';
 
 const active = { ownerId: 1, isActive: true };
 const inactive = { ownerId: 1, isActive: false };
@@ -30,10 +30,11 @@ describe('permissions', () => {
   });
 
   test('gyms.update allows the owner’s gym, gyms.update_any every gym', () => {
-    expect(mayUpdate(active, caller(1, ['gyms.update']))).toBe(true);
-    expect(mayUpdate(active, caller(1, []))).toBe(false);
-    expect(mayUpdate(active, caller(2, ['gyms.update']))).toBe(false);
-    expect(mayUpdate(active, caller(2, ['gyms.update_any']))).toBe(true);
+    expect(neededForUpdate(active, caller(1, ['gyms.update']))).toBe('gyms.update');
+    expect(neededForUpdate(active, caller(1, []))).toBe('gyms.update');
+    expect(neededForUpdate(active, caller(1, ['gyms.update_any']))).toBe('gyms.update_any');
+    expect(neededForUpdate(active, caller(2, ['gyms.update']))).toBe('gyms.update_any');
+    expect(neededForUpdate({ ownerId: null }, caller(2, ['gyms.update']))).toBe('gyms.update_any');
     expect(existsForChange(inactive, caller(2, ['gyms.update']))).toBe(false);
     expect(existsForChange(inactive, caller(2, ['gyms.update_any']))).toBe(true);
   });

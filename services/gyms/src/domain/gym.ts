@@ -1,6 +1,7 @@
 /** A gym, and who may see and change it. */
 import { type MediaCopy, NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { NEVER_BOOSTED } from './boost.ts';
 import { CLEARED, type GymDetails } from './gym-fields.ts';
 import type { WorkingPeriod } from './working-periods.ts';
@@ -79,9 +80,9 @@ export const seesAllOf = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
 export const sees = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>
   gym.isActive || seesAllOf(gym, caller);
 
-/** `gyms.update` for one's own gym, `gyms.update_any` for any. */
-export const mayUpdate = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
-  can(caller, 'gyms.update_any') || (isOwner(gym, caller) && can(caller, OWN_GYMS));
+/** What the caller needs to update the gym: `gyms.update` for one's own, `gyms.update_any` for any. */
+export const neededForUpdate = (gym: Pick<Gym, 'ownerId'>, caller: UserCaller): Permission =>
+  gym.ownerId === caller.userId && !can(caller, 'gyms.update_any') ? OWN_GYMS : 'gyms.update_any';
 
 /** Whether the gym exists for a caller who wants to change it: those who see it, and those whose permission covers it. */
 export const existsForChange = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>

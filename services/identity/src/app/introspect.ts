@@ -4,7 +4,7 @@ import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { effectivePermissions } from '../domain/roles.ts';
+import { effectivePermissions, grantablePermissions } from '../domain/roles.ts';
 import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
 import type { UsablePermissions } from './usable-permissions.ts';
@@ -18,6 +18,8 @@ interface Introspection {
   permissions: Permission[];
   /** What the token would have besides, if its user had a second factor. */
   withheld: Permission[];
+  /** Of an OAuth token: the scopes that it lacks and its user could give to the app. */
+  grantable: Permission[];
   tokenId: string;
   tokenKind: CallerTokenKind;
   /** How long from now the token is valid, unless it is revoked. */
@@ -45,6 +47,7 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       userId: user._id,
       permissions: effectivePermissions(credential, held),
       withheld: effectivePermissions(credential, withheld),
+      grantable: grantablePermissions(credential, held),
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
       validForMs: credential.expires_at.getTime() - now.getTime(),

@@ -1,5 +1,6 @@
 import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { searchQuery } from '../domain/search-text.ts';
@@ -23,7 +24,7 @@ type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) 
 export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUsers => {
   const findRoleId = async (viewer: Caller, role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
-    if (!can(viewer, 'users.view_all')) throw forbidden('role needs users.view_all');
+    if (!can(viewer, 'users.view_all')) throw missingPermission(viewer, { permissions: ['users.view_all'] });
     const found = await (/^\d{1,9}$/.test(role)
       ? store.roles.find(Number(role))
       : store.roles.findByName(role));

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { effectivePermissions, holdsAll, permissionsOf, SEEDED_ROLES } from './roles.ts';
+import {
+  effectivePermissions,
+  grantablePermissions,
+  holdsAll,
+  permissionsOf,
+  SEEDED_ROLES,
+} from './roles.ts';
 
 describe('roles', () => {
   test('grant the union of their permissions; unknown permissions are ignored', () => {
@@ -16,6 +22,14 @@ describe('roles', () => {
       'gyms.create',
     ]);
     expect(effectivePermissions({ permissions: [] }, held)).toEqual([]);
+  });
+
+  test('an app could get what its user has and can delegate', () => {
+    const held = new Set(['posts.view', 'gyms.create', 'users.delete'] as const);
+    const scoped = { permissions: ['posts.view'] };
+    expect(grantablePermissions({ kind: 'oauth', ...scoped }, held)).toEqual(['gyms.create']);
+    expect(grantablePermissions({ kind: 'personal', ...scoped }, held)).toEqual([]);
+    expect(grantablePermissions({ kind: 'session', permissions: null }, held)).toEqual([]);
   });
 
   test('holdsAll requires every permission', () => {

@@ -1,9 +1,11 @@
 import {
+  DELEGABLE_PERMISSIONS,
   isPermission,
   MEMBER_PERMISSIONS,
   PERMISSIONS,
   type Permission,
 } from '@fitness/shared/kernel/permissions.ts';
+import type { TokenKind } from './token.ts';
 
 export interface Role {
   _id: number;
@@ -50,6 +52,17 @@ export const effectivePermissions = (
   const own = token.permissions;
   return [...held].filter((permission) => own === null || own.includes(permission));
 };
+
+/** What an app could have besides, if its user gave it; nothing for other kinds of token. */
+export const grantablePermissions = (
+  token: { kind: TokenKind; permissions: readonly string[] | null },
+  held: ReadonlySet<Permission>,
+): Permission[] =>
+  token.kind === 'oauth'
+    ? DELEGABLE_PERMISSIONS.filter(
+        (permission) => held.has(permission) && token.permissions?.includes(permission) === false,
+      )
+    : [];
 
 /** Users manage only accounts and roles whose permissions they hold themselves. */
 export const holdsAll = (held: ReadonlySet<string>, needed: Iterable<string>): boolean =>

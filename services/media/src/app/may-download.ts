@@ -2,21 +2,33 @@
 import { canSeeAllFields } from '@fitness/contracts/user.ts';
 import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { TargetState, Targets } from '../clients/targets.ts';
 import { attachableKind, isPurpose, PURPOSES, type Purpose } from '../domain/attachable.ts';
 import type { MediaRow } from '../domain/media.ts';
 import { maySee, owns } from './may-edit.ts';
 
 type FindTarget = () => Promise<TargetState | undefined>;
-type Rule = (caller: UserCaller, row: MediaRow, findTarget: FindTarget) => Promise<boolean>;
+interface Rule {
+  may: (caller: UserCaller, row: MediaRow, findTarget: FindTarget) => Promise<boolean>;
+  /** With it one may, whoever the owner is. */
+  permission: Permission;
+}
 
 /** One rule for each purpose of a private document. */
 const RULES: Readonly<Record<Purpose, Rule>> = {
-  trainer_license: async (caller, row) => canSeeAllFields(caller, row.attachable_id),
-  gym_license: async (caller, _row, findTarget) => {
-    if (can(caller, 'gyms.view_all')) return true;
-    const gym = await findTarget();
-    return gym !== undefined && owns(caller, gym);
+  trainer_license: {
+    may: async (caller, row) => canSeeAllFields(caller, row.attachable_id),
+    permission: 'users.view_all',
+  },
+  gym_license: {
+    may: async (caller, _row, findTarget) => {
+      if (can(caller, 'gyms.view_all')) return true;
+      const gym = await findTarget();
+      return gym !== undefined && owns(caller, gym);
+    },
+    permission: 'gyms.view_all',
   },
 };
 
@@ -34,7 +46,10 @@ export const assertMayDownload = async (
   const target = kind === undefined ? undefined : await targets.find(kind, row.attachable_id);
   if (target === undefined) throw notFound();
   if (maySee(caller, target)) return undefined;
-  throw caller.kind === 'guest' ? unauthenticated() : forbidden();
+  if (caller.kind === 'guest') throw unauthenticated();
+  const { ownerId, ownViewPermission, viewPermission } = target;
+  const ownView = ownerId === caller.userId && ownViewPermission !== undefined ? [ownViewPermission] : [];
+  throw missingPermission(caller, { permissions: [...ownView, viewPermission] });
 };
 
 const assertMayDownloadDocument = async (
@@ -51,7 +66,8 @@ const assertMayDownloadDocument = async (
     found ??= targets.find(PURPOSES[purpose].kind, row.attachable_id);
     return found;
   };
-  if (!(await RULES[purpose](caller, row, findTarget))) throw forbidden(`purpose ${purpose}`);
+  const { may, permission } = RULES[purpose];
+  if (!(await may(caller, row, findTarget))) throw missingPermission(caller, { permissions: [permission] });
   // A document is not served after the deletion of its target, even before the deletion's event is consumed.
   const target = await findTarget();
   if (target === undefined) throw notFound();

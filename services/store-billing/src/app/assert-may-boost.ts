@@ -1,5 +1,6 @@
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AppError, forbidden } from '@fitness/shared/kernel/error.ts';
+import type { AppError } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import { currentTrace } from '@fitness/shared/kernel/trace.ts';
 import type { Targets } from '../clients/targets.ts';
 import type { Target } from '../domain/target.ts';
@@ -21,5 +22,9 @@ export const assertMayBoost = async (
   const byOperator = { requestId: currentTrace()?.requestId ?? null };
   if (can(caller, 'payments.boost_all')) return isOwner ? target : { ...target, byOperator };
   if (isOwner && can(caller, 'payments.boost_own')) return target;
-  throw found.isActive ? forbidden(`not the owner of ${target.type} ${target.id}`) : notFound();
+  if (!found.isActive) throw notFound();
+  const permissions = isOwner
+    ? (['payments.boost_own', 'payments.boost_all'] as const)
+    : (['payments.boost_all'] as const);
+  throw missingPermission(caller, { permissions });
 };

@@ -3,7 +3,9 @@
  * caller controls is checked before the store is asked.
  */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AppError, forbidden, isAppError } from '@fitness/shared/kernel/error.ts';
+import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
@@ -75,13 +77,16 @@ export const createRedeemStorePurchase =
     });
   };
 
+const NEEDED: Readonly<Record<Offer['kind'], readonly Permission[]>> = {
+  premium: ['payments.buy_premium'],
+  boost: ['payments.boost_own', 'payments.boost_all'],
+};
+
 /** Specification 4.6 rule 1: the permission for one kind of product does not cover the other. */
 const assertMayBuy = (caller: UserCaller, offer: Offer): void => {
-  const allowed =
-    offer.kind === 'premium'
-      ? can(caller, 'payments.buy_premium')
-      : can(caller, 'payments.boost_own') || can(caller, 'payments.boost_all');
-  if (!allowed) throw forbidden(`no permission for a ${offer.kind} product`);
+  const permissions = NEEDED[offer.kind];
+  if (!permissions.some((permission) => can(caller, permission)))
+    throw missingPermission(caller, { permissions });
 };
 
 /** The grant for its owner, 404 for everyone else. */

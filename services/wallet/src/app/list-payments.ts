@@ -1,6 +1,6 @@
 /** The payment history of the caller; of others with `payments.view_all`. */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden } from '@fitness/shared/kernel/error.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Payment } from '../domain/payment.ts';
@@ -23,7 +23,7 @@ export const createListPayments =
   async ({ caller, filter, page: request }) => {
     const seesAll = can(caller, 'payments.view_all');
     if (!seesAll && filter.userId !== undefined && filter.userId !== caller.userId)
-      throw forbidden('payments of another user');
+      throw missingPermission(caller, { permissions: ['payments.view_all'] });
     const visible = seesAll ? filter : { ...filter, userId: caller.userId };
     const page = await dependencies.store.payments.page(visible, request);
     return { page, data: await presentPayments(dependencies, page.rows, caller) };

@@ -2,6 +2,7 @@
 import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
+import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import {
@@ -83,9 +84,13 @@ const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
 const seesBalanceOf = (viewer: Caller, payment: Payment): boolean =>
   payment.type === 'withdrawal' && can(viewer, 'payments.view_all');
 
-/** Whether `caller` may see the payments of user `userId`. */
-export const maySee = (caller: UserCaller, userId: number): boolean =>
-  can(caller, 'payments.view_all') || (caller.userId === userId && can(caller, 'payments.view_own'));
+/** Throws 403 unless `caller` may see the payments and the balance of user `userId`. */
+export const assertMaySee = (caller: UserCaller, userId: number): void => {
+  const isOwner = caller.userId === userId;
+  if (can(caller, 'payments.view_all') || (isOwner && can(caller, 'payments.view_own'))) return;
+  const permissions = [...(isOwner ? (['payments.view_own'] as const) : []), 'payments.view_all'] as const;
+  throw missingPermission(caller, { permissions });
+};
 
 type Sources = Pick<Dependencies, 'users' | 'store'>;
 

@@ -1,7 +1,6 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { maySee } from './payment-resource.ts';
+import { assertMaySee } from './payment-resource.ts';
 
 /** The spendable balance in Tooman (specification 2.3, rule 1), by default the caller's. 403 for another user's. */
 export type ShowBalance = (caller: UserCaller, userId: number | undefined) => Promise<number>;
@@ -9,6 +8,6 @@ export type ShowBalance = (caller: UserCaller, userId: number | undefined) => Pr
 export const createShowBalance =
   ({ store }: Pick<Dependencies, 'store'>): ShowBalance =>
   async (caller, userId = caller.userId) => {
-    if (!maySee(caller, userId)) throw forbidden('balance of another user');
+    assertMaySee(caller, userId);
     return store.wallets.balance(userId);
   };

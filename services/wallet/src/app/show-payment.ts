@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { maySee, type PaymentResource, presentPayment } from './payment-resource.ts';
+import { assertMaySee, type PaymentResource, presentPayment } from './payment-resource.ts';
 
 /** Throws 404 for an unknown id, 403 for another user's payment. */
 export type ShowPayment = (id: number, caller: UserCaller) => Promise<PaymentResource>;
@@ -11,6 +11,6 @@ export const createShowPayment =
   async (id, caller) => {
     const payment = await dependencies.store.payments.find(id);
     if (payment === undefined) throw notFound();
-    if (!maySee(caller, payment.userId)) throw forbidden('payment of another user');
+    assertMaySee(caller, payment.userId);
     return presentPayment(dependencies, payment, caller);
   };

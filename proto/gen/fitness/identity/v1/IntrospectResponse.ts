@@ -9,6 +9,7 @@ export interface IntrospectResponse {
   'token_kind'?: (string);
   'withheld'?: (string)[];
   'valid_for_ms'?: (number | string | Long);
+  'grantable'?: (string)[];
   'audience'?: (string);
 }
 
@@ -19,5 +20,6 @@ export interface IntrospectResponse__Output {
   'token_kind': (string);
   'withheld': (string)[];
   'valid_for_ms': (number);
+  'grantable': (string)[];
   'audience': (string);
 }
