@@ -106,4 +106,15 @@ describe('a slice of lists', () => {
       3, 2, 1,
     ]);
   });
+
+  test('is not found in many lists at once, which would keep other requests waiting', async () => {
+    const names = Array.from({ length: 21 }, (_, index) => `profile:${index}`);
+    const { positions, versions, reads } = collection(Object.fromEntries(names.map((name) => [name, []])));
+    const slice = { order: 'DESC', skip: 10, take: 5 } as const;
+    expect(await positions.find({ facets: names, total: 0, versions: versions() }, slice)).toBeUndefined();
+    expect(reads).toEqual([]);
+    const few = names.slice(1);
+    expect(await positions.find({ facets: few, total: 0, versions: versions() }, slice)).toEqual([]);
+    expect(reads).toEqual(few);
+  });
 });

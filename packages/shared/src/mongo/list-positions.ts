@@ -47,7 +47,7 @@ export interface ListPositions {
   catchUp(versions: ListVersions): Promise<void>;
   /**
    * The ids of `slice`, and one more if more follow. Undefined where the lists must be read another way: they are too
-   * long for the memory, or their first page does not justify reading them, or they contradict their total.
+   * many, or too long for the memory, or their first page does not justify reading them, or they contradict their total.
    */
   find(lists: Lists, slice: PositionSlice): Promise<number[] | undefined>;
   /** All ids of a short list, in any order; not of one that was read longer ago than `lifetimeMs`. */
@@ -58,6 +58,8 @@ export interface ListPositions {
 const IDS_MAX = 4_000_000;
 /** Every change looks into every list. */
 const LISTS_MAX = 5_000;
+/** Of one request: anybody may name a hundred profiles, and other requests wait while lists are read. */
+const FACETS_MAX = 20;
 /** More of them at once would stop the process for longer than reading the lists again takes. */
 const PLACEMENTS_MAX = 1_000_000;
 /** The first page of lists that are longer together does not read them into memory. */
@@ -98,11 +100,11 @@ export const createListPositions = (source: Source, idsMax: number = IDS_MAX): L
 
   const forgetLeastUsed = (): void => {
     let kept = 0;
-    let count = 0;
-    for (const [name, list] of [...lists].reverse()) {
-      kept += list.ids.length;
-      count += 1;
-      if (kept > idsMax || count > LISTS_MAX) lists.delete(name);
+    for (const { ids } of lists.values()) kept += ids.length;
+    for (const [name, { ids }] of lists) {
+      if (kept <= idsMax && lists.size <= LISTS_MAX) return;
+      kept -= ids.length;
+      lists.delete(name);
     }
   };
 
@@ -147,7 +149,7 @@ export const createListPositions = (source: Source, idsMax: number = IDS_MAX): L
       if (!isCurrent(versions)) await queue.run('lists', () => catchUp(versions));
     },
     find: async ({ facets, total, versions }, slice) => {
-      if (total > idsMax) return undefined;
+      if (total > idsMax || facets.length > FACETS_MAX) return undefined;
       const isLoaded = facets.every((facet) => lists.has(facet));
       if (!isLoaded && slice.skip === 0 && total > FIRST_PAGE_IDS_MAX) return undefined;
       const found = await ofFacets(facets, versions);
