@@ -4,9 +4,15 @@ import { describe, expect, test } from '@jest/globals';
 import { findOauthResource, isAudience, isOauthScope, OAUTH_SCOPES, READING_SCOPES } from './oauth.ts';
 
 describe('what a user can delegate to a third party', () => {
-  test('is every permission except those that allow taking over accounts or reading what operators did', () => {
+  test('is every permission except those that allow taking over accounts, reading what operators did or steering the services', () => {
     const kept = PERMISSIONS.filter((permission) => !isOauthScope(permission));
-    expect(kept).toEqual(['users.update_any', 'users.delete', 'roles.manage', 'audit.view']);
+    expect(kept).toEqual([
+      'users.update_any',
+      'users.delete',
+      'roles.manage',
+      'audit.view',
+      'operations.manage',
+    ]);
     expect(OAUTH_SCOPES).toEqual(expect.arrayContaining([...READING_SCOPES]));
     expect(isOauthScope('openid')).toBe(false);
   });

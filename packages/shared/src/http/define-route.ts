@@ -68,6 +68,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   method: Method;
   /** Below `/api/v1`, e.g. `/gyms/:id`. */
   path: string;
+  /** Below `/internal` instead: a page of the gateway calls it, clients cannot, and the API's document does not have it. */
+  isInternal?: true;
   summary: string;
   description?: string;
   tag: string;

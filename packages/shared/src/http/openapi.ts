@@ -10,6 +10,7 @@ import { idempotencyKeySchema } from './validation.ts';
 
 /** What the OpenAPI document says about a route. */
 export const openApiSchema = (route: Route): Record<string, unknown> => {
+  if (route.isInternal === true) return { hide: true };
   const responses = Object.entries(route.responses).map(([status, schema]) => [
     status,
     schema ?? z.null().meta({ description: 'No body' }),

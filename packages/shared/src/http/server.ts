@@ -50,6 +50,8 @@ import { completeDocument, openApiSchema } from './openapi.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
+/** Of routes that the gateway does not forward. */
+export const INTERNAL_PREFIX = '/internal';
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Longer than the gateway keeps an idle connection, so that the server never closes one that is about to be used. */
 const KEEP_ALIVE_MS = 72_000;
@@ -362,14 +364,17 @@ const startDeadline = ({ scope, headers, raw, routeOptions }: FastifyRequest): v
   else start();
 };
 
+const urlOf = ({ isInternal, path }: Pick<Route, 'isInternal' | 'path'>): string =>
+  `${isInternal === true ? INTERNAL_PREFIX : API_PREFIX}${path}`;
+
 const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): void => {
   app.route({
     method: route.method,
-    url: `${API_PREFIX}${route.path}`,
+    url: urlOf(route),
     config: { route },
     schema: openApiSchema(route),
     onRequest: async (request, reply) => {
-      reply.header(ROUTE_HEADER, `${API_PREFIX}${route.path}`);
+      reply.header(ROUTE_HEADER, urlOf(route));
       if (route.method === 'GET') reply.header('vary', VARY);
       request.caller = callerOf(request, options.signer);
       if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
@@ -510,12 +515,12 @@ const sendReply = (
  */
 const refuseOtherMethods = (app: FastifyInstance, routes: Route[]): void => {
   const named = routes.filter(({ path }) => !path.includes(':'));
-  for (const [path, same] of Map.groupBy(named, (route) => route.path)) {
+  for (const [path, same] of Map.groupBy(named, urlOf)) {
     const allowed = ROUTED_METHODS.filter((method) => same.some((route) => route.method === method));
     const handled: string[] = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
     app.route({
       method: [...ROUTED_METHODS, 'HEAD', 'OPTIONS'].filter((method) => !handled.includes(method)),
-      url: `${API_PREFIX}${path}`,
+      url: path,
       schema: { hide: true },
       exposeHeadRoute: false,
       onRequest: async () => {

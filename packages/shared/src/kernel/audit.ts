@@ -26,7 +26,7 @@ export const AUDIT_ACTIONS = [
   'media.delete',
   /** A private document of somebody else was requested. */
   'document.view',
-  /** By the command `npm run dead-letters`. */
+  /** On `/ops`, or by the command `npm run dead-letters`. */
   'dead_letters.replay',
   'dead_letters.purge',
 ] as const;

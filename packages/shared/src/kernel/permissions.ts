@@ -25,6 +25,8 @@ export const PERMISSIONS = [
   'payments.boost_own',
   'payments.boost_all',
   'audit.view',
+  /** Sees what waits in the services, and returns dead-lettered events to their queues. */
+  'operations.manage',
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];
@@ -49,13 +51,14 @@ export const OPERATOR_PERMISSIONS: ReadonlySet<Permission> = new Set(
 
 /**
  * Permissions that no third party can get: with them it could take over accounts, keep access after a revocation, or read
- * what operators did.
+ * what operators did, or steer the running services.
  */
 const NEVER_DELEGATED: ReadonlySet<Permission> = new Set([
   'users.update_any',
   'users.delete',
   'roles.manage',
   'audit.view',
+  'operations.manage',
 ]);
 
 /** Those that a user can delegate to a third party: the scopes of OAuth. */

@@ -35,6 +35,7 @@ import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup } from './lifecycle.ts';
 import { openCallerSigner } from './open-caller-signer.ts';
+import { operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { connectRedis, pingRedis, type Redis } from './redis.ts';
 
@@ -290,7 +291,7 @@ const serve = async (
     cleanup.defer('grpc server', () => grpc.close());
     const app = await createServer({
       service,
-      routes: transports.routes,
+      routes: [...transports.routes, ...operationsRoutes({ service, connection, broker, audit, clock })],
       signer,
       tls,
       limiter: runtime.limiter,

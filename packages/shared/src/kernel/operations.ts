@@ -1,0 +1,38 @@
+/** What each service tells operators about itself, as the gateway reads it. */
+import { z } from 'zod';
+
+const outboxSchema = z.object({
+  waiting: z.int().meta({ description: 'Committed events that the broker has not confirmed' }),
+  lag_s: z.int().meta({ description: 'Age of the oldest in whole seconds; 0: none waits' }),
+});
+
+const queuesSchema = z.object({
+  waiting: z.int(),
+  retrying: z.int().meta({ description: 'Events that failed and wait for another try' }),
+  dead_letters: z.int(),
+});
+
+export const operationsStatusSchema = z.object({
+  outbox: outboxSchema,
+  queues: queuesSchema.nullable().meta({ description: 'null: the broker cannot be reached' }),
+});
+
+export const deadLettersSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z
+        .string()
+        .nullable()
+        .meta({ description: 'null: it is no event, and cannot be replayed by itself' }),
+      type: z.string(),
+      subject: z.string().nullable(),
+      consumer: z.string().nullable(),
+      attempts: z.int(),
+      error: z.string(),
+      first_failed_at: z.string().nullable(),
+    }),
+  ),
+  total: z.int(),
+});
+
+export type OperationsStatus = z.output<typeof operationsStatusSchema>;

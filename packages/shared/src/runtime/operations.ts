@@ -1,0 +1,132 @@
+/**
+ * What operators see and do of one service: its outbox, its queues, its dead letters. Every service has these routes below
+ * `/internal`; the page `/ops` of the gateway calls them on behalf of its user.
+ */
+import { z } from 'zod';
+import { defineRoute, ok, type Route } from '../http/define-route.ts';
+import { type Clock, SECOND_MS } from '../kernel/clock.ts';
+import { notFound } from '../kernel/error.ts';
+import { redactText } from '../kernel/log.ts';
+import { deadLettersSchema, type OperationsStatus, operationsStatusSchema } from '../kernel/operations.ts';
+import type { Broker } from '../messaging/broker.ts';
+import { createDeadLetters, type DeadLetter } from '../messaging/dead-letter.ts';
+import { registerEventModels } from '../messaging/models.ts';
+import { deadLetterQueue, eventsQueue, RETRY_DELAYS_MS, retryQueue } from '../messaging/topology.ts';
+import type { AuditLog } from '../mongo/audit-log.ts';
+import type { Connection } from '../mongo/connect.ts';
+import { inTransaction } from '../mongo/transaction.ts';
+
+interface OperationsOptions {
+  service: string;
+  connection: Connection;
+  broker: Broker;
+  audit: Pick<AuditLog, 'record'>;
+  clock: Clock;
+}
+
+const LISTED_MAX = 100;
+
+const readOutbox = async (connection: Connection, clock: Clock): Promise<OperationsStatus['outbox']> => {
+  const { outbox } = registerEventModels(connection);
+  const [waiting, oldest] = await Promise.all([
+    outbox.estimatedDocumentCount(),
+    // Sorted, so that the server reads along the index of `_id`.
+    outbox.findOne().sort({ _id: 1 }).select('occurredAt').lean(),
+  ]);
+  const ageMs = oldest === null ? 0 : clock.now().getTime() - oldest.occurredAt.getTime();
+  return { waiting, lag_s: Math.max(0, Math.floor(ageMs / SECOND_MS)) };
+};
+
+/** Null without a broker: the outbox is shown all the same. */
+const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
+  const { namespace } = broker;
+  const retries = RETRY_DELAYS_MS.map((delayMs) => retryQueue(namespace, service, delayMs));
+  const names = [eventsQueue(namespace, service), deadLetterQueue(namespace, service), ...retries];
+  try {
+    const [waiting = 0, dead = 0, ...retrying] = await broker.withChannel((channel) =>
+      Promise.all(names.map(async (name) => (await channel.checkQueue(name)).messageCount)),
+    );
+    return { waiting, retrying: retrying.reduce((sum, count) => sum + count, 0), dead_letters: dead };
+  } catch {
+    return null;
+  }
+};
+
+/** The text of an error may contain what it failed on. */
+const toResource = ({ id, type, subject, consumer, attempts, error, firstFailure }: DeadLetter) => ({
+  id: id ?? null,
+  type,
+  subject: subject ?? null,
+  consumer: consumer ?? null,
+  attempts,
+  error: redactText(error),
+  first_failed_at: firstFailure ?? null,
+});
+
+const common = {
+  isInternal: true,
+  tag: 'operations',
+  access: 'user',
+  permissions: ['operations.manage'],
+} as const;
+
+export const operationsRoutes = ({
+  service,
+  connection,
+  broker,
+  audit,
+  clock,
+}: OperationsOptions): Route[] => {
+  const deadLetters = createDeadLetters(broker);
+  return [
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/operations',
+      summary: 'What waits in this service',
+      responses: { 200: operationsStatusSchema },
+      handle: async () => {
+        const [outbox, queues] = await Promise.all([
+          readOutbox(connection, clock),
+          readQueues(broker, service),
+        ]);
+        return ok({ outbox, queues });
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/operations/dead-letters',
+      summary: 'Dead-lettered events, the oldest first',
+      responses: { 200: deadLettersSchema },
+      handle: async () => {
+        const letters = await deadLetters.list(service);
+        return ok({ data: letters.slice(0, LISTED_MAX).map(toResource), total: letters.length });
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/operations/dead-letters/replay',
+      summary: 'Return a dead-lettered event to the queue of this service',
+      audits: ['dead_letters.replay'],
+      body: z.object({ id: z.string().min(1).max(255) }),
+      responses: { 200: z.object({ replayed: z.int() }) },
+      handle: async ({ body: { id }, caller }) => {
+        // Before it is sent back, because the broker and the database have no common transaction.
+        const record = (letters: readonly DeadLetter[]): Promise<void> =>
+          inTransaction(connection, (session) =>
+            audit.record(session, {
+              actorId: caller.userId,
+              action: 'dead_letters.replay',
+              subject: { type: 'dead_letters', id: null },
+              after: { personId: null, values: { events: letters.map(({ type }) => `${type} ${id}`) } },
+            }),
+          );
+        const replayed = await deadLetters.replay(service, { id, record });
+        if (replayed === 0) throw notFound();
+        return ok({ replayed });
+      },
+    }),
+  ];
+};
