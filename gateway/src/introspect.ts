@@ -59,6 +59,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
         ...(answer.grantable.length === 0 ? {} : { grantable: toSet(answer.grantable) }),
         tokenId: answer.token_id,
         tokenKind,
+        ...(answer.second_factor ? { hasSecondFactor: true } : {}),
         ...(answer.audience === '' ? {} : { audience: answer.audience }),
       };
       return { caller, validForMs: answer.valid_for_ms };

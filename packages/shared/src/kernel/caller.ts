@@ -27,6 +27,8 @@ export interface UserCaller {
   grantable?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
+  /** Staff with a second factor, which their sessions have passed. For the gateway, which checks it; it is not signed. */
+  hasSecondFactor?: boolean;
   /** Of an OAuth token: the resource it is for (RFC 8707). For the gateway, which checks it; it is not signed. */
   audience?: string;
 }

@@ -20,6 +20,8 @@ interface Introspection {
   withheld: Permission[];
   /** Of an OAuth token: the scopes that it lacks and its user could give to the app. */
   grantable: Permission[];
+  /** Of staff; every session of theirs has then passed it. */
+  hasSecondFactor: boolean;
   tokenId: string;
   tokenKind: CallerTokenKind;
   /** How long from now the token is valid, unless it is revoked. */
@@ -41,13 +43,14 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
     if (credential === null) throw unauthenticated();
     const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
-    const { held, withheld } = await usablePermissions(user);
+    const { held, withheld, hasSecondFactor } = await usablePermissions(user);
     markUsed(credential);
     return {
       userId: user._id,
       permissions: effectivePermissions(credential, held),
       withheld: effectivePermissions(credential, withheld),
       grantable: grantablePermissions(credential, held),
+      hasSecondFactor,
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
       validForMs: credential.expires_at.getTime() - now.getTime(),

@@ -4,10 +4,13 @@ import type { Dependencies } from '../dependencies.ts';
 import { permissionsOf } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 
-/** What the roles of a user permit, and what they would permit besides if the user had a second factor. */
+/**
+ * What the roles of a user permit, and what they would permit besides if the user had a second factor. `hasSecondFactor` is
+ * false where no role has an operator's permission.
+ */
 export type UsablePermissions = (
   user: Pick<User, '_id' | 'role_ids'>,
-) => Promise<{ held: ReadonlySet<Permission>; withheld: readonly Permission[] }>;
+) => Promise<{ held: ReadonlySet<Permission>; withheld: readonly Permission[]; hasSecondFactor: boolean }>;
 
 export const createUsablePermissions =
   ({
@@ -17,9 +20,11 @@ export const createUsablePermissions =
   async ({ _id: userId, role_ids: roleIds }) => {
     const held = permissionsOf(await store.roles.findMany(roleIds));
     const ofOperators = [...held].filter((one) => OPERATOR_PERMISSIONS.has(one));
-    if (!staffNeedsSecondFactor || ofOperators.length === 0) return { held, withheld: [] };
-    if (await store.secondFactors.isArmed(userId)) return { held, withheld: [] };
+    const hasSecondFactor = ofOperators.length > 0 && (await store.secondFactors.isArmed(userId));
+    if (!staffNeedsSecondFactor || ofOperators.length === 0 || hasSecondFactor)
+      return { held, withheld: [], hasSecondFactor };
     return {
+      hasSecondFactor,
       held: new Set([...held].filter((one) => !OPERATOR_PERMISSIONS.has(one))),
       withheld: ofOperators,
     };

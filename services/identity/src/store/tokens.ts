@@ -168,6 +168,16 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       return true;
     },
 
+    /** Ends a session of the user at this time, unless it ends before. */
+    endSessionAt: async (session: ClientSession, userId: number, hash: string, end: Date): Promise<void> => {
+      revocations.add(session, userId);
+      await tokens.updateOne(
+        { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: end }) },
+        { $set: { expires_at: end } },
+        { session },
+      );
+    },
+
     /** Writes nothing when the token was used after `before` already, or is revoked. */
     markUsed: async (hash: string, now: Date, before: Date): Promise<void> => {
       await tokens.updateOne(

@@ -10,6 +10,7 @@ export interface IntrospectResponse {
   'withheld'?: (string)[];
   'valid_for_ms'?: (number | string | Long);
   'grantable'?: (string)[];
+  'second_factor'?: (boolean);
   'audience'?: (string);
 }
 
@@ -21,5 +22,6 @@ export interface IntrospectResponse__Output {
   'withheld': (string)[];
   'valid_for_ms': (number);
   'grantable': (string)[];
+  'second_factor': (boolean);
   'audience': (string);
 }

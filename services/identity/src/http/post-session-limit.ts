@@ -1,0 +1,22 @@
+import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import type { UseCases } from '../use-cases.ts';
+
+/** For pages of the gateway: their sessions are shorter than those of apps. */
+export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSession'>): Route =>
+  defineRoute({
+    method: 'POST',
+    path: '/session-limit',
+    isInternal: true,
+    summary: 'Let this session end earlier',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    body: z.object({ seconds: z.int().min(1) }),
+    responses: { 204: null },
+    handle: async ({ caller, body: { seconds } }) => {
+      await limitSession(caller, seconds);
+      return noContent();
+    },
+  });
