@@ -10,6 +10,7 @@ import { createGetGym } from './app/get-gym.ts';
 import { createPresentGyms } from './app/gym-resource.ts';
 import { createListCities } from './app/list-cities.ts';
 import { createListGyms } from './app/list-gyms.ts';
+import { createListLicenseReviews } from './app/list-license-reviews.ts';
 import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
@@ -32,6 +33,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   getGym: createGetGym(dependencies),
   listCities: createListCities(dependencies),
   listGyms: createListGyms(dependencies),
+  listLicenseReviews: createListLicenseReviews(dependencies),
   listMajors: createListMajors(dependencies),
   prepareData: createPrepareData(dependencies),
   presentGyms: createPresentGyms(dependencies),

@@ -158,6 +158,7 @@ describe('among 20,000 gyms an index serves', () => {
 
   test.each<[string, () => Promise<unknown>]>([
     ['GET /gyms/{id}', send('GET', () => `/gyms/${id}`)],
+    ['GET /gyms/license-reviews', send('GET', () => '/gyms/license-reviews?per_page=1')],
     ['POST /gyms', () => harness.createGym(OWNER, bodyOf(99))],
     [
       'PUT /gyms/{id}',

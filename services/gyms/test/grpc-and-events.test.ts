@@ -2,7 +2,7 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, member, openHarness, operator } from './support.ts';
+import { type Harness, holder, member, openHarness, operator } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -43,6 +43,46 @@ describe('gRPC Gyms.GetGyms', () => {
   test('more than 200 ids are refused', async () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     await expect(harness.gyms.call('GetGyms', { ids })).rejects.toMatchObject({ kind: 'validation' });
+  });
+});
+
+describe('GET /gyms/license-reviews', () => {
+  const list = (query = '', as = operator()) => harness.send('GET', `/gyms/license-reviews${query}`, { as });
+  const idsOf = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id);
+
+  test('has those that nobody has reviewed, the oldest document first, page by page', async () => {
+    const before = idsOf((await list('?per_page=100')).body);
+    const [late, early, decided] = [
+      await harness.createGym(member(10)),
+      await harness.createGym(member(10), { is_active: false }),
+      await harness.createGym(member(10)),
+    ];
+    await attach(early, 9_001);
+    await attach(decided, 9_002);
+    await attach(late, 9_003);
+    const verdict = { as: operator(), body: { gym_license_approved: true } };
+    expect((await harness.send('PUT', `/gyms/${decided}`, verdict)).status).toBe(200);
+    const { status, body } = await list('?per_page=100');
+    expect([status, idsOf(body), body.meta.total]).toEqual([
+      200,
+      [...before, early, late],
+      before.length + 2,
+    ]);
+    expect(body.data.at(-1).gym_license_link).toContain('/media/9003/');
+
+    const found: number[] = [];
+    for (let query = '?per_page=1'; query !== ''; ) {
+      const page = (await list(query)).body;
+      found.push(...idsOf(page));
+      query = page.meta.next_cursor === null ? '' : `?per_page=1&cursor=${page.meta.next_cursor}`;
+    }
+    expect(found).toEqual(idsOf(body));
+  });
+
+  test('is for who reviews and sees all gyms', async () => {
+    expect((await list('', member(10))).status).toBe(403);
+    expect((await list('', holder(11, 'gyms.approve_license'))).status).toBe(403);
+    expect((await list('', holder(11, 'gyms.view_all'))).status).toBe(403);
   });
 });
 

@@ -19,7 +19,9 @@ import { createGetProfile } from './app/get-profile.ts';
 import { createGetUser } from './app/get-user.ts';
 import { createGetUsers } from './app/get-users.ts';
 import { createIntrospect } from './app/introspect.ts';
+import { createLimitSession } from './app/limit-session.ts';
 import { createListAuditLog } from './app/list-audit-log.ts';
+import { createListLicenseReviews } from './app/list-license-reviews.ts';
 import { createListNotifications } from './app/list-notifications.ts';
 import { createListRoles } from './app/list-roles.ts';
 import { createListTokens } from './app/list-tokens.ts';
@@ -67,6 +69,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     register: createRegister({ ...dependencies, newSessionToken }),
     signIn: createSignIn({ ...dependencies, newSessionToken, checkSecondFactor }),
     signOut: createSignOut(dependencies),
+    limitSession: createLimitSession(dependencies),
     introspect: createIntrospect({ ...dependencies, usablePermissions }),
     usablePermissions,
     resetPassword: createResetPassword({ ...dependencies, sendCode, smsBudget, takeReset, securityNotices }),
@@ -96,6 +99,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     getUsers: createGetUsers(dependencies),
     getHiddenUsers: createGetHiddenUsers(dependencies),
     listUsers: createListUsers(dependencies),
+    listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),
     updateUser: createUpdateUser({ ...dependencies, securityNotices }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),

@@ -2,7 +2,7 @@ import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import { eventually } from '@fitness/shared/testing/harness.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
@@ -272,5 +272,45 @@ describe('clearing the document', () => {
     };
     expect((await clear(person)).status).toBe(503);
     expect(await licenseOf(person)).toEqual(pending(320));
+  });
+});
+
+describe('GET /users/license-reviews', () => {
+  const list = (query = '', as = operator.caller) =>
+    harness.send('GET', `/users/license-reviews${query}`, { as });
+  const idsOf = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id);
+
+  test('has those that nobody has reviewed, the oldest document first, page by page', async () => {
+    const before = idsOf((await list('?per_page=100')).body);
+    const [late, early, decided] = [await join(harness), await join(harness), await join(harness)];
+    await attach(early.id, 9_001);
+    await attach(decided.id, 9_002);
+    await attach(late.id, 9_003);
+    await review(decided, { trainer_license_approved: false });
+    const { status, body } = await list('?per_page=100');
+    expect([status, idsOf(body), body.meta.total]).toEqual([
+      200,
+      [...before, early.id, late.id],
+      before.length + 2,
+    ]);
+    expect(body.data.at(-1).trainer_license_link).toContain('/media/9003/');
+
+    const found: number[] = [];
+    for (let query = '?per_page=1'; query !== ''; ) {
+      const page = (await list(query)).body;
+      found.push(...idsOf(page));
+      query = page.meta.next_cursor === null ? '' : `?per_page=1&cursor=${page.meta.next_cursor}`;
+    }
+    expect(found).toEqual(idsOf(body));
+    await review(early, { trainer_license_approved: true });
+    expect(idsOf((await list('?per_page=100')).body)).toEqual([...before, late.id]);
+  });
+
+  test('is for who reviews and sees all accounts', async () => {
+    const member = await join(harness);
+    expect((await list('', member.caller)).status).toBe(403);
+    expect((await list('', caller(1, ['users.update_any']))).status).toBe(403);
+    expect((await list('', caller(1, ['users.view_all']))).status).toBe(403);
+    expect((await list('', caller(1, ['users.update_any', 'users.view_all']))).status).toBe(200);
   });
 });

@@ -364,6 +364,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/gyms/license-reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gyms whose license waits for a review
+         * @description The oldest document first. `PUT /gyms/{id}` with `gym_license_approved` reviews one.
+         */
+        get: operations["getGymsLicenseReviews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/gyms/{id}": {
         parameters: {
             query?: never;
@@ -1173,9 +1193,29 @@ export interface paths {
         };
         /**
          * Accounts, newest first
-         * @description `search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) needs `users.view_all`.
+         * @description `search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) and `deletion_pending` need `users.view_all`.
          */
         get: operations["getUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/license-reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Accounts whose trainer license waits for a review
+         * @description The oldest document first. `PUT /users/{id}` with `trainer_license_approved` reviews one.
+         */
+        get: operations["getUsersLicenseReviews"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2085,7 +2125,7 @@ export interface components {
         };
         PutRolesByIdRequest: {
             title?: string;
-            permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view")[];
+            permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view" | "operations.manage")[];
         };
         PutTrainingServicesByIdRequest: {
             title?: string;
@@ -6135,6 +6175,200 @@ export interface operations {
                      *       "message": "The given data was invalid.",
                      *       "errors": {
                      *         "name": [
+                     *           "This field is required."
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Something went wrong on our side."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unavailable"];
+                };
+            };
+        };
+    };
+    getGymsLicenseReviews: {
+        parameters: {
+            query?: {
+                /** @description From 1; not used with a cursor */
+                page?: number;
+                /** @description Default 30; above 100 it counts as 100 */
+                per_page?: number;
+                /** @description `meta.next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 5,
+                     *           "name": "Azadi Gym",
+                     *           "address": "12 Azadi Street",
+                     *           "location_lat": 35.6997,
+                     *           "location_lng": 51.338,
+                     *           "is_active": true,
+                     *           "description": "Open every day.",
+                     *           "show_crowd": true,
+                     *           "created_at": "2026-03-01 08:30:00",
+                     *           "updated_at": "2026-03-01 08:30:00",
+                     *           "crowd": {
+                     *             "current": 24,
+                     *             "capacity": 80,
+                     *             "level": "low"
+                     *           },
+                     *           "city": {
+                     *             "id": 1,
+                     *             "name": "Tehran",
+                     *             "state": {
+                     *               "id": 8,
+                     *               "name": "Tehran"
+                     *             }
+                     *           },
+                     *           "majors": [
+                     *             {
+                     *               "id": 4,
+                     *               "title": "Bodybuilding"
+                     *             }
+                     *           ],
+                     *           "working_periods": [
+                     *             {
+                     *               "weekday": 0,
+                     *               "opens_at": "07:00",
+                     *               "closes_at": "23:00"
+                     *             }
+                     *           ],
+                     *           "working_status": {
+                     *             "is_open": true,
+                     *             "changes_at": "2026-03-01 19:30:00"
+                     *           },
+                     *           "boost": {
+                     *             "id": 3,
+                     *             "boostable_type": "App\\Models\\Gyms\\Gym",
+                     *             "boostable_id": 5,
+                     *             "level": 2,
+                     *             "starts_at": "2026-03-01 08:30:00",
+                     *             "ends_at": "2026-03-08 08:30:00",
+                     *             "created_at": "2026-03-01 08:30:00"
+                     *           },
+                     *           "media": [],
+                     *           "rating_count": 18,
+                     *           "rating_average": 4.5
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://api.example.com/api/v1/posts?page=1",
+                     *         "last": "https://api.example.com/api/v1/posts?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "to": 1,
+                     *         "per_page": 30,
+                     *         "last_page": 1,
+                     *         "total": 1,
+                     *         "path": "https://api.example.com/api/v1/posts",
+                     *         "next_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GymList"];
+                };
+            };
+            /** @description The content is that of the `ETag` in `If-None-Match` */
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    /** @description The scheme of authentication: `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "You do not have permission to do this."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "errors": {
+                     *         "page": [
                      *           "This field is required."
                      *         ]
                      *       }
@@ -14849,6 +15083,204 @@ export interface operations {
                 order?: "ASC" | "DESC";
                 /** @description Only those with this role, or of those where the caller has it */
                 role?: string;
+                deletion_pending?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 12,
+                     *           "username": "sara.ahmadi",
+                     *           "first_name": "Sara",
+                     *           "last_name": "Ahmadi",
+                     *           "created_at": "2026-03-01 08:30:00",
+                     *           "referral_code": "K7M2QX",
+                     *           "height": 168,
+                     *           "birth_date": "1994-05-21",
+                     *           "gender": "female",
+                     *           "is_trainer": true,
+                     *           "is_gym_owner": false,
+                     *           "media": [
+                     *             {
+                     *               "id": 31,
+                     *               "attachable_type": "App\\Models\\User",
+                     *               "attachable_id": 12,
+                     *               "link": "https://api.example.com/api/v1/media/31/portrait.jpg",
+                     *               "filename": "portrait.jpg",
+                     *               "mime_type": "image/jpeg",
+                     *               "size": 48213,
+                     *               "purpose": null,
+                     *               "created_at": "2026-03-01 08:30:00"
+                     *             }
+                     *           ],
+                     *           "current_subscription": {
+                     *             "id": 7,
+                     *             "user_id": 12,
+                     *             "type": "plus",
+                     *             "starts_at": "2026-03-01 08:30:00",
+                     *             "expires_at": "2026-04-01 08:30:00",
+                     *             "created_at": "2026-03-01 08:30:00"
+                     *           },
+                     *           "email": "sara@example.com",
+                     *           "phone": "+989121234567",
+                     *           "bank_account_number": "IR820540102680020817909002",
+                     *           "trainer_license_image": null,
+                     *           "trainer_license_link": null,
+                     *           "trainer_license_approved": null,
+                     *           "trainer_license_rejection_reason": null,
+                     *           "referrer_user_id": null,
+                     *           "referral_score": 0,
+                     *           "referrals_count": 3,
+                     *           "roles": [
+                     *             {
+                     *               "id": 2,
+                     *               "name": "member",
+                     *               "title": "Member",
+                     *               "permissions": [
+                     *                 "posts.view",
+                     *                 "payments.view_own"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "deletion_requested_at": null,
+                     *           "deletion_scheduled_at": null
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://api.example.com/api/v1/posts?page=1",
+                     *         "last": "https://api.example.com/api/v1/posts?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "to": 1,
+                     *         "per_page": 30,
+                     *         "last_page": 1,
+                     *         "total": 1,
+                     *         "path": "https://api.example.com/api/v1/posts",
+                     *         "next_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            /** @description The content is that of the `ETag` in `If-None-Match` */
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    /** @description The scheme of authentication: `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "You do not have permission to do this."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "errors": {
+                     *         "page": [
+                     *           "This field is required."
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Something went wrong on our side."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unavailable"];
+                };
+            };
+        };
+    };
+    getUsersLicenseReviews: {
+        parameters: {
+            query?: {
+                /** @description From 1; not used with a cursor */
+                page?: number;
+                /** @description Default 30; above 100 it counts as 100 */
+                per_page?: number;
+                /** @description `meta.next_cursor` of the page before */
+                cursor?: string;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */

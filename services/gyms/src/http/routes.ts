@@ -4,6 +4,7 @@ import { deleteGymRoute } from './delete-gym.ts';
 import { getCitiesRoute } from './get-cities.ts';
 import { getGymRoute } from './get-gym.ts';
 import { getGymsRoute } from './get-gyms.ts';
+import { getLicenseReviewsRoute } from './get-license-reviews.ts';
 import { getMajorsRoute } from './get-majors.ts';
 import { postGymsRoute } from './post-gyms.ts';
 import { putCrowdRoute } from './put-crowd.ts';
@@ -15,6 +16,7 @@ import { putWorkingPeriodsRoute } from './put-working-periods.ts';
 export const createRoutes = (useCases: UseCases, { baseUrl }: { baseUrl: string }): Route[] => [
   getGymsRoute(useCases, baseUrl),
   postGymsRoute(useCases),
+  getLicenseReviewsRoute(useCases, baseUrl),
   getGymRoute(useCases),
   putGymRoute(useCases),
   deleteGymRoute(useCases),

@@ -99,6 +99,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
   .index({ boostedUntil: 1 })
+  .index({ 'license.approved': 1, 'license.mediaId': 1 })
   .index({ grams: 1, _id: -1 });
 
 privacy(

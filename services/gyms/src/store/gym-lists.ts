@@ -17,6 +17,7 @@ import type { Gym } from '../domain/gym.ts';
 import type { Counters, GymTotals } from './counters.ts';
 import {
   EVERYONE,
+  GYM_PROJECTION,
   type GymDocument,
   gymModel,
   NOBODY,
@@ -42,6 +43,8 @@ export interface GymLists {
   list(query: GymQuery, page: PageRequest, now: Date): Promise<PageOf<Gym>>;
   /** Nearest first, without gyms that have no location. The cursor is `[metres, id]`. */
   listNearest(query: GymQuery, from: Point, page: PageRequest): Promise<PageOf<Gym>>;
+  /** Gyms with a license that nobody has reviewed, the oldest document first. The cursor is its id. */
+  listLicensesToReview(page: PageRequest): Promise<PageOf<Gym>>;
 }
 
 type Filter = QueryFilter<GymDocument>;
@@ -282,6 +285,34 @@ const searchByDistance = async (
   return { ordered, isAll: true };
 };
 
+const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
+  const toReview = (afterMediaId: number): PipelineStage.Match[] => [
+    { $match: { 'license.approved': null } },
+    { $match: { 'license.mediaId': { $gt: afterMediaId } } },
+  ];
+  return async (page) => {
+    const isPage = page.mode === 'page';
+    const found = await gyms.aggregate<GymDocument>([
+      ...toReview(isPage ? 0 : (page.after[0] ?? 0)),
+      { $sort: { 'license.mediaId': 1 } },
+      { $skip: isPage ? page.skip : 0 },
+      { $limit: page.perPage + 1 },
+      { $project: GYM_PROJECTION },
+    ]);
+    const rows = found.slice(0, page.perPage).map(toGym);
+    const last = rows.at(-1)?.license.mediaId;
+    const count = async (): Promise<number> => {
+      const [counted] = await gyms.aggregate<{ total: number }>([...toReview(0), { $count: 'total' }]);
+      return counted?.total ?? 0;
+    };
+    return {
+      rows,
+      total: isPage ? await count() : undefined,
+      next: found.length > rows.length && last != null ? [last] : undefined,
+    };
+  };
+};
+
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
   const gyms = gymModel(connection);
   const memory = createListMemory(gyms.collection, {
@@ -387,5 +418,5 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     };
   };
 
-  return { list, listNearest };
+  return { list, listNearest, listLicensesToReview: createLicensesToReview(gyms) };
 };

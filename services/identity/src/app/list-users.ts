@@ -13,13 +13,20 @@ interface UserSearch {
   order?: 'ASC' | 'DESC' | undefined;
   /** Name or id of a role. */
   role?: string | undefined;
+  /** Only accounts with a pending deletion. */
+  deletionPending?: boolean | undefined;
 }
 
 /**
  * By id, newest first by default. Without `users.view_all`: accounts with a pending deletion are left out, e-mail and
- * phone are not searched, and `role` is 403. 422 for an unknown role.
+ * phone are not searched, and `role` and `deletionPending` are 403. 422 for an unknown role.
  */
 type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
+
+const standingsOf = (viewsAll: boolean, deletionPending: boolean | undefined): UserFilter['standings'] => {
+  if (!viewsAll || deletionPending === false) return ['live'];
+  return deletionPending === true ? ['pending'] : ['live', 'pending'];
+};
 
 export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUsers => {
   const findRoleId = async (viewer: Caller, role: string | undefined): Promise<number | undefined> => {
@@ -32,14 +39,15 @@ export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUse
     return found._id;
   };
 
-  return async (viewer, { search, isTrainer, order, role }, request) => {
+  return async (viewer, { search, isTrainer, order, role, deletionPending }, request) => {
     const viewsAll = can(viewer, 'users.view_all');
+    if (deletionPending !== undefined && !viewsAll) throw forbidden('deletion_pending needs users.view_all');
     const filter: UserFilter = {
       search: search === undefined ? undefined : searchQuery(search),
       searchEverything: viewsAll,
       isTrainer,
       roleId: await findRoleId(viewer, role),
-      withPending: viewsAll,
+      standings: standingsOf(viewsAll, deletionPending),
       ascending: order === 'ASC',
     };
     const found = await store.users.list(filter, {

@@ -14,7 +14,7 @@ export const getUsersRoute = (
     path: '/users',
     summary: 'Accounts, newest first',
     description:
-      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) needs `users.view_all`.',
+      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) and `deletion_pending` need `users.view_all`.',
     tag: 'users',
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],
@@ -24,12 +24,17 @@ export const getUsersRoute = (
       is_trainer: queryBoolean.optional(),
       order: z.enum(['ASC', 'DESC']).optional(),
       role: z.string().min(1).max(100).optional(),
+      deletion_pending: queryBoolean.optional(),
     }),
     responses: { 200: listOf(userSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query);
-      const { search, is_trainer, order, role } = query;
-      const page = await listUsers(caller, { search, isTrainer: is_trainer, order, role }, request);
+      const { search, is_trainer, order, role, deletion_pending: deletionPending } = query;
+      const page = await listUsers(
+        caller,
+        { search, isTrainer: is_trainer, order, role, deletionPending },
+        request,
+      );
       const data = await presentUsers(page.rows, caller);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },

@@ -1,4 +1,4 @@
-/** Every public route of identity. */
+/** Every route of identity. */
 import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -10,6 +10,7 @@ import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
 import { deleteUserSecondFactorRoute } from './delete-user-second-factor.ts';
 import { getAuditLogRoute } from './get-audit-log.ts';
+import { getLicenseReviewsRoute } from './get-license-reviews.ts';
 import { getMeRoute } from './get-me.ts';
 import { getNotificationPreferencesRoute } from './get-notification-preferences.ts';
 import { getNotificationsRoute } from './get-notifications.ts';
@@ -28,6 +29,7 @@ import { postPhoneConfirmRoute } from './post-phone-confirm.ts';
 import { postRegisterRoute } from './post-register.ts';
 import { postResetPasswordRoute } from './post-reset-password.ts';
 import { postSecondFactorRoute } from './post-second-factor.ts';
+import { postSessionLimitRoute } from './post-session-limit.ts';
 import { postTokenRoute } from './post-token.ts';
 import { putChangePasswordRoute } from './put-change-password.ts';
 import { putMeRoute } from './put-me.ts';
@@ -56,11 +58,13 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   getTokensRoute(useCases, baseUrl),
   postTokenRoute(useCases),
   deleteTokenRoute(useCases),
+  postSessionLimitRoute(useCases),
   getSessionsRoute(useCases, baseUrl),
   deleteSessionRoute(useCases),
   postSecondFactorRoute(useCases),
   deleteSecondFactorRoute(useCases),
   getUsersRoute(useCases, baseUrl),
+  getLicenseReviewsRoute(useCases, baseUrl),
   getUserRoute(useCases),
   putUserRoute(useCases),
   deleteUserRoute(useCases),

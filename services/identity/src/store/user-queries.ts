@@ -18,7 +18,7 @@ export interface UserFilter {
   searchEverything: boolean;
   isTrainer?: boolean | undefined;
   roleId?: number | undefined;
-  withPending: boolean;
+  standings: readonly Extract<Standing, 'live' | 'pending'>[];
   ascending: boolean;
 }
 
@@ -48,8 +48,7 @@ const ANY_BOOLEAN = [true, false];
  */
 const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match] => {
   const { search, isTrainer, roleId } = filter;
-  const standings: Standing[] = filter.withPending ? ['live', 'pending'] : ['live'];
-  const standing = { standing: { $in: standings } };
+  const standing = { standing: { $in: [...filter.standings] } };
   const trainer = { is_trainer: { $in: isTrainer === undefined ? ANY_BOOLEAN : [isTrainer] } };
   const role = roleId === undefined ? undefined : { role_ids: roleId };
   if (search === undefined)
@@ -69,6 +68,12 @@ const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match
     { $match: { ...standing, ...trainer, ...role, ...more, $expr: { $or: contains } } },
   ];
 };
+
+/** Two stages, as above. */
+const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
+  { $match: { trainer_license_approved: null } },
+  { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
+];
 
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
@@ -99,6 +104,24 @@ export const createUserQueries = (connection: Connection) => {
       const isUncounted =
         filter.search !== undefined && (await sum([indexed, { $limit: COUNTED_MAX + 1 }])) > COUNTED_MAX;
       return isUncounted ? undefined : sum([indexed, rest]);
+    },
+
+    /** Accounts with a trainer license that nobody has reviewed, the oldest document first. */
+    licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
+      users.aggregate<User>([
+        ...licensesToReview(window.afterMediaId),
+        { $sort: { trainer_license_media_id: 1 } },
+        { $skip: window.skip },
+        { $limit: window.limit },
+        { $project: WITHOUT_INTERNAL_FIELDS },
+      ]),
+
+    countLicensesToReview: async (): Promise<number> => {
+      const [counted] = await users.aggregate<{ total: number }>([
+        ...licensesToReview(0),
+        { $count: 'total' },
+      ]);
+      return counted?.total ?? 0;
     },
 
     /** Whether a live account has this role. Erased accounts have no roles. */

@@ -1,0 +1,81 @@
+/** What `/ops` of the gateway needs of identity besides the public API. */
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { setUp } from './second-factor-support.ts';
+import { type Harness, isLive, join, joinAs, type Person, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+const limit = (person: Person, seconds: unknown, change: object = {}): Promise<Response> =>
+  fetch(`${harness.url}/internal/session-limit`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-caller-context': gatewayContext('identity', { ...person.caller, ...change }),
+    },
+    body: JSON.stringify({ seconds }),
+  });
+
+test('POST /session-limit lets this session end earlier, never later, and no other one', async () => {
+  const person = await join(harness);
+  const other = (
+    await harness.send('POST', '/auth/login', {
+      body: { login: person.user.username, password: 'correct horse battery' },
+    })
+  ).body.token;
+  expect((await limit(person, 7_200)).status).toBe(204);
+  // It cannot be made longer again.
+  expect((await limit(person, 72_000)).status).toBe(204);
+  const answer = await harness.identity.call('Introspect', { token: person.token });
+  expect(answer.valid_for_ms).toBeLessThanOrEqual(2 * HOUR_MS);
+  harness.clock.advance(2 * HOUR_MS);
+  expect([await isLive(harness, person.token), await isLive(harness, other)]).toEqual([false, true]);
+});
+
+test('POST /session-limit is for sessions, and for whole seconds', async () => {
+  const person = await join(harness);
+  expect((await limit(person, 60, { tokenKind: 'personal' })).status).toBe(403);
+  for (const seconds of [0, -1, 1.5, '60', undefined]) {
+    expect([seconds, (await limit(person, seconds)).status]).toEqual([seconds, 422]);
+  }
+});
+
+test('an introspection says whether staff has a second factor', async () => {
+  const operator = await joinAs(harness, 'operator');
+  const member = await join(harness);
+  const read = async (token: string) => (await harness.identity.call('Introspect', { token })).second_factor;
+  expect([await read(operator.token), await read(member.token)]).toEqual([false, false]);
+  await setUp(harness, operator);
+  expect(await read(operator.token)).toBe(true);
+});
+
+test('GET /users?deletion_pending shows the scheduled deletions to users.view_all alone', async () => {
+  const operator = await joinAs(harness, 'operator');
+  const [pending, live] = [await join(harness), await join(harness)];
+  const date = new Date(harness.clock.now().getTime() + HOUR_MS);
+  await harness.database
+    .collection('users')
+    .updateOne(
+      { _id: pending.id as never },
+      {
+        $set: {
+          deletion_requested_at: harness.clock.now(),
+          deletion_scheduled_at: date,
+          standing: 'pending',
+        },
+      },
+    );
+  const find = async (value: string, as = operator.caller) =>
+    harness.send('GET', `/users?deletion_pending=${value}&per_page=100`, { as });
+  const ids = async (value: string) => (await find(value)).body.data.map(({ id }: { id: number }) => id);
+  expect(await ids('true')).toEqual([pending.id]);
+  expect(await ids('false')).toContain(live.id);
+  expect(await ids('false')).not.toContain(pending.id);
+  expect((await find('true', live.caller)).status).toBe(403);
+  expect((await find('yes')).status).toBe(422);
+});
