@@ -1,13 +1,15 @@
-/** Calls of the public API that the gateway makes for a client: by `/mcp`, and by the page that deletes an account. */
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
+/** Calls of services that the gateway makes for a client: by `/mcp`, and by its pages. */
+import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/server.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
+import { clientAddressOf } from './client-address.ts';
 import type { Dependencies } from './dependencies.ts';
 import { lostAnswer } from './lost-answer.ts';
-import { internalHeaders, prepareForward } from './proxy.ts';
+import { type Forward, internalHeaders, prepareForward } from './proxy.ts';
+import type { Service } from './routes.ts';
 
 export interface ApiCall {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the API's prefix, with the query. */
   path: string;
   body?: object | undefined;
@@ -30,12 +32,36 @@ const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as co
 
 /** Like a call from outside: the same permissions and limits. Throws 401, and 503 when no service answers. */
 export const callApi = async (
-  { method, path, body }: ApiCall,
+  call: ApiCall,
   request: FastifyRequest,
   { agent, urls, ...dependencies }: CallDependencies,
+): Promise<ApiAnswer> =>
+  send(call, request, {
+    forward: await prepareForward(request.raw, `${API_PREFIX}${call.path}`, dependencies),
+    agent,
+    urls,
+  });
+
+/** An internal route of a service, which clients cannot reach. `path`: below the prefix of these routes. */
+export const callInternal = async (
+  service: Service,
+  call: ApiCall,
+  request: FastifyRequest,
+  { agent, authenticate, serviceTimeoutMs: timeoutMs, signer, trustedProxies, urls }: CallDependencies,
 ): Promise<ApiAnswer> => {
-  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}`, dependencies);
-  const { service, path: target, query } = forward.target;
+  const caller = await authenticate(request.raw);
+  const target = { service, path: `${INTERNAL_PREFIX}${call.path}`, query: '' };
+  const context = signer.sign(service, caller);
+  const clientAddress = clientAddressOf(request.raw, trustedProxies);
+  return send(call, request, { forward: { target, caller, context, clientAddress, timeoutMs }, agent, urls });
+};
+
+const send = async (
+  { method, body }: ApiCall,
+  request: FastifyRequest,
+  { forward, agent, urls }: Pick<CallDependencies, 'agent' | 'urls'> & { forward: Forward },
+): Promise<ApiAnswer> => {
+  const { service, path, query } = forward.target;
   const forwarded = FORWARDED_HEADERS.flatMap((name) => {
     const value = request.headers[name];
     return value === undefined ? [] : [[name, value]];
@@ -43,7 +69,7 @@ export const callApi = async (
   try {
     const answer = await agent.request({
       origin: urls[service],
-      path: `${target}${query}`,
+      path: `${path}${query}`,
       method,
       headers: {
         ...Object.fromEntries(forwarded),

@@ -6,7 +6,7 @@ import { html } from '@fitness/shared/pages/html.ts';
 import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance } from 'fastify';
-import { PAGE_PATH } from './account-deletion/visit.ts';
+import { PAGE_PATH } from './account-deletion/pages.ts';
 import type { Dependencies } from './dependencies.ts';
 import { OPENAPI_PATH } from './docs/routes.ts';
 import { areReady } from './services-health.ts';

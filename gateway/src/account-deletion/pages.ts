@@ -1,33 +1,33 @@
 /** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { ShownBlocker } from '../deletion-blockers.ts';
-import { PAGE_PATH } from './visit.ts';
+import {
+  type Field,
+  formOf,
+  inputOf,
+  loginFields,
+  PASSWORD,
+  problemOf,
+  SIGN_OUT,
+  signedInAs,
+  time,
+  type View,
+} from '../pages/views.ts';
 
-/** What the API has refused, in the language of the page. */
-export interface Problem {
-  status: number;
-  /** Undefined where the fields say it. */
-  text: string | undefined;
-  /** By the name of the API's field. */
-  fields: Readonly<Record<string, readonly string[]>>;
-}
-
-interface View {
-  locale: Locale;
-  csrf: string;
-  problem?: Problem | undefined;
-}
-
-const text = (key: MessageKey, params?: Message['params']): Message => message(key, params);
+export const PAGE_PATH = '/account-deletion';
 
 const url = (locale: Locale, step?: 'code'): string =>
   `${PAGE_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
+
+type Buttons = Parameters<typeof formOf>[3];
+
+const form = (view: View, content: Html, buttons: Buttons): Html =>
+  formOf(view, url(view.locale), content, buttons);
 
 const page = (
   locale: Locale,
@@ -44,65 +44,16 @@ const page = (
     body,
   });
 
-interface Field {
-  name: string;
-  label: Message;
-  autocomplete: string;
-  type?: 'text' | 'password';
-  value?: string | undefined;
-  inputmode?: 'numeric';
-  /** The API's name for it. */
-  apiName?: string;
-}
-
-const inputOf = ({ locale, problem }: View, field: Field): Html => {
-  const { name, label, autocomplete, type = 'text', value, inputmode, apiName = name } = field;
-  const refused = problem?.fields[apiName] ?? [];
-  const described = refused.length > 0 && html` aria-invalid="true" aria-describedby="${name}-problem"`;
-  return html`<label>${translator(locale)(label)}
-<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="ltr" maxlength="1000" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${described}></label>
-${refused.length > 0 && html`<p class="problem" id="${name}-problem" role="alert">${refused.join(' ')}</p>`}`;
-};
-
-const PASSWORD: Field = {
-  name: 'password',
-  label: text('oauth.login.password'),
-  type: 'password',
-  autocomplete: 'current-password',
-};
-
-const SIGN_OUT = ['sign_out', text('account_deletion.sign_out')] as const;
-
-/** The first button is what the page is for, unless it leads away. */
-const form = (view: View, content: Html, buttons: readonly (readonly [value: string, label: Message])[]) => {
-  const t = translator(view.locale);
-  const row = buttons[0] === SIGN_OUT ? 'row' : 'actions row';
-  return html`<form method="post" action="${url(view.locale)}">
-<input type="hidden" name="csrf" value="${view.csrf}">
-<div class="stack">
-${content}
-<div class="${row}">
-${buttons.map(([value, label]) => html`<button name="action" value="${value}">${t(label)}</button>\n`)}</div>
-</div>
-</form>`;
-};
-
-const problemOf = ({ problem }: View): Html | false =>
-  problem?.text !== undefined && html`<p class="problem" role="alert">${problem.text}</p>`;
-
-const signedInAs = (t: Translate, username: string): Html =>
-  html`<p>${t(text('oauth.consent.account', { username: isolate(username) }))}</p>`;
-
 const about = (t: Translate): Html => {
   const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
-    (step) => html`<li>${t(text(`account_deletion.step.${step}`))}</li>\n`,
+    (step) => html`<li>${t(message(`account_deletion.step.${step}`))}</li>\n`,
   );
   return html`<section class="card">
-<h2>${t(text('account_deletion.steps'))}</h2>
+<h2>${t(message('account_deletion.steps'))}</h2>
 <ol class="stack">${steps}</ol>
-<h2>${t(text('account_deletion.data'))}</h2>
-<p>${t(text('account_deletion.data.deleted'))}</p>
-<p>${t(text('account_deletion.data.kept'))}</p>
+<h2>${t(message('account_deletion.data'))}</h2>
+<p>${t(message('account_deletion.data.deleted'))}</p>
+<p>${t(message('account_deletion.data.kept'))}</p>
 </section>`;
 };
 
@@ -118,19 +69,15 @@ export interface LoginView extends View {
 export const loginPage = (view: LoginView): Page => {
   const { locale, login, asksForCode = false, notice, problem, status = problem?.status } = view;
   const t = translator(locale);
-  const code = { name: 'totp', label: text('oauth.login.code'), autocomplete: 'one-time-code' };
-  const fields = html`${inputOf(view, { name: 'login', label: text('oauth.login.login'), autocomplete: 'username', value: login })}
-${inputOf(view, PASSWORD)}
-${asksForCode && inputOf(view, code)}`;
   return page(
     locale,
-    text('account_deletion.title'),
+    message('account_deletion.title'),
     html`${about(t)}
 <section class="card">
-<h2>${t(text('oauth.login.submit'))}</h2>
+<h2>${t(message('oauth.login.submit'))}</h2>
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
 ${problemOf(view)}
-${form(view, fields, [['login', text('oauth.login.submit')]])}
+${form(view, loginFields(view, { login, asksForCode }), [['login', message('oauth.login.submit')]])}
 </section>`,
     { status },
   );
@@ -146,7 +93,7 @@ const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row)
 
 const blockerItem = (t: Translate, { code, message: reason }: ShownBlocker): Html =>
   html`<li><strong>${reason}</strong>
-${isBlockerCode(code) && html`<p>${t(text(`account_deletion.settle.${code}`))}</p>`}</li>\n`;
+${isBlockerCode(code) && html`<p>${t(message(`account_deletion.settle.${code}`))}</p>`}</li>\n`;
 
 /** What blocks, or the form that asks for the code. */
 export const overviewPage = (view: OverviewView): Page => {
@@ -155,21 +102,21 @@ export const overviewPage = (view: OverviewView): Page => {
   const isBlocked = blockers !== undefined && blockers.length > 0;
   const known = blockers === undefined ? 'account_deletion.unchecked' : 'account_deletion.free';
   const body = isBlocked
-    ? html`<h2>${t(text('account_deletion.blocked'))}</h2>
+    ? html`<h2>${t(message('account_deletion.blocked'))}</h2>
 <ul class="items" role="list">${blockers.map((blocker) => blockerItem(t, blocker))}</ul>
-<p><a href="${url(locale)}">${t(text('account_deletion.again'))}</a></p>
+<p><a href="${url(locale)}">${t(message('account_deletion.again'))}</a></p>
 ${form(view, html``, [SIGN_OUT])}`
-    : html`<p class="notice">${t(text(known))}</p>
+    : html`<p class="notice">${t(message(known))}</p>
 ${problemOf(view)}
-<p>${t(text('account_deletion.send.lead'))}</p>
+<p>${t(message('account_deletion.send.lead'))}</p>
 ${form(view, inputOf(view, { ...PASSWORD, apiName: 'current_password' }), [
-  ['send_code', text('account_deletion.send.submit')],
+  ['send_code', message('account_deletion.send.submit')],
   SIGN_OUT,
 ])}
-<p><a href="${url(locale, 'code')}">${t(text('account_deletion.have_code'))}</a></p>`;
+<p><a href="${url(locale, 'code')}">${t(message('account_deletion.have_code'))}</a></p>`;
   return page(
     locale,
-    text('account_deletion.title'),
+    message('account_deletion.title'),
     html`<section class="card">${signedInAs(t, username)}
 ${body}
 </section>`,
@@ -182,7 +129,7 @@ export const codePage = (view: View & { username: string }): Page => {
   const t = translator(locale);
   const code: Field = {
     name: 'code',
-    label: text('account_deletion.code.label'),
+    label: message('account_deletion.code.label'),
     autocomplete: 'one-time-code',
     inputmode: 'numeric',
     apiName: 'confirmation_code',
@@ -191,13 +138,13 @@ export const codePage = (view: View & { username: string }): Page => {
 ${inputOf(view, { ...PASSWORD, apiName: 'current_password' })}`;
   return page(
     locale,
-    text('account_deletion.code.title'),
+    message('account_deletion.code.title'),
     html`<section class="card">${signedInAs(t, username)}
-<p>${t(text('account_deletion.code.lead'))}</p>
-<p>${t(text('account_deletion.code.effect'))}</p>
+<p>${t(message('account_deletion.code.lead'))}</p>
+<p>${t(message('account_deletion.code.effect'))}</p>
 ${problemOf(view)}
-${form(view, fields, [['confirm', text('account_deletion.code.submit')], SIGN_OUT])}
-<p><a href="${url(locale)}">${t(text('account_deletion.code.another'))}</a></p>
+${form(view, fields, [['confirm', message('account_deletion.code.submit')], SIGN_OUT])}
+<p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
 </section>`,
     { status: problem?.status },
   );
@@ -209,12 +156,9 @@ export interface ShownSchedule {
   deletion_scheduled_at: string;
 }
 
-const time = (timestamp: string): Html =>
-  html`<time dir="ltr" datetime="${timestamp.replace(' ', 'T')}Z">${timestamp}</time>`;
-
 const dates = (t: Translate, schedule: ShownSchedule): Html => html`<dl class="facts">
-<dt>${t(text('account_deletion.scheduled_at'))}</dt><dd><strong>${time(schedule.deletion_scheduled_at)}</strong></dd>
-<dt>${t(text('account_deletion.requested_at'))}</dt><dd>${time(schedule.deletion_requested_at)}</dd>
+<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${time(schedule.deletion_scheduled_at)}</strong></dd>
+<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${time(schedule.deletion_requested_at)}</dd>
 </dl>`;
 
 /** Nobody is signed in any more. */
@@ -222,11 +166,11 @@ export const scheduledPage = (locale: Locale, schedule: ShownSchedule): Page => 
   const t = translator(locale);
   return page(
     locale,
-    text('oauth.pending.title'),
+    message('oauth.pending.title'),
     html`<section class="card">
 ${dates(t, schedule)}
-<p>${t(text('account_deletion.scheduled'))}</p>
-<p><a href="${url(locale)}">${t(text('account_deletion.to_cancel'))}</a></p>
+<p>${t(message('account_deletion.scheduled'))}</p>
+<p><a href="${url(locale)}">${t(message('account_deletion.to_cancel'))}</a></p>
 </section>`,
     { isLast: true },
   );
@@ -238,12 +182,12 @@ export const pendingPage = (view: View & { username: string; schedule: ShownSche
   const t = translator(locale);
   return page(
     locale,
-    text('oauth.pending.title'),
+    message('oauth.pending.title'),
     html`<section class="card">${signedInAs(t, username)}
 ${dates(t, schedule)}
-<p>${t(text('account_deletion.pending'))}</p>
+<p>${t(message('account_deletion.pending'))}</p>
 ${problemOf(view)}
-${form(view, html``, [['cancel', text('account_deletion.cancel')], SIGN_OUT])}
+${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])}
 </section>`,
     { status: problem?.status },
   );
@@ -254,10 +198,10 @@ export const cancelledPage = (locale: Locale): Page => {
   const t = translator(locale);
   return page(
     locale,
-    text('account_deletion.cancelled'),
+    message('account_deletion.cancelled'),
     html`<section class="card">
-<p>${t(text('deletion.cancelled'))}</p>
-<p>${t(text('account_deletion.signed_out'))}</p>
+<p>${t(message('deletion.cancelled'))}</p>
+<p>${t(message('account_deletion.signed_out'))}</p>
 </section>`,
     { isLast: true },
   );
@@ -268,10 +212,10 @@ export const refusalPage = (locale: Locale, status: number, reason: Message): Pa
   const t = translator(locale);
   return page(
     locale,
-    text('account_deletion.title'),
+    message('account_deletion.title'),
     html`<section class="card">
 <p class="problem" role="alert">${t(reason)}</p>
-<p><a href="${url(locale)}">${t(text('account_deletion.reopen'))}</a></p>
+<p><a href="${url(locale)}">${t(message('account_deletion.reopen'))}</a></p>
 </section>`,
     { status },
   );

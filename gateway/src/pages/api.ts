@@ -1,0 +1,123 @@
+/** The public API as a page uses it: in the name of its visitor. */
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Dispatcher } from 'undici';
+import { assertAudience } from '../bearer.ts';
+import { type ApiAnswer, type ApiCall, callApi, callInternal } from '../call-api.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { lostAnswer } from '../lost-answer.ts';
+import { internalHeaders, prepareForward } from '../proxy.ts';
+import type { Service } from '../routes.ts';
+import type { Visit } from './visit.ts';
+
+/** A request of a page. */
+export interface Asking {
+  request: FastifyRequest;
+  locale: Locale;
+  dependencies: Pick<
+    Dependencies,
+    | 'agents'
+    | 'baseUrl'
+    | 'callerOf'
+    | 'identity'
+    | 'random'
+    | 'serviceTimeoutMs'
+    | 'signer'
+    | 'trustedProxies'
+    | 'urls'
+  >;
+}
+
+/** What the API has refused, in the language of the page. */
+export interface Problem {
+  status: number;
+  /** Undefined where the fields say it. */
+  text: string | undefined;
+  /** By the name of the API's field. */
+  fields: Readonly<Record<string, readonly string[]>>;
+}
+
+type CallDependencies = Parameters<typeof callApi>[2];
+
+const dependenciesOf = ({ dependencies }: Asking, visit: Visit): CallDependencies => ({
+  ...dependencies,
+  agent: dependencies.agents.ordinary,
+  authenticate: async () => {
+    if (visit.kind === 'guest') return GUEST;
+    const caller = await dependencies.callerOf(visit.token);
+    assertAudience(caller, dependencies.baseUrl, API_PREFIX);
+    return caller;
+  },
+});
+
+const unlessOver = (answer: ApiAnswer): ApiAnswer => {
+  if (answer.status === 401) throw unauthenticated();
+  return answer;
+};
+
+/** Throws 401 for a visit whose token is not valid any more. */
+export const call = async (asking: Asking, visit: Visit, apiCall: ApiCall): Promise<ApiAnswer> =>
+  unlessOver(await callApi(apiCall, asking.request, dependenciesOf(asking, visit)));
+
+/** An internal route of a service. Throws 401 likewise. */
+export const callOf = async (
+  asking: Asking,
+  visit: Visit,
+  service: Service,
+  internal: ApiCall,
+): Promise<ApiAnswer> =>
+  unlessOver(await callInternal(service, internal, asking.request, dependenciesOf(asking, visit)));
+
+/** A file of the public API, which is read as slowly as the browser does. Throws 401 likewise. */
+export const download = async (
+  asking: Asking,
+  visit: Visit,
+  path: string,
+): Promise<Dispatcher.ResponseData> => {
+  const { request, dependencies } = asking;
+  const forward = await prepareForward(request.raw, `${API_PREFIX}${path}`, dependenciesOf(asking, visit));
+  const { service, path: target, query } = forward.target;
+  const call = {
+    origin: dependencies.urls[service],
+    path: `${target}${query}`,
+    method: 'GET',
+    headers: internalHeaders(request.id, forward),
+  } as const;
+  try {
+    return await dependencies.agents.downloads.request(call);
+  } catch (error) {
+    throw lostAnswer('GET', service, error as Error);
+  }
+};
+
+/** `POST /auth/login` with the fields of the form: 200 has the token of the session. */
+export const callLogin = (
+  asking: Asking,
+  visit: Visit,
+  {
+    login = '',
+    password = '',
+    totp = '',
+  }: Partial<Record<'login' | 'password' | 'totp', string | undefined>>,
+): Promise<ApiAnswer> => {
+  const body = { login, password, ...(totp === '' ? {} : { totp }) };
+  return call(asking, visit, { method: 'POST', path: '/auth/login', body });
+};
+
+export const problemIn = ({ status, body }: ApiAnswer): Problem => {
+  const errors = body.errors as Record<string, string[]> | undefined;
+  const text = body.message ?? body.error;
+  return {
+    status,
+    text: errors === undefined && typeof text === 'string' ? text : undefined,
+    fields: errors ?? {},
+  };
+};
+
+export const retryAfterIn = ({ headers }: ApiAnswer): string | undefined => {
+  const value = headers['retry-after'];
+  return typeof value === 'string' ? value : undefined;
+};

@@ -1,0 +1,120 @@
+/** What all pages with forms have in common: how forms arrive, how they are protected, and how an answer leaves. */
+import type { IncomingMessage } from 'node:http';
+import { toAppError } from '@fitness/shared/http/error-handler.ts';
+import { HTTP_STATUS, type Message } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { localeOfPage } from '@fitness/shared/pages/languages.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
+import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddressOf } from '../client-address.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { Asking } from './api.ts';
+import type { Guest, Visit, Visits } from './visit.ts';
+
+export type Fields = Readonly<Record<string, string | undefined>>;
+
+/** What the browser gets. `visit`: the one that its cookie names from now on; null: none; undefined: the same. */
+export type Outcome = ({ page: Page } | { location: string }) & {
+  visit?: Visit | null | undefined;
+  /** Of the API's answer. */
+  retryAfter?: string | undefined;
+};
+
+type FormDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'openRequests'>;
+
+interface FormPagesOptions {
+  visits: Visits;
+  /** Of a form that is not of this visit. */
+  stale: Message;
+  /** A request that cannot be continued. */
+  refusalPage(locale: Locale, status: number, reason: Message): Page;
+  addRoutes(scope: FastifyInstance, pages: FormPages): void;
+}
+
+interface FormPages {
+  asking(request: FastifyRequest): Asking;
+  /** Runs `act` for a form of this origin and of this visit, and sends its outcome. */
+  submit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    act: (asking: Asking, visit: Visit, fields: Fields) => Promise<Outcome>,
+  ): Promise<FastifyReply>;
+  send(reply: FastifyReply, outcome: Outcome): FastifyReply;
+}
+
+const FORM = 'application/x-www-form-urlencoded';
+const SECRET_BYTES = 24;
+
+/** A visit of somebody who is not signed in. */
+export const newGuest = ({ dependencies: { random } }: Asking): Guest => ({
+  kind: 'guest',
+  secret: random.bytes(SECRET_BYTES).toString('base64url'),
+});
+
+export const addFormPages = async (
+  app: FastifyInstance,
+  dependencies: FormDependencies,
+  options: FormPagesOptions,
+): Promise<void> => {
+  const { addressLimit, baseUrl, openRequests, trustedProxies } = dependencies;
+  const { visits, stale, refusalPage, addRoutes } = options;
+  const pages: FormPages = {
+    asking: (request) => {
+      const locale = localeOfPage(request);
+      // The API answers, and sends its SMS, in the language of the page.
+      request.headers['accept-language'] = locale;
+      return { request, locale, dependencies };
+    },
+    submit: async (request, reply, act) => {
+      assertSameOrigin(request.headers, baseUrl);
+      const visit = visits.read(request.headers.cookie);
+      const fields = (request.body ?? {}) as Fields;
+      if (visit === undefined || !visits.isCsrfOf(visit, fields.csrf ?? '')) {
+        return sendPage(reply, refusalPage(localeOfPage(request), 403, stale));
+      }
+      return pages.send(reply, await act(pages.asking(request), visit, fields));
+    },
+    send: (reply, outcome) => {
+      const { visit, retryAfter } = outcome;
+      if (visit === null) reply.header('set-cookie', visits.endingCookie);
+      else if (visit !== undefined) reply.header('set-cookie', visits.cookieOf(visit));
+      if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
+      if ('location' in outcome) return reply.redirect(outcome.location, 303);
+      return sendPage(reply, outcome.page);
+    },
+  };
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(FORM, (_request, payload, done) => {
+      openRequests
+        .readBody(payload as IncomingMessage)
+        .then((body) => done(null, Object.fromEntries(new URLSearchParams(body.toString()))), done);
+    });
+    scope.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, refusalPage));
+    scope.addHook('onRequest', async (request, reply) => {
+      await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
+    });
+    addRoutes(scope, pages);
+  });
+};
+
+const sendPage = (reply: FastifyReply, { status, headers, html }: Page): FastifyReply =>
+  reply.code(status).headers(headers).serializer(String).send(html);
+
+/** As a page. */
+const sendRefusal = (
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusalPage: FormPagesOptions['refusalPage'],
+): FastifyReply => {
+  const appError = toAppError(error, request.scope ?? undefined);
+  const status = HTTP_STATUS[appError.kind];
+  if (status >= 500) {
+    request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
+  }
+  if (appError.headers !== undefined) reply.headers(appError.headers);
+  if (appError.retryAfterS !== undefined) reply.header('retry-after', String(appError.retryAfterS));
+  return sendPage(reply, refusalPage(localeOfPage(request), status, appError.publicMessage));
+};
