@@ -29,6 +29,8 @@ import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
 import type { Service } from './routes.ts';
 
 const READ_TIMEOUT_MS = 60_000;
+/** How often a page of `/ops` looks for what has changed. */
+const LIVE_POLL_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Of the tools of `/mcp`: one request may call many. */
 const TOOL_CONNECTIONS_PER_SERVICE = 64;
@@ -41,6 +43,7 @@ export const NAME = 'gateway';
 /** Replacements for tests. */
 export interface GatewayOverrides extends Overrides {
   readTimeoutMs?: number;
+  livePollMs?: number;
 }
 
 /**
@@ -71,6 +74,8 @@ export interface Dependencies {
   uploadIdleMs: number;
   /** Time for a client to read an answer that is no file. */
   readTimeoutMs: number;
+  /** How often a page of `/ops` looks for what has changed. */
+  livePollMs: number;
   identity: GrpcClient<IdentityDefinition>;
   /** Throws 401 for a token that is not valid, and 503 when identity does not answer. */
   callerOf: (token: string) => Promise<UserCaller>;
@@ -99,7 +104,12 @@ export interface Dependencies {
 
 export const createDependencies = async (
   config: GatewayConfig,
-  { clock = systemClock, random = systemRandom, readTimeoutMs = READ_TIMEOUT_MS }: GatewayOverrides,
+  {
+    clock = systemClock,
+    random = systemRandom,
+    readTimeoutMs = READ_TIMEOUT_MS,
+    livePollMs = LIVE_POLL_MS,
+  }: GatewayOverrides,
   log: Logger,
   cleanup: Cleanup,
 ): Promise<Dependencies> => {
@@ -133,6 +143,7 @@ export const createDependencies = async (
     openRequests: createOpenRequests(config, readBody),
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,
+    livePollMs,
     identity,
     callerOf,
     authenticate: createAuthenticate(callerOf),

@@ -12,6 +12,7 @@ import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addOauthMetadata } from './oauth-metadata.ts';
 import { limitReading, shareOf } from './open-requests.ts';
+import { addOps } from './ops/routes.ts';
 import { addProxy, CHALLENGE } from './proxy.ts';
 import { addSecurityTxt } from './security-txt.ts';
 import { askServices } from './services-health.ts';
@@ -39,6 +40,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   addSecurityTxt(app, dependencies);
   addStartPage(app, dependencies);
   await addAccountDeletion(app, dependencies);
+  await addOps(app, dependencies);
   await addMcp(app, dependencies);
   await addProxy(app, dependencies);
   return app;

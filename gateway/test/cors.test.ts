@@ -129,16 +129,19 @@ describe('an answer', () => {
     expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
   });
 
-  test.each(['/oauth/authorize', '/oauth/%61uthorize/abc', '/%6Fauth/interaction/abc', '/account-deletion'])(
-    'of the page %s can be read by no page of another origin',
-    async (path) => {
-      for (const harness of [some, any]) {
-        const answer = await fetch(`${harness.url}${path}?client_id=x`, { headers: { origin: PAGE } });
-        expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
-        expect(corsHeaders(await preflight(harness, path))).toEqual([]);
-      }
-    },
-  );
+  test.each([
+    '/oauth/authorize',
+    '/oauth/%61uthorize/abc',
+    '/%6Fauth/interaction/abc',
+    '/account-deletion',
+    '/ops/users',
+  ])('of the page %s can be read by no page of another origin', async (path) => {
+    for (const harness of [some, any]) {
+      const answer = await fetch(`${harness.url}${path}?client_id=x`, { headers: { origin: PAGE } });
+      expect([answer.status, corsHeaders(answer)]).toEqual([200, []]);
+      expect(corsHeaders(await preflight(harness, path))).toEqual([]);
+    }
+  });
 
   test('names the origin in Vary, besides what a service names there', async () => {
     some.upstreams.content.handler = (_request, response) =>

@@ -44,6 +44,8 @@ interface Upstream {
   strays: string[];
   /** Answers instead of the default 200 `{service}`, before the body is read. */
   handler: Handler | undefined;
+  /** Answers requests below `/internal`, which are strays otherwise. */
+  internal: Handler | undefined;
   ready: boolean;
   document: unknown;
   /** Requests of the OpenAPI document. */
@@ -89,6 +91,8 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
       upstream.documentReads += 1;
       return json(response, 200, upstream.document);
     }
+    if (url.startsWith('/internal/') && upstream.internal !== undefined)
+      return upstream.internal(request, response);
     if (/^\/(?:api\/v1|oauth)\//.test(url)) return answerPublic(request, response);
     upstream.strays.push(url);
     return json(response, 200, { secret: service });
@@ -100,6 +104,7 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
     received: [],
     strays: [],
     handler: undefined,
+    internal: undefined,
     ready: true,
     document: { openapi: '3.1.0', info: { title: service, version: '1' }, paths: {} },
     documentReads: 0,
@@ -155,6 +160,7 @@ export const startHarness = async (
           grantable: [...(user.grantable ?? [])],
           token_id: user.tokenId,
           token_kind: user.tokenKind,
+          second_factor: user.hasSecondFactor === true,
           valid_for_ms: 60_000,
           audience: user.audience ?? '',
         };
@@ -208,6 +214,7 @@ export const startHarness = async (
           received: [],
           strays: [],
           handler: undefined,
+          internal: undefined,
           ready: true,
           documentReads: 0,
         });

@@ -1,0 +1,130 @@
+/** Deposits for which the bank took something else than requested, and store purchases that cannot be granted. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { time } from '../../pages/views.ts';
+import {
+  actionForm,
+  amountOf,
+  emptyList,
+  factsOf,
+  idIn,
+  type Operator,
+  outcomeOf,
+  read,
+  type Section,
+  userName,
+} from '../section.ts';
+
+const SLUG = 'disputes';
+const DEPOSITS = '/payments/deposit/disputed';
+const REFUNDS = '/payments/store-purchases/refund-queue';
+const PER_PAGE = '?per_page=100';
+const NOTE = { name: 'note', label: message('ops.note') };
+
+interface Deposit {
+  payment: { id: number; user: unknown; amount: number; created_at: string };
+  track_id: string;
+  reported: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
+}
+
+interface Refund {
+  id: number;
+  channel: string;
+  product_id: string;
+  user_id: number;
+  reason: string;
+  created_at: string;
+}
+
+const RIAL_PER_TOOMAN = 10;
+
+const depositItem = (operator: Operator, { payment, track_id: trackId, reported }: Deposit): Html => {
+  const { t } = operator;
+  const { charged_rial: rial } = reported;
+  return html`<li><h3>${t(message('ops.payment', { id: payment.id }))}</h3>
+${factsOf(t, [
+  ['ops.user', userName(payment.user)],
+  ['ops.amount', amountOf(t, payment.amount)],
+  ['ops.charged', rial === null ? null : amountOf(t, rial / RIAL_PER_TOOMAN)],
+  ['ops.track_id', html`<span class="code" dir="ltr">${trackId}</span>`],
+  ['ops.ref_number', reported.ref_number],
+  ['ops.card_number', reported.card_number],
+  ['ops.created', time(payment.created_at)],
+])}
+${actionForm(operator, SLUG, {
+  hidden: { payment_id: payment.id },
+  text: NOTE,
+  buttons: [
+    ['credited', message('ops.credit', { id: payment.id })],
+    ['returned', message('ops.return', { id: payment.id })],
+  ],
+})}</li>\n`;
+};
+
+const refundItem = (operator: Operator, refund: Refund): Html => {
+  const { t } = operator;
+  const { id } = refund;
+  return html`<li><h3>${t(message('ops.refund', { id }))}</h3>
+${factsOf(t, [
+  ['ops.user', `#${refund.user_id}`],
+  ['ops.product', `${refund.product_id} (${refund.channel})`],
+  ['ops.reason', refund.reason],
+  ['ops.created', time(refund.created_at)],
+])}
+${actionForm(operator, SLUG, {
+  hidden: { refund_id: id },
+  text: NOTE,
+  buttons: [
+    ['refunded', message('ops.refunded', { id })],
+    ['granted', message('ops.granted', { id })],
+  ],
+})}</li>\n`;
+};
+
+const readBoth = async (operator: Operator): Promise<{ deposits: Deposit[]; refunds: Refund[] }> => {
+  const [deposits, refunds] = await Promise.all([
+    read(operator, `${DEPOSITS}${PER_PAGE}`),
+    read(operator, `${REFUNDS}${PER_PAGE}`),
+  ]);
+  return { deposits: deposits.data as Deposit[], refunds: refunds.data as Refund[] };
+};
+
+const resolveDeposit =
+  (outcome: string): NonNullable<Section['actions']>[string] =>
+  async (operator, { payment_id: id, note = '' }) => {
+    const path = `/payments/${idIn(id) ?? 0}/resolve`;
+    return outcomeOf(await operator.api({ method: 'POST', path, body: { outcome, note } }), 'resolved');
+  };
+
+const resolveRefund =
+  (outcome: string): NonNullable<Section['actions']>[string] =>
+  async (operator, { refund_id: id, note = '' }) => {
+    const path = `${REFUNDS}/${idIn(id) ?? 0}/resolve`;
+    return outcomeOf(await operator.api({ method: 'POST', path, body: { outcome, note } }), 'resolved');
+  };
+
+export const disputes: Section = {
+  slug: SLUG,
+  title: 'ops.disputes',
+  permissions: ['payments.view_all', 'payments.resolve_disputes'],
+  show: async (operator) => {
+    const { t } = operator;
+    const { deposits, refunds } = await readBoth(operator);
+    const list = (items: readonly Html[]): Html => html`<ul class="items" role="list">${items}</ul>`;
+    return html`<section class="card"><h2>${t(message('ops.disputes.deposits'))}</h2>
+${deposits.length === 0 ? emptyList(t, 'ops.none') : list(deposits.map((row) => depositItem(operator, row)))}</section>
+<section class="card"><h2>${t(message('ops.disputes.refunds'))}</h2>
+${refunds.length === 0 ? emptyList(t, 'ops.none') : list(refunds.map((row) => refundItem(operator, row)))}</section>`;
+  },
+  watch: async (operator) => {
+    const { deposits, refunds } = await readBoth(operator);
+    return [...deposits.map(({ payment }) => `d${payment.id}`), ...refunds.map(({ id }) => `r${id}`)].join();
+  },
+  // The same outcome again changes nothing, and another one is refused.
+  actions: {
+    credited: resolveDeposit('credited'),
+    returned: resolveDeposit('returned'),
+    refunded: resolveRefund('refunded'),
+    granted: resolveRefund('granted'),
+  },
+};

@@ -1,0 +1,131 @@
+/** Accounts: their roles, and the removal of a lost second factor. */
+import { can } from '@fitness/shared/kernel/caller.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { formOf, inputOf, time } from '../../pages/views.ts';
+import {
+  actionForm,
+  emptyList,
+  factsOf,
+  idIn,
+  type Operator,
+  outcomeOf,
+  pathOf,
+  read,
+  type Section,
+  userName,
+} from '../section.ts';
+
+const SLUG = 'users';
+
+interface Role {
+  id: number;
+  name: string;
+  title: string;
+  permissions?: string[];
+}
+
+interface User {
+  id: number;
+  username: string;
+  email?: string;
+  phone?: string;
+  created_at: string;
+  roles?: Role[];
+  deletion_scheduled_at?: string | null;
+}
+
+const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
+
+const resultsOf = (operator: Operator, users: readonly User[]): Html => {
+  const { t } = operator;
+  if (users.length === 0) return emptyList(t, 'ops.none');
+  const items = users.map(
+    (user) => html`<li><a href="${pathOf(operator, SLUG, `&id=${user.id}`)}">${userName(user)}</a>
+${factsOf(t, [['ops.roles', rolesOf(user)]])}</li>\n`,
+  );
+  return html`<section class="card"><ul class="items" role="list">${items}</ul></section>`;
+};
+
+/** What is searched may be an e-mail or a phone number, which must not be in an address. */
+const searchForm = (operator: Operator): Html => {
+  const search = { name: 'search', label: message('ops.users.search'), autocomplete: 'off', isText: true };
+  return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), inputOf(operator, search), [
+    ['search', message('ops.users.find')],
+  ])}</section>`;
+};
+
+const roleForm = async (operator: Operator, user: User): Promise<Html> => {
+  const { t } = operator;
+  const { data } = await read(operator, '/roles?per_page=100');
+  const held = new Set((user.roles ?? []).map(({ id }) => id));
+  const boxes = (data as Role[]).map(
+    ({ id, title }) =>
+      html`<label class="row"><input type="checkbox" name="role_${id}" value="on"${held.has(id) && html` checked`}>${title}</label>\n`,
+  );
+  const content = html`<input type="hidden" name="user_id" value="${user.id}">
+<fieldset class="stack"><legend>${t(message('ops.roles'))}</legend>
+${boxes}</fieldset>`;
+  return formOf(operator, pathOf(operator, SLUG, `&id=${user.id}`), content, [
+    ['save_roles', message('ops.roles.save')],
+  ]);
+};
+
+const detail = async (operator: Operator, id: string): Promise<Html> => {
+  const { t, caller } = operator;
+  const answer = await operator.api({ method: 'GET', path: `/users/${id}` });
+  if (answer.status !== 200) return emptyList(t, 'ops.none');
+  const user = answer.body.user as User;
+  const mayChange = can(caller, 'users.update_any');
+  return html`<section class="card"><h2>${userName(user)}</h2>
+${factsOf(t, [
+  ['ops.id', user.id],
+  ['ops.email', user.email],
+  ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
+  ['ops.created', time(user.created_at)],
+  ['ops.roles', rolesOf(user)],
+  ['ops.deletion_at', user.deletion_scheduled_at == null ? null : time(user.deletion_scheduled_at)],
+])}
+${mayChange && can(caller, 'roles.manage') && (await roleForm(operator, user))}
+${
+  mayChange &&
+  actionForm(operator, SLUG, {
+    hidden: { user_id: user.id },
+    query: `&id=${user.id}`,
+    buttons: [['remove_second_factor', message('ops.second_factor.remove')]],
+  })
+}</section>`;
+};
+
+const queryOf = (id: string | undefined): string => `&id=${idIn(id) ?? 0}`;
+
+export const users: Section = {
+  slug: SLUG,
+  title: 'ops.users',
+  permissions: ['users.view_all'],
+  show: async (operator) => {
+    const id = idIn(operator.query.id);
+    return html`${searchForm(operator)}${id !== undefined && (await detail(operator, id))}`;
+  },
+  actions: {
+    search: async (operator, { search = '' }) => {
+      const path = `/users?${new URLSearchParams({ search, per_page: '30' })}`;
+      const answer = await operator.api({ method: 'GET', path });
+      if (answer.status !== 200) return { refused: answer };
+      return { found: html`${searchForm(operator)}${resultsOf(operator, answer.body.data as User[])}` };
+    },
+    save_roles: async (operator, fields) => {
+      const role_ids = Object.keys(fields).flatMap((name) => {
+        const id = /^role_(\d{1,9})$/.exec(name)?.[1];
+        return id === undefined ? [] : [Number(id)];
+      });
+      const path = `/users/${idIn(fields.user_id) ?? 0}`;
+      const answer = await operator.api({ method: 'PUT', path, body: { role_ids } });
+      return outcomeOf(answer, 'saved', queryOf(fields.user_id));
+    },
+    remove_second_factor: async (operator, { user_id: id }) => {
+      const path = `/users/${idIn(id) ?? 0}/second-factor`;
+      return outcomeOf(await operator.api({ method: 'DELETE', path }), 'removed', queryOf(id));
+    },
+  },
+};

@@ -1,0 +1,83 @@
+/** Withdrawals that nobody has paid or rejected. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { time } from '../../pages/views.ts';
+import {
+  actionForm,
+  amountOf,
+  emptyList,
+  factsOf,
+  idIn,
+  type Operator,
+  outcomeOf,
+  pageIn,
+  pagerOf,
+  read,
+  type Section,
+  userName,
+} from '../section.ts';
+
+const SLUG = 'withdrawals';
+/** The oldest first: people wait for their money. */
+const LIST = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC';
+
+interface Withdrawal {
+  id: number;
+  user: unknown;
+  amount: number;
+  description: string | null;
+  meta: { bank_account_number?: string | null } | null;
+  user_balance?: number;
+  created_at: string;
+}
+
+const item = (operator: Operator, withdrawal: Withdrawal): Html => {
+  const { t } = operator;
+  const { id, user, amount, description, meta, user_balance: balance, created_at: createdAt } = withdrawal;
+  const account = meta?.bank_account_number;
+  return html`<li><h2>${t(message('ops.payment', { id }))}</h2>
+${factsOf(t, [
+  ['ops.user', userName(user)],
+  ['ops.amount', amountOf(t, amount)],
+  ['ops.bank_account', account == null ? null : html`<span class="code" dir="ltr">${account}</span>`],
+  ['ops.balance', balance === undefined ? null : amountOf(t, balance)],
+  ['ops.description', description],
+  ['ops.created', time(createdAt)],
+])}
+<div class="grid">
+${actionForm(operator, SLUG, { hidden: { payment_id: id }, buttons: [['pay', message('ops.pay', { id })]] })}
+${actionForm(operator, SLUG, {
+  hidden: { payment_id: id },
+  text: { name: 'reason', label: message('ops.reject.reason') },
+  buttons: [['reject', message('ops.reject', { id })]],
+})}
+</div></li>\n`;
+};
+
+export const withdrawals: Section = {
+  slug: SLUG,
+  title: 'ops.withdrawals',
+  permissions: ['payments.view_all', 'payments.settle_withdrawals'],
+  show: async (operator) => {
+    const body = await read(operator, `${LIST}&page=${pageIn(operator)}`);
+    const rows = body.data as Withdrawal[];
+    if (rows.length === 0) return emptyList(operator.t, 'ops.withdrawals.none');
+    return html`<section class="card">
+<ul class="items" role="list">${rows.map((row) => item(operator, row))}</ul>
+${pagerOf(operator, SLUG, body)}
+</section>`;
+  },
+  watch: async (operator) => {
+    const body = await read(operator, `${LIST}&page=${pageIn(operator)}`);
+    return (body.data as Withdrawal[]).map(({ id }) => id).join();
+  },
+  // The same outcome again changes nothing and is answered as the first time: a second click pays nothing.
+  actions: {
+    pay: async (operator, { payment_id: id }) =>
+      outcomeOf(await operator.api({ method: 'POST', path: `/payments/${idIn(id) ?? 0}/pay` }), 'paid'),
+    reject: async (operator, { payment_id: id, reason = '' }) => {
+      const path = `/payments/${idIn(id) ?? 0}/reject`;
+      return outcomeOf(await operator.api({ method: 'POST', path, body: { reason } }), 'rejected');
+    },
+  },
+};

@@ -1,0 +1,415 @@
+/** `/ops` as a browser without scripts uses it, with stubs of the services. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SERVICES, type Service } from '../src/routes.ts';
+import { allReceived, type Harness, startHarness } from './support.ts';
+
+const PATH = '/ops';
+const TOKEN = 'fps_operator';
+const POLL_MS = 40;
+
+let gateway: Harness;
+beforeAll(async () => {
+  gateway = await startHarness({}, { livePollMs: POLL_MS });
+});
+afterAll(() => gateway.close());
+
+type Reply = { status: number; body?: unknown };
+/** Answers by service, method and path. */
+let replies: Map<string, Reply>;
+/** Requests of internal routes, and of public ones, with their bodies: `identity POST /session-limit {…}`. */
+let calls: string[];
+
+const STATUS = { outbox: { waiting: 2, lag_s: 7 }, queues: { waiting: 1, retrying: 3, dead_letters: 0 } };
+const WITHDRAWAL = {
+  id: 31,
+  user: { id: 5, username: 'sara', first_name: 'Sara', last_name: 'Ahmadi' },
+  amount: 50_000,
+  description: null,
+  meta: { bank_account_number: 'IR062960000000100324200001' },
+  user_balance: 1_000,
+  created_at: '2026-01-01 00:00:00',
+};
+
+const operatorOf = (permissions: readonly Permission[], more: Partial<UserCaller> = {}): UserCaller => ({
+  ...caller(9, permissions),
+  hasSecondFactor: true,
+  ...more,
+});
+
+const answerAs =
+  (service: Service, prefix: string) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = (request.url ?? '').replace(prefix, '').split('?')[0];
+    const text = Buffer.concat(await request.toArray()).toString();
+    calls.push(`${service} ${request.method} ${path} ${text}`.trim());
+    const reply = replies.get(`${request.method} ${path}`) ?? { status: 404, body: { message: 'no' } };
+    response.writeHead(reply.status, { 'content-type': 'application/json' });
+    response.end(reply.body === undefined ? undefined : JSON.stringify(reply.body));
+  };
+
+beforeEach(() => {
+  gateway.reset();
+  calls = [];
+  replies = new Map<string, Reply>([
+    ['POST /auth/login', { status: 200, body: { token: TOKEN } }],
+    ['POST /auth/logout', { status: 204 }],
+    ['GET /auth/me', { status: 200, body: { user: { username: 'the-operator' } } }],
+    ['POST /session-limit', { status: 204 }],
+    ['GET /operations', { status: 200, body: STATUS }],
+    ['GET /payments', { status: 200, body: { data: [WITHDRAWAL], meta: { current_page: 1, last_page: 1 } } }],
+    ['POST /payments/31/pay', { status: 200, body: {} }],
+  ]);
+  for (const service of SERVICES) {
+    gateway.upstreams[service].handler = answerAs(service, '/api/v1');
+    gateway.upstreams[service].internal = answerAs(service, '/internal');
+  }
+  gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS));
+});
+
+const browse = (): Browser => createBrowser(gateway.url);
+const follow = (browser: Browser, page: BrowserPage): Promise<BrowserPage> => {
+  if (page.location === undefined) throw new Error(`no redirect: ${page.status} ${page.html}`);
+  return browser.get(page.location.pathname + page.location.search);
+};
+const enter = async (browser: Browser): Promise<BrowserPage> => {
+  const page = await browser.get(PATH);
+  return browser.submit(page, 'login', { login: 'op', password: 'secret-password', totp: '123456' });
+};
+const signIn = async (browser: Browser = browse()): Promise<Browser> => {
+  const page = await enter(browser);
+  if (page.status !== 303) throw new Error(`${page.status}: ${page.html}`);
+  return browser;
+};
+/** The hidden fields of the first form of the page that has this button. */
+const submit = (
+  browser: Browser,
+  page: BrowserPage,
+  button: string,
+  fields: Record<string, string> = {},
+): Promise<BrowserPage> => {
+  const forms = page.html.split('<form ').slice(1);
+  const form = forms.find((text) => text.includes(`value="${button}"`)) ?? '';
+  const action = /action="([^"]*)"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const hidden = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
+  const all = Object.fromEntries(hidden.map(([, name, value]) => [name, value ?? '']));
+  return browser.post(action, { ...all, ...fields, action: button });
+};
+
+describe('the session', () => {
+  test('has a cookie for this path alone, short, and out of reach of scripts and other sites', async () => {
+    const { headers } = await enter(browse());
+    const cookie = headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(/^ops=user\.fps_operator; Max-Age=900; /);
+    for (const attribute of ['Path=/ops', 'HttpOnly', 'SameSite=Strict', 'Secure'])
+      expect(cookie.split('; ')).toContain(attribute);
+  });
+
+  test('ends at identity after two hours, whatever the browser does', async () => {
+    await signIn();
+    expect(calls).toContain('identity POST /session-limit {"seconds":7200}');
+  });
+
+  test('does not begin while it cannot be limited', async () => {
+    replies.set('POST /session-limit', { status: 503, body: { message: 'later' } });
+    const page = await enter(browse());
+    expect(page.status).toBe(503);
+    expect(page.headers.get('set-cookie') ?? '').not.toContain(TOKEN);
+    expect(calls).toContain('identity POST /auth/logout');
+  });
+
+  test.each([
+    ['without a second factor', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
+    ['without a permission of an operator', caller(9)],
+    ['with a personal token', operatorOf(PERMISSIONS, { tokenKind: 'personal' })],
+  ])('is not for an account %s, and is ended at once', async (_which, user) => {
+    gateway.tokens.set(TOKEN, user);
+    const page = await enter(browse());
+    expect(page.status).toBe(403);
+    expect(page.headers.get('set-cookie')).not.toContain(TOKEN);
+    expect(calls).toContain('identity POST /auth/logout');
+    const planted = await browse().get(PATH, { cookie: `ops=user.${TOKEN}` });
+    expect(planted.status).toBe(403);
+    expect(planted.html).not.toContain('<nav');
+  });
+
+  test('asks for the code, and repeats no password', async () => {
+    replies.set('POST /auth/login', { status: 422, body: { errors: { totp: ['The code is needed.'] } } });
+    const browser = browse();
+    const page = await browser.submit(await browser.get(PATH), 'login', {
+      login: 'op',
+      password: 'secret-1',
+    });
+    expect([page.status, page.html.includes('name="totp"'), page.html.includes('secret-1')]).toEqual([
+      422,
+      true,
+      false,
+    ]);
+  });
+
+  test('is over with its token', async () => {
+    const browser = await signIn();
+    expect((await browser.get(PATH)).status).toBe(200);
+    gateway.tokens.delete(TOKEN);
+    const page = await browser.get(`${PATH}/withdrawals`);
+    expect(page.status).toBe(401);
+    expect(page.headers.get('set-cookie')).toMatch(/^ops=guest\./);
+  });
+
+  test('is ended by signing out', async () => {
+    const browser = await signIn();
+    const page = await submit(browser, await browser.get(PATH), 'sign_out');
+    expect(page.status).toBe(303);
+    expect(calls).toContain('identity POST /auth/logout');
+    expect([...browser.cookies.values()]).toEqual([]);
+  });
+});
+
+describe('sections', () => {
+  const LINKS = [
+    '',
+    '/dead-letters',
+    '/withdrawals',
+    '/licenses',
+    '/disputes',
+    '/deletions',
+    '/users',
+    '/audit-log',
+  ];
+
+  test('all are shown to who may use all', async () => {
+    const browser = await signIn();
+    const { html } = await browser.get(PATH);
+    for (const link of LINKS) expect(html).toContain(`href="${PATH}${link}?lang=en"`);
+  });
+
+  test.each<[string, Permission[], string[]]>([
+    ['/withdrawals', ['payments.view_all', 'payments.settle_withdrawals'], ['/withdrawals']],
+    ['/disputes', ['payments.view_all', 'payments.resolve_disputes'], ['/disputes']],
+    ['/audit-log', ['audit.view'], ['/audit-log']],
+    ['/users', ['users.view_all'], ['/deletions', '/users']],
+    ['/dead-letters', ['operations.manage'], ['', '/dead-letters']],
+  ])('%s needs its permissions, and nothing else is shown', async (_section, permissions, shown) => {
+    replies.set('GET /payments/deposit/disputed', { status: 200, body: { data: [] } });
+    replies.set('GET /payments/store-purchases/refund-queue', { status: 200, body: { data: [] } });
+    replies.set('GET /audit-log', { status: 200, body: { data: [], meta: {} } });
+    replies.set('GET /users', { status: 200, body: { data: [], meta: {} } });
+    gateway.tokens.set(TOKEN, operatorOf(permissions));
+    const browser = await signIn();
+    const start = await browser.get(PATH);
+    expect(start.status).toBe(200);
+    expect(LINKS.filter((link) => start.html.includes(`href="${PATH}${link}?lang=en"`))).toEqual(shown);
+    for (const link of LINKS.filter((one) => one !== '')) {
+      const { status } = await browser.get(`${PATH}${link}`);
+      expect([link, status]).toEqual([link, shown.includes(link) ? 200 : 403]);
+    }
+  });
+
+  test('an action of a section that is not for the operator reaches no service', async () => {
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/withdrawals`);
+    gateway.tokens.set(TOKEN, operatorOf(['operations.manage']));
+    calls = [];
+    expect((await submit(browser, page, 'pay')).status).toBe(403);
+    expect(calls).toEqual(['identity GET /auth/me']);
+  });
+
+  test('what is unknown is 404, also an inherited name of an action', async () => {
+    const browser = await signIn();
+    expect((await browser.get(`${PATH}/nothing`)).status).toBe(404);
+    const page = await browser.get(`${PATH}/withdrawals`);
+    for (const name of ['constructor', 'toString', ''])
+      expect((await submit(browser, page, 'pay', {}).then(() => browser.submit(page, name))).status).toBe(
+        404,
+      );
+  });
+
+  test('escape what the services say', async () => {
+    const markup = '"><script>alert(1)</script>';
+    const user = { ...WITHDRAWAL.user, username: markup };
+    replies.set('GET /payments', {
+      status: 200,
+      body: { data: [{ ...WITHDRAWAL, user, description: markup }], meta: {} },
+    });
+    const { html } = await (await signIn()).get(`${PATH}/withdrawals`);
+    expect(html).not.toContain('<script>alert');
+    expect(html).toContain('&lt;script&gt;');
+  });
+
+  test('a service that does not answer is named, and the others are shown', async () => {
+    gateway.upstreams.wallet.ready = false;
+    gateway.upstreams.wallet.internal = (_request, response) => void response.destroy();
+    const { status, html } = await (await signIn()).get(PATH);
+    expect([status, html.split('This service does not answer.').length]).toEqual([200, 2]);
+    expect(html).toContain('(oldest: 7 s)');
+  });
+});
+
+describe('a form', () => {
+  const signedInPage = async (): Promise<[Browser, BrowserPage]> => {
+    const browser = await signIn();
+    return [browser, await browser.get(`${PATH}/withdrawals`)];
+  };
+
+  test('without the field of this session changes nothing', async () => {
+    const [browser, page] = await signedInPage();
+    for (const csrf of ['', 'wrong', 'a'.repeat(43)])
+      expect((await submit(browser, page, 'pay', { csrf })).status).toBe(403);
+    expect(calls.filter((call) => call.includes('POST /payments'))).toEqual([]);
+  });
+
+  test('of another session changes nothing', async () => {
+    const [, page] = await signedInPage();
+    gateway.tokens.set('fps_other', operatorOf(PERMISSIONS));
+    replies.set('POST /auth/login', { status: 200, body: { token: 'fps_other' } });
+    const other = await signIn();
+    expect((await submit(other, page, 'pay')).status).toBe(403);
+    expect(calls.filter((call) => call.includes('POST /payments'))).toEqual([]);
+  });
+
+  test.each([{ origin: 'https://evil.example.com' }, { 'sec-fetch-site': 'cross-site' }])(
+    'of another site is refused: %j',
+    async (headers: Record<string, string>) => {
+      const [browser] = await signedInPage();
+      const answer = await browser.post(`${PATH}/withdrawals`, { action: 'pay', payment_id: '31' }, headers);
+      expect(answer.status).toBe(403);
+      expect(calls.filter((call) => call.includes('POST /payments'))).toEqual([]);
+    },
+  );
+
+  test('is answered with a redirect, so that a reload repeats nothing', async () => {
+    const [browser, page] = await signedInPage();
+    const answer = await submit(browser, page, 'pay');
+    expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&done=paid']);
+    expect(calls).toContain('wallet POST /payments/31/pay');
+    expect((await follow(browser, answer)).html).toContain('marked as transferred');
+  });
+
+  test('that the API refuses says why, with its status', async () => {
+    replies.set('POST /payments/31/pay', { status: 409, body: { message: 'It is rejected already.' } });
+    const [browser, page] = await signedInPage();
+    const answer = await submit(browser, page, 'pay');
+    expect([answer.status, answer.html.includes('It is rejected already.')]).toEqual([409, true]);
+  });
+
+  test('to search puts nothing personal into an address', async () => {
+    replies.set('GET /users', { status: 200, body: { data: [WITHDRAWAL.user] } });
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/users`);
+    const found = await submit(browser, page, 'search', { search: 'sara@example.com' });
+    expect([found.status, found.location]).toEqual([200, undefined]);
+    expect(found.html).toContain('id=5');
+    expect(found.html).not.toContain('sara@example.com');
+  });
+});
+
+describe('a license', () => {
+  const gym = (mediaId: number) => ({
+    id: 4,
+    name: 'Gym',
+    gym_license_image: 'license.png',
+    gym_license_link: `/api/v1/media/${mediaId}/license.png`,
+    gym_license_approved: null,
+  });
+
+  test('is reviewed as the document that was shown', async () => {
+    replies.set('GET /gyms/4', { status: 200, body: { gym: gym(77) } });
+    replies.set('PUT /gyms/4', { status: 409, body: { message: 'Another document is there by now.' } });
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
+    expect(page.html).toContain('src="/ops/documents/77"');
+    replies.set('GET /gyms/4', { status: 200, body: { gym: gym(78) } });
+    const answer = await submit(browser, page, 'approve');
+    expect(calls).toContain('gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":77}');
+    expect(answer.status).toBe(409);
+    expect(answer.html).toContain('Another document is there by now.');
+  });
+
+  test('is shown as the media service answers this operator, and runs nothing', async () => {
+    gateway.upstreams.media.handler = (_request, response) =>
+      void response.writeHead(200, { 'content-type': 'image/png' }).end('bytes');
+    const browser = await signIn();
+    const shown = await browser.get(`${PATH}/documents/77`);
+    expect([shown.status, shown.html, shown.headers.get('content-type')]).toEqual([
+      200,
+      'bytes',
+      'image/png',
+    ]);
+    expect(shown.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+    const received = gateway.upstreams.media.received.at(-1);
+    expect([received?.url, received?.caller]).toMatchObject(['/api/v1/media/77/document', { userId: 9 }]);
+    expect((await browse().get(`${PATH}/documents/77`)).status).toBe(401);
+  });
+
+  test.each([
+    ['a type that a browser may run', 200, 'text/html'],
+    ['a refusal', 403, 'application/json'],
+  ])('%s is not passed on', async (_which, status, type) => {
+    gateway.upstreams.media.handler = (_request, response) =>
+      void response.writeHead(status, { 'content-type': type }).end('<script>');
+    const { status: shown, html } = await (await signIn()).get(`${PATH}/documents/77`);
+    expect([shown, html.includes('<script>')]).toEqual([404, false]);
+  });
+});
+
+describe('live changes', () => {
+  const open = async (browser: Browser, section: string) => {
+    const [cookie] = [...browser.cookies.values()];
+    const response = await fetch(`${gateway.url}${PATH}/live?section=${section}`, {
+      headers: { cookie: `ops=${cookie?.value}` },
+    });
+    return response;
+  };
+  /** Reads until `wanted` has arrived or the stream has ended. */
+  const readUntil = async (response: Response, wanted: string): Promise<string> => {
+    let text = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (text.includes(wanted)) break;
+    }
+    return text;
+  };
+
+  test('are new content where a page has no forms', async () => {
+    const stream = await open(await signIn(), '');
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    replies.set('GET /operations', {
+      status: 200,
+      body: { ...STATUS, outbox: { waiting: 4_321, lag_s: 0 } },
+    });
+    const text = await readUntil(stream, '4321');
+    expect(text).toContain('event: content\ndata: "');
+  });
+
+  test('are only told where somebody may be typing', async () => {
+    const stream = await open(await signIn(), 'withdrawals');
+    replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
+    expect(await readUntil(stream, 'changed')).toContain('event: changed\n');
+  });
+
+  test('end with the session', async () => {
+    const stream = await open(await signIn(), '');
+    gateway.tokens.delete(TOKEN);
+    expect(await readUntil(stream, 'never')).toMatch(/event: ended\ndata:\n\n$/);
+  });
+
+  test('are for who may see the section', async () => {
+    expect((await fetch(`${gateway.url}${PATH}/live`)).status).toBe(401);
+    const browser = await signIn();
+    gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
+    const refused = await open(browser, 'withdrawals');
+    expect(refused.status).toBe(403);
+  });
+});
+
+test('a guest sees the log-in, and no service is asked', async () => {
+  const page = await browse().get(PATH);
+  expect([page.status, page.html.includes('value="login"')]).toEqual([200, true]);
+  expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+  expect([calls, allReceived(gateway)]).toEqual([[], []]);
+});
