@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-client.ts';
-import { launchChromium, problemsOf } from '@fitness/shared/testing/chromium.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { launchChromium } from '@fitness/shared/testing/chromium.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
 import {
   type Account,
   api,
@@ -31,53 +32,14 @@ afterAll(async () => {
   app.close();
 });
 
-const VIEWS = [
-  { locale: 'en', direction: 'ltr', width: 1_280, colorScheme: 'light' },
-  { locale: 'fa', direction: 'rtl', width: 1_280, colorScheme: 'dark' },
-  { locale: 'en', direction: 'ltr', width: 360, colorScheme: 'dark' },
-  { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'light' },
-] as const;
-
+let visitor: Visitor;
 let context: BrowserContext;
-/** Violations of the content security policy are written there, as are failed requests and scripts. */
-let complaints: string[];
-
-const open = async ({
-  locale,
-  width,
-  colorScheme,
-}: Pick<(typeof VIEWS)[number], 'locale' | 'width' | 'colorScheme'>) => {
-  context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } });
-  const page = await context.newPage();
-  page.on('console', (entry) => entry.type() === 'error' && complaints.push(entry.text()));
-  page.on('pageerror', (error) => complaints.push(error.message));
-  return page;
+const open = async (view: PageView): Promise<Page> => {
+  visitor = await openVisitor(browser, view);
+  context = visitor.context;
+  return visitor.page;
 };
-beforeEach(() => {
-  complaints = [];
-});
 afterEach(() => context?.close());
-
-/** Presses Tab until the element has the focus, as somebody without a mouse does. */
-const tabTo = async (page: Page, selector: string): Promise<void> => {
-  for (let steps = 0; steps < 60; steps += 1) {
-    await page.keyboard.press('Tab');
-    if (
-      await page
-        .locator(selector)
-        .first()
-        .evaluate((element) => element.matches(':focus-visible'))
-    )
-      return;
-  }
-  throw new Error(`${selector} is not reached by the keyboard`);
-};
-
-const expectFine = async (page: Page, direction: string): Promise<void> => {
-  expect(await page.locator('html').getAttribute('dir')).toBe(direction);
-  expect(await problemsOf(page)).toEqual([]);
-  expect(complaints).toEqual([]);
-};
 
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   test('the pages of errors and events are accessible', async () => {
@@ -116,9 +78,9 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const page = await open(view);
     await page.goto(sandboxUrl());
     await page.getByText(`pages-${account.id}`, { exact: true }).waitFor();
-    await expectFine(page, view.direction);
+    await visitor.expectFine('sandbox');
     await page.goto(paymentUrl);
-    await expectFine(page, view.direction);
+    await visitor.expectFine('payment');
   });
 
   test('log-in, refusal and consent are accessible, and are passed by keyboard alone', async () => {
@@ -130,10 +92,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const code_challenge = createPkce().challenge;
     const page = await open(view);
     await page.goto(baseUrl() + oauth.authorizeUrl({ client_id, redirect_uri, code_challenge }));
-    await expectFine(page, view.direction);
+    await visitor.expectFine('oauth-login');
 
     const logIn = async (password: string): Promise<void> => {
-      await tabTo(page, 'input[name=login]');
+      await visitor.tabTo('input[name=login]');
       await page.locator('input[name=login]').fill('');
       await page.keyboard.type(account.username);
       await page.keyboard.press('Tab');
@@ -142,14 +104,12 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     };
     await logIn('wrong');
     await page.getByRole('alert').waitFor();
-    // Chromium reports the 422 of the refused form.
-    complaints = complaints.filter((text) => !text.includes('422'));
-    await expectFine(page, view.direction);
+    await visitor.expectFine('oauth-login-refused', 422);
 
     await logIn(PASSWORD);
     await page.locator('ul.cannot').waitFor();
-    await expectFine(page, view.direction);
-    await tabTo(page, 'button[value=allow]');
+    await visitor.expectFine('oauth-consent');
+    await visitor.tabTo('button[value=allow]');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/callback\?/);
     expect(new URL(page.url()).searchParams.get('code')).toMatch(/./);
@@ -157,7 +117,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
 });
 
 describe('the page of the sandbox', () => {
-  const view = { locale: 'en', width: 1_280, colorScheme: 'light' } as const;
+  const [view] = VIEWS;
 
   test('shows an SMS without a reload', async () => {
     const account: Account = await register();

@@ -7,7 +7,7 @@ import { unwrap } from '@fitness/client';
 import { LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { MongoClient } from 'mongodb';
+import { disputedDeposit } from './ops-scene.ts';
 import {
   type Account,
   administratorToken,
@@ -21,7 +21,6 @@ import {
   register,
   sandbox,
   sevenDigits,
-  stack,
 } from './support.ts';
 
 type Json = Record<string, unknown>;
@@ -93,24 +92,8 @@ const paidCallback = async (viewer: Viewer): Promise<Answer> => {
 const buy = async (token: string | undefined): Promise<Answer> =>
   api('POST', `/training-services/${serviceId}/purchase`, { token });
 
-/** The sandbox takes what was ordered, so that the dispute is made in the database. */
 const resolveDispute = async ({ token }: Viewer): Promise<Answer> => {
-  const asked = await api('POST', '/payments/deposit', { token: self.token, body: { amount: 1_000 } });
-  const { id } = expectStatus(asked, 201).body.payment;
-  const reported = { amount_rial: 5, order_id: '1', ref_number: null, card_number: null, paid_at: null };
-  const { environment } = stack().part('wallet');
-  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
-  try {
-    await client
-      .db(environment.MONGODB_DATABASE)
-      .collection('payments')
-      .updateOne(
-        { _id: id },
-        { $set: { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported } },
-      );
-  } finally {
-    await client.close();
-  }
+  const id = await disputedDeposit(self.token);
   return api('POST', `/payments/${id}/resolve`, { token, body: { outcome: 'returned', note: 'A test' } });
 };
 

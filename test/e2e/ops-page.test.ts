@@ -1,0 +1,202 @@
+/** `/ops` with the real services, as a browser without scripts uses it. */
+import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  deadLetter,
+  disputedDeposit,
+  gymWithLicense,
+  newOperator,
+  type OpsOperator,
+  pendingWithdrawal,
+  uploadLicense,
+} from './ops-scene.ts';
+import { api, baseUrl, expectStatus, PASSWORD, register, scheduleDeletion, tokenOf } from './support.ts';
+
+let operator: OpsOperator;
+let browser: Browser;
+beforeAll(async () => {
+  operator = await newOperator();
+  browser = createBrowser(baseUrl());
+  await signIn(browser);
+});
+
+const signIn = async (visitor: Browser): Promise<BrowserPage> => {
+  const totp = operator.recoveryCodes.pop() ?? '';
+  const fields = { login: operator.username, password: PASSWORD, totp };
+  const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  if (page.location === undefined) throw new Error(`log-in: ${page.status} ${page.html}`);
+  return visitor.get(page.location.href);
+};
+
+/** Submits the form that has `marker` in it and the button. */
+const submit = (
+  page: BrowserPage,
+  button: string,
+  marker: string,
+  fields: Record<string, string> = {},
+): Promise<BrowserPage> => {
+  const forms = page.html.split('<form ').slice(1);
+  const form = forms.find((text) => text.includes(`value="${button}"`) && text.includes(marker));
+  if (form === undefined) throw new Error(`no form with ${button} and ${marker}: ${page.html}`);
+  const action = /action="([^"]*)"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const hidden = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
+  const all = Object.fromEntries(hidden.map(([, name, value]) => [name, value ?? '']));
+  return browser.post(action, { ...all, ...fields, action: button });
+};
+
+const audited = async (action: string): Promise<{ actor_id: number; subject_id: number | null }[]> => {
+  const { token } = operator;
+  const path = `/audit-log?action=${action}&actor_id=${operator.id}`;
+  return expectStatus(await api('GET', path, { token }), 200).body.data;
+};
+
+const paymentOf = async (id: number) =>
+  expectStatus(await api('GET', `/payments/${id}`, { token: operator.token }), 200).body.payment;
+
+test('the session is one of the list of sessions, ends within two hours, and is revoked at once', async () => {
+  const other = createBrowser(baseUrl());
+  await signIn(other);
+  const [cookie] = [...other.cookies.values()];
+  const token = cookie?.value.slice('user.'.length) ?? '';
+  const sessions = expectStatus(await api('GET', '/auth/sessions', { token }), 200).body.data;
+  const { id } = sessions.find(({ current }: { current: boolean }) => current);
+  expect((await other.get('/ops')).status).toBe(200);
+  expectStatus(await api('DELETE', `/auth/sessions/${id}`, { token }), 204);
+  expect((await other.get('/ops')).status).toBe(401);
+});
+
+test('nobody without a second factor is let in, and their session is ended', async () => {
+  const member = await register();
+  const page = await createBrowser(baseUrl()).get('/ops');
+  expect(page.status).toBe(200);
+  for (const [login, password] of [
+    [member.username, PASSWORD],
+    ['operator', 'demo-password-1'],
+  ] as const) {
+    const visitor = createBrowser(baseUrl());
+    const refused = await visitor.submit(await visitor.get('/ops'), 'login', { login, password });
+    expect([login, refused.status]).toEqual([login, 403]);
+    const cookie = `ops=user.${await tokenOf(login, password)}`;
+    expect((await visitor.get('/ops', { cookie })).status).toBe(403);
+  }
+});
+
+test('the services and their queues are shown', async () => {
+  const { status, html } = await browser.get('/ops');
+  expect(status).toBe(200);
+  for (const service of ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'])
+    expect(html).toContain(`<h2>${service}</h2>`);
+  expect(html).not.toContain('does not answer');
+  expect(html).not.toContain('cannot be reached');
+});
+
+test('a dead letter is replayed, and the audit log has who did it', async () => {
+  const id = await deadLetter();
+  const page = await browser.get('/ops/dead-letters');
+  expect((await submit(page, 'replay', id)).status).toBe(303);
+  expect((await browser.get('/ops/dead-letters')).html).not.toContain(id);
+  expect(await audited('dead_letters.replay')).toHaveLength(1);
+  expect((await submit(page, 'replay', id)).status).toBe(404);
+});
+
+describe('a withdrawal', () => {
+  test('is paid once by two clicks', async () => {
+    const id = await pendingWithdrawal();
+    const page = await browser.get('/ops/withdrawals');
+    const before = (await audited('withdrawal.pay')).length;
+    const both = await Promise.all([1, 2].map(() => submit(page, 'pay', `name="payment_id" value="${id}"`)));
+    expect(both.map(({ status }) => status)).toEqual([303, 303]);
+    expect((await paymentOf(id)).is_done).toBe(true);
+    expect(await audited('withdrawal.pay')).toHaveLength(before + 1);
+    expect((await submit(page, 'reject', `name="payment_id" value="${id}"`)).status).toBe(409);
+    expect((await paymentOf(id)).rejected_at).toBeNull();
+  });
+
+  test('is rejected with a reason', async () => {
+    const id = await pendingWithdrawal();
+    const page = await browser.get('/ops/withdrawals');
+    const reason = { reason: 'The account is closed' };
+    expect((await submit(page, 'reject', `name="payment_id" value="${id}"`, reason)).status).toBe(303);
+    const payment = await paymentOf(id);
+    expect(payment.rejected_at).not.toBeNull();
+    expect(JSON.stringify(payment.meta)).toContain('The account is closed');
+  });
+});
+
+test('a license that was replaced meanwhile is not approved', async () => {
+  const { owner, gymId, mediaId } = await gymWithLicense();
+  expect((await browser.get('/ops/licenses')).html).toContain(`kind=gym&amp;id=${gymId}`);
+  const path = `/ops/licenses?kind=gym&id=${gymId}`;
+  const page = await browser.get(path);
+  expect(page.html).toContain(`src="/ops/documents/${mediaId}"`);
+  const shown = await browser.get(`/ops/documents/${mediaId}`);
+  expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
+  await uploadLicense(owner, gymId);
+  const marker = `name="id" value="${gymId}"`;
+  expect((await submit(page, 'approve', marker)).status).toBe(409);
+  const state = async () =>
+    expectStatus(await api('GET', `/gyms/${gymId}`, { token: owner.token }), 200).body.gym
+      .gym_license_approved;
+  expect(await state()).toBeNull();
+  expect((await submit(await browser.get(path), 'approve', marker)).status).toBe(303);
+  expect(await state()).toBe(true);
+  expect((await browser.get('/ops/licenses')).html).not.toContain(`id=${gymId}"`);
+  expect(await audited('gym_license.review')).toHaveLength(1);
+});
+
+test('a disputed deposit is returned with a note', async () => {
+  const { token } = await register();
+  const id = await disputedDeposit(token);
+  const page = await browser.get('/ops/disputes');
+  const marker = `name="payment_id" value="${id}"`;
+  expect((await submit(page, 'returned', marker, { note: '' })).status).toBe(422);
+  expect((await submit(page, 'returned', marker, { note: 'Sent back' })).status).toBe(303);
+  expect((await browser.get('/ops/disputes')).html).not.toContain(marker);
+  expect(await audited('deposit.resolve')).toHaveLength(1);
+});
+
+test('a scheduled deletion is listed', async () => {
+  const account = await register();
+  const { deletion_scheduled_at: at } = (await scheduleDeletion(account)).body;
+  const { html } = await browser.get('/ops/deletions');
+  expect(html).toContain(account.username);
+  expect(html).toContain(at);
+});
+
+test('somebody is found by e-mail, gets a role, and their second factor is removed', async () => {
+  const account = await register();
+  const page = await browser.get('/ops/users');
+  const found = await submit(page, 'search', 'name="search"', { search: account.email });
+  expect(found.html).toContain(account.username);
+  const detail = await browser.get(`/ops/users?id=${account.id}`);
+  const saved = await submit(detail, 'save_roles', 'name="role_2"', { role_1: 'on', role_2: 'on' });
+  expect(saved.status).toBe(303);
+  const read = async () =>
+    expectStatus(await api('GET', '/auth/me', { token: await tokenOf(account.username) }), 200).body.user;
+  expect((await read()).roles.map(({ name }: { name: string }) => name).sort()).toEqual([
+    'member',
+    'operator',
+  ]);
+  expect((await submit(detail, 'remove_second_factor', '')).status).toBe(303);
+});
+
+test('the audit log shows what was done here', async () => {
+  const { status, html } = await browser.get(`/ops/audit-log?actor_id=${operator.id}`);
+  expect(status).toBe(200);
+  expect(html).toContain('withdrawal.pay');
+});
+
+test('a change is told to an open page within seconds', async () => {
+  const [cookie] = [...browser.cookies.values()];
+  const response = await fetch(`${baseUrl()}/ops/live?section=withdrawals`, {
+    headers: { cookie: `ops=${cookie?.value}` },
+  });
+  await pendingWithdrawal();
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.includes('event: changed')) break;
+  }
+  expect(text).toContain('event: changed');
+});

@@ -1,0 +1,126 @@
+/** `/ops` in a real Chromium, by keyboard alone. */
+import { launchChromium } from '@fitness/shared/testing/chromium.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import sharp from 'sharp';
+import {
+  deadLetter,
+  disputedDeposit,
+  gymWithLicense,
+  newOperator,
+  type OpsOperator,
+  pendingWithdrawal,
+} from './ops-scene.ts';
+import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
+import { api, baseUrl, eventually, expectStatus, PASSWORD, register, scheduleDeletion } from './support.ts';
+
+let browser: Browser;
+let operator: OpsOperator;
+let letterId: string;
+let gymId: number;
+let userId: number;
+beforeAll(async () => {
+  browser = await launchChromium();
+  letterId = await deadLetter();
+  const size = { width: 640, height: 420, channels: 3 as const };
+  const paper = sharp({ create: { ...size, background: '#f2ead2' } }).png();
+  ({ gymId } = await gymWithLicense((await paper.toBuffer()) as Buffer<ArrayBuffer>));
+  const person = await register();
+  userId = person.id;
+  await disputedDeposit(person.token);
+  await scheduleDeletion(await register());
+});
+afterAll(() => browser?.close());
+
+let visitor: Visitor;
+afterEach(() => visitor?.context.close());
+
+const open = async (view: PageView): Promise<Visitor> => {
+  visitor = await openVisitor(browser, view);
+  await visitor.page.goto(`${baseUrl()}/ops`);
+  return visitor;
+};
+
+const logIn = async ({ type, press, expectFine }: Visitor, isShown: boolean): Promise<void> => {
+  await type('login', operator.username);
+  await type('password', PASSWORD);
+  await press('button[value=login]');
+  if (isShown) await expectFine('ops-login-code', 422);
+  await type('password', PASSWORD);
+  await type('totp', operator.recoveryCodes.pop() ?? '');
+  await press('button[value=login]');
+};
+
+/** Each has one of their own: ten log-ins a minute are allowed for an account. */
+beforeEach(async () => {
+  operator = await newOperator();
+});
+
+describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
+  let withdrawalId: number;
+  beforeEach(async () => {
+    withdrawalId = await pendingWithdrawal();
+  });
+
+  test('every section is accessible, and a withdrawal is paid by keyboard alone', async () => {
+    const { page, press, type, expectFine } = await open(view);
+    await expectFine('ops-login');
+    await logIn(visitor, true);
+    await page.locator('#live-status[data-live]').waitFor();
+    await expectFine('ops-services');
+    for (const slug of ['dead-letters', 'licenses', 'disputes', 'deletions', 'audit-log', 'users']) {
+      await press(`nav a[href^="/ops/${slug}"]`);
+      await expectFine(`ops-${slug}`);
+    }
+    await type('search', operator.email);
+    await press('button[value=search]');
+    await expectFine('ops-users-found');
+    await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
+    await expectFine('ops-user');
+    await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=gym&id=${gymId}`);
+    expect(
+      await page
+        .locator('img.document')
+        .evaluate((image) => (image as { naturalWidth?: number }).naturalWidth),
+    ).toBe(640);
+    await expectFine('ops-license');
+
+    await press('nav a[href^="/ops/withdrawals"]');
+    await expectFine('ops-withdrawals');
+    await press(`form:has(input[name=payment_id][value="${withdrawalId}"]) button[value=pay]`);
+    await page.getByRole('status').first().waitFor();
+    await expectFine('ops-withdrawal-paid');
+    const { token } = operator;
+    const paid = expectStatus(await api('GET', `/payments/${withdrawalId}`, { token }), 200).body;
+    expect(paid.payment.is_done).toBe(true);
+  });
+});
+
+describe('live', () => {
+  test('the page of the services changes by itself, others say that something has changed', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    const status = page.locator('#live-status');
+    await status.getByText('when something has changed').waitFor();
+    const before = await page.locator('#content').textContent();
+    const another = await deadLetter();
+    await eventually(async () => (await page.locator('#content').textContent()) !== before);
+    await page.goto(`${baseUrl()}/ops/dead-letters`);
+    await page.getByText(another).waitFor();
+    await page.getByText(letterId).waitFor();
+    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    await status.getByText('when something has changed').waitFor();
+    await pendingWithdrawal();
+    await status.getByText('Something has changed').waitFor();
+  });
+
+  test('a session that is revoked is left at once', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    await page.locator('#live-status').getByText('when something has changed').waitFor();
+    const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
+    const token = cookie?.value.slice('user.'.length) ?? '';
+    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+    await page.locator('button[value=login]').waitFor();
+  });
+});

@@ -1,0 +1,137 @@
+/** An operator with a second factor, and what waits for them. */
+import { randomUUID } from 'node:crypto';
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { deadLetterQueue, HEADER, serviceExchange } from '@fitness/shared/messaging/topology.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
+import { MongoClient } from 'mongodb';
+import {
+  type Account,
+  administratorToken,
+  api,
+  baseUrl,
+  deposit,
+  expectStatus,
+  PASSWORD,
+  PNG,
+  register,
+  stack,
+} from './support.ts';
+
+export interface OpsOperator extends Account {
+  /** Each is for one log-in. */
+  recoveryCodes: string[];
+}
+
+const ADMINISTRATOR_ROLE = 3;
+/** Of one log-in: ten a minute are allowed for an account. */
+let administrator: Promise<string> | undefined;
+
+export const newOperator = async (): Promise<OpsOperator> => {
+  const account = await register();
+  const body = { role_ids: [ADMINISTRATOR_ROLE] };
+  administrator ??= administratorToken();
+  expectStatus(await api('PUT', `/users/${account.id}`, { token: await administrator, body }), 200);
+  const setUp = async (sent: object): Promise<{ secret: string; recovery_codes: string[] }> =>
+    expectStatus(await api('POST', '/auth/second-factor', { token: account.token, body: sent }), 200).body;
+  const { secret } = await setUp({ current_password: PASSWORD });
+  const { recovery_codes: recoveryCodes } = await setUp({ totp: totpOf(secret, new Date()) });
+  return { ...account, recoveryCodes };
+};
+
+const BANK_ACCOUNT = 'IR062960000000100324200001';
+
+/** Its id. */
+export const pendingWithdrawal = async (amount = 20_000): Promise<number> => {
+  const { token } = await register();
+  const account = { bank_account_number: BANK_ACCOUNT, current_password: PASSWORD };
+  expectStatus(await api('PUT', '/auth/me', { token, body: account }), 200);
+  await deposit(token, amount);
+  return expectStatus(await api('POST', '/payments/withdrawals', { token, body: { amount } }), 201).body
+    .payment.id;
+};
+
+export const uploadLicense = async (
+  { token }: Account,
+  gymId: number,
+  image: Buffer<ArrayBuffer> = PNG as Buffer<ArrayBuffer>,
+): Promise<number> => {
+  const form = new FormData();
+  form.set('attachable_type', MODEL.gym);
+  form.set('attachable_id', String(gymId));
+  form.set('purpose', 'gym_license');
+  form.set('file', new Blob([image]), 'license.png');
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${baseUrl()}/api/v1/media`, { method: 'POST', headers, body: form });
+  if (response.status !== 201) throw new Error(`upload: ${response.status} ${await response.text()}`);
+  return ((await response.json()) as { data: { id: number } }).data.id;
+};
+
+export const gymWithLicense = async (
+  image?: Buffer<ArrayBuffer>,
+): Promise<{ owner: Account; gymId: number; mediaId: number }> => {
+  const owner = await register();
+  const body = { name: 'Iron House', address: 'Tehran', location_lat: 35.7, location_lng: 51.4 };
+  const gymId = expectStatus(await api('POST', '/gyms', { token: owner.token, body }), 201).body.gym.id;
+  return { owner, gymId, mediaId: await uploadLicense(owner, gymId, image) };
+};
+
+/** The sandbox takes what was ordered, so that the dispute is made in the database. Its id. */
+export const disputedDeposit = async (token: string): Promise<number> => {
+  const asked = await api('POST', '/payments/deposit', { token, body: { amount: 1_000 } });
+  const { id } = expectStatus(asked, 201).body.payment;
+  const reported = { amount_rial: 5, order_id: '1', ref_number: null, card_number: null, paid_at: null };
+  const { environment } = stack().part('wallet');
+  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
+  try {
+    await client
+      .db(environment.MONGODB_DATABASE)
+      .collection('payments')
+      .updateOne(
+        { _id: id },
+        { $set: { 'gateway.state': 'mismatch', 'gateway.check_at': null, 'gateway.reported': reported } },
+      );
+  } finally {
+    await client.close();
+  }
+  return id;
+};
+
+/** No account: its erasure changes nothing. */
+const NOBODY = 999_999_999;
+
+/** An event that the wallet has given up, as its consumer writes it. Its id. */
+export const deadLetter = async (): Promise<string> => {
+  const { EVENTS_NAMESPACE: namespace = '' } = stack().part('wallet').environment;
+  const broker = await connectBroker({
+    url: stack().describe().servers.AMQP_URL,
+    namespace,
+    log: createLog({ service: 'test', level: 'silent' }),
+  });
+  const id = randomUUID();
+  const time = '2026-01-01T00:00:00.000Z';
+  const event = {
+    specversion: '1.0',
+    id,
+    source: '/services/identity',
+    type: accountDeleted.type,
+    subject: String(NOBODY),
+    time,
+    datacontenttype: 'application/json',
+    aggregateversion: 3,
+    data: { user_id: NOBODY, deleted_at: time },
+  };
+  try {
+    await broker.publish(
+      serviceExchange(namespace, 'wallet'),
+      deadLetterQueue(namespace, 'wallet'),
+      Buffer.from(JSON.stringify(event)),
+      { headers: { [HEADER.consumer]: accountDeleted.type, [HEADER.error]: 'the database was away' } },
+    );
+  } finally {
+    await broker.close();
+  }
+  return id;
+};

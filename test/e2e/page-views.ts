@@ -1,0 +1,78 @@
+/** Pages in a real Chromium as people see them: both languages, narrow and wide, light and dark, by keyboard alone. */
+import { problemsOf } from '@fitness/shared/testing/chromium.ts';
+import { expect } from '@jest/globals';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+
+export const VIEWS = [
+  { locale: 'en', direction: 'ltr', width: 1_280, colorScheme: 'light' },
+  { locale: 'fa', direction: 'rtl', width: 1_280, colorScheme: 'dark' },
+  { locale: 'en', direction: 'ltr', width: 360, colorScheme: 'dark' },
+  { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'light' },
+] as const;
+
+export type PageView = (typeof VIEWS)[number];
+
+export interface Visitor {
+  page: Page;
+  context: BrowserContext;
+  /**
+   * No violation of axe-core or of the content security policy, and no failed request or script since the last call.
+   * `name`: of its screenshot, which is taken where `SCREENSHOTS` names a directory. `refusal`: the status that Chromium
+   * reports for the page itself.
+   */
+  expectFine(name: string, refusal?: number): Promise<void>;
+  /** Presses Tab until the element has the focus, as somebody without a mouse does. */
+  tabTo(selector: string): Promise<void>;
+  /** Into the input of this name. */
+  type(name: string, text: string): Promise<void>;
+  /** A link or a button that leads to another page. */
+  press(selector: string): Promise<void>;
+}
+
+/** The first Tab of a page may be far from the element. */
+const MAX_STEPS = 120;
+
+export const openVisitor = async (
+  browser: Browser,
+  { locale, direction, width, colorScheme }: PageView,
+): Promise<Visitor> => {
+  const context = await browser.newContext({ locale, colorScheme, viewport: { width, height: 800 } });
+  const page = await context.newPage();
+  /** Violations of the content security policy are written there, as are failed requests and scripts. */
+  let complaints: string[] = [];
+  page.on('console', (entry) => entry.type() === 'error' && complaints.push(entry.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+
+  const tabTo: Visitor['tabTo'] = async (selector) => {
+    const element = page.locator(selector).first();
+    for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+      await page.keyboard.press('Tab');
+      if (await element.evaluate((node) => node.matches(':focus-visible'))) return;
+    }
+    throw new Error(`${selector} is not reached by the keyboard`);
+  };
+  return {
+    page,
+    context,
+    expectFine: async (name, refusal) => {
+      expect(await page.locator('html').getAttribute('dir')).toBe(direction);
+      expect([name, await problemsOf(page)]).toEqual([name, []]);
+      const others = complaints.filter((text) => refusal === undefined || !text.includes(String(refusal)));
+      expect([name, others]).toEqual([name, []]);
+      complaints = [];
+      const directory = process.env.SCREENSHOTS;
+      if (directory === undefined) return;
+      await page.screenshot({ path: `${directory}/${name}-${locale}-${width}.png`, fullPage: true });
+    },
+    tabTo,
+    type: async (name, text) => {
+      await tabTo(`input[name=${name}]`);
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(text);
+    },
+    press: async (selector) => {
+      await tabTo(selector);
+      await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+    },
+  };
+};
