@@ -47,5 +47,5 @@ export const TOPICS = {
   'Lists, search and speed': [13, 18, 43, 71, 72, 73, 74, 75],
   Files: [12, 41],
   'Tests, development and benchmarks': [16, 17, 76, 81, 87],
-  'Documents, clients and pages': [77, 78, 79, 80, 88],
+  'Documents, clients and pages': [77, 78, 79, 80, 88, 92],
 };
