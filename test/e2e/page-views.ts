@@ -21,6 +21,8 @@ export interface Visitor {
    * reports for the page itself.
    */
   expectFine(name: string, refusal?: number): Promise<void>;
+  /** What the browser has complained about since the last `expectFine`. */
+  complaints(): readonly string[];
   /** Presses Tab until the element has the focus, as somebody without a mouse does. */
   tabTo(selector: string): Promise<void>;
   /** Into the input of this name. */
@@ -64,6 +66,7 @@ export const openVisitor = async (
       if (directory === undefined) return;
       await page.screenshot({ path: `${directory}/${name}-${locale}-${width}.png`, fullPage: true });
     },
+    complaints: () => complaints,
     tabTo,
     type: async (name, text) => {
       await tabTo(`input[name=${name}]`);

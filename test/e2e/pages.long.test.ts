@@ -46,7 +46,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const page = await open(view);
     for (const path of ['/docs/errors', '/docs/events']) {
       await page.goto(`${baseUrl()}${path}`);
-      await expectFine(page, view.direction);
+      await visitor.expectFine(path.slice(1).replace('/', '-'));
     }
   });
 
@@ -61,7 +61,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const unstyled: number = await page.evaluate(
       '[...document.querySelectorAll("style")].filter(({ sheet }) => sheet === null).length',
     );
-    expect([unstyled, complaints]).toEqual([0, []]);
+    expect([unstyled, visitor.complaints()]).toEqual([0, []]);
   });
 
   test('the page of the sandbox and the payment page are accessible', async () => {

@@ -34,6 +34,7 @@ describe('introspection', () => {
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
       withheld: [],
+      second_factor: false,
       grantable: [],
       audience: '',
       token_id: hashToken(person.token),

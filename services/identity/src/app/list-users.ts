@@ -1,5 +1,5 @@
 import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
