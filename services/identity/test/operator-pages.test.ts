@@ -58,18 +58,16 @@ test('GET /users?deletion_pending shows the scheduled deletions to users.view_al
   const operator = await joinAs(harness, 'operator');
   const [pending, live] = [await join(harness), await join(harness)];
   const date = new Date(harness.clock.now().getTime() + HOUR_MS);
-  await harness.database
-    .collection('users')
-    .updateOne(
-      { _id: pending.id as never },
-      {
-        $set: {
-          deletion_requested_at: harness.clock.now(),
-          deletion_scheduled_at: date,
-          standing: 'pending',
-        },
+  await harness.database.collection('users').updateOne(
+    { _id: pending.id as never },
+    {
+      $set: {
+        deletion_requested_at: harness.clock.now(),
+        deletion_scheduled_at: date,
+        standing: 'pending',
       },
-    );
+    },
+  );
   const find = async (value: string, as = operator.caller) =>
     harness.send('GET', `/users?deletion_pending=${value}&per_page=100`, { as });
   const ids = async (value: string) => (await find(value)).body.data.map(({ id }: { id: number }) => id);
