@@ -36,6 +36,7 @@ import {
   staffNeedsSecondFactor,
 } from './config.ts';
 import type { Limits } from './domain/limits.ts';
+import { createNewNotifications, type NewNotifications } from './store/notifications.ts';
 import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
@@ -91,6 +92,11 @@ export interface Dependencies {
   responseDelayMs: number;
 }
 
+/** With what only `createUseCases` hands on, to one use case. */
+export interface AllDependencies extends Dependencies {
+  newNotifications: NewNotifications;
+}
+
 /**
  * Usually longer than sending an SMS takes, so that a client finds the SMS after the response. An unknown login waits as
  * long.
@@ -108,7 +114,7 @@ export const createDependencies = async (
   runtime: ServiceRuntime,
   config: IdentityConfig,
   { responseDelayMs = RESPONSE_DELAY_MS, passwordCost }: DependencyOverrides = {},
-): Promise<Dependencies> => {
+): Promise<AllDependencies> => {
   const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
   const epochs = createCredentialEpochs({
     redis: runtime.redis,
@@ -132,6 +138,7 @@ export const createDependencies = async (
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
     store: createStore(connection, log, epochs, config.RESET_CODE_TRIES),
+    newNotifications: createNewNotifications(connection),
     ...createGrpcClients(runtime, config),
     sms,
     textSms: kavenegar,

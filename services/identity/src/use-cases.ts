@@ -49,15 +49,15 @@ import { createUpdateRole } from './app/update-role.ts';
 import { createUpdateUser } from './app/update-user.ts';
 import { createUsablePermissions } from './app/usable-permissions.ts';
 import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
-import type { Dependencies } from './dependencies.ts';
+import type { AllDependencies } from './dependencies.ts';
 
-export const createUseCases = (dependencies: Dependencies) => {
+export const createUseCases = ({ newNotifications, ...dependencies }: AllDependencies) => {
   const newSessionToken = createNewSessionToken(dependencies);
   const sendCode = createSendCode(dependencies);
   const smsBudget = createSmsBudget(dependencies);
   const takeReset = createTakeReset(dependencies);
   const eraseAccount = createEraseAccount(dependencies);
-  const deliverNotification = createDeliverNotification(dependencies);
+  const deliverNotification = createDeliverNotification({ ...dependencies, newNotifications });
   const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
   const checkSecondFactor = createCheckSecondFactor({ ...dependencies, securityNotices });
   const usablePermissions = createUsablePermissions(dependencies);
@@ -97,7 +97,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     getHiddenUsers: createGetHiddenUsers(dependencies),
     listUsers: createListUsers(dependencies),
     getUser: createGetUser(dependencies),
-    updateUser: createUpdateUser({ ...dependencies, securityNotices }),
+    updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
