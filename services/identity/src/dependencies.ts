@@ -53,7 +53,7 @@ export interface Dependencies {
   /** Undefined when push messages, or e-mails, are not configured. */
   pushes: PushSender | undefined;
   mails: MailSender | undefined;
-  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, refused, failed. */
+  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, limited, refused, failed. */
   sentNotifications: CounterMetric<'channel' | 'outcome'>;
   passwords: Passwords;
   /** For the secrets of second factors. */
@@ -230,7 +230,7 @@ const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: Ide
     mails,
     sentNotifications: metrics.counter({
       name: 'notifications_sent_total',
-      help: 'Tries to send a notification: sent, skipped, gone (device), refused (address), failed (tried again)',
+      help: 'Tries to send a notification: sent, skipped, gone (device), limited (by the budget), refused (for good), failed (tried again)',
       labelNames: ['channel', 'outcome'],
     }),
   };

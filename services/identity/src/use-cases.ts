@@ -28,7 +28,7 @@ import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
 import { createPreferenceUseCases } from './app/notification-preferences.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
-import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
+import { createEmailBudget, createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
@@ -117,7 +117,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     ...createPreferenceUseCases(dependencies),
     ...createDeviceUseCases(dependencies),
     deliverNotification,
-    ...createSendNotification(dependencies),
+    ...createSendNotification({ ...dependencies, emailBudget: createEmailBudget(dependencies) }),
     sendSecuritySms: createSendSecuritySms(dependencies),
   };
 };
