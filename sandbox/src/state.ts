@@ -17,6 +17,7 @@ export const PUSH_MODES = [
   'ok',
   'unregistered',
   'sender_mismatch',
+  'invalid_argument',
   'quota',
   'unavailable',
   'unreachable',

@@ -97,6 +97,7 @@ describe('Firebase', () => {
   test.each([
     ['unregistered', 404, 'UNREGISTERED'],
     ['sender_mismatch', 403, 'SENDER_ID_MISMATCH'],
+    ['invalid_argument', 400, 'INVALID_ARGUMENT'],
     ['quota', 429, 'QUOTA_EXCEEDED'],
     ['unavailable', 503, 'UNAVAILABLE'],
   ])('the mode %s answers %i', async (mode, status, code) => {

@@ -101,6 +101,9 @@ async function failedByMode(
         details: [fcmError('SENDER_ID_MISMATCH')],
       });
       return true;
+    case 'invalid_argument':
+      invalidArgument(reply, 'message', 'Request contains an invalid argument.');
+      return true;
     case 'quota':
       reply.header('retry-after', String(harness.state.pushRetryAfterS));
       fail(reply, {

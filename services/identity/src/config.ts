@@ -82,6 +82,11 @@ const shape = {
   SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
   /** SMS in a day to one phone that signed-in callers ask for; see {@link SIGNED_IN_SMS_PER_PHONE}. */
   SMS_SIGNED_IN_PER_PHONE: count.optional(),
+  /** E-mails in a day, of one account and to one address each: those that can be switched off, and those that cannot. */
+  EMAILS_PER_DAY: count.default(30),
+  SECURITY_EMAILS_PER_DAY: count.default(20),
+  /** E-mails in a day that tell previous addresses of an account that it has another one. */
+  EMAIL_CHANGE_EMAILS_PER_DAY: count.default(3),
   /** Whether a changed phone or password and a scheduled deletion are also told by SMS; by default in production only. */
   SECURITY_SMS: flag.optional(),
   /** Calls in a minute of account deletion and password reset together, and how many anonymous ones of them count. */
@@ -186,6 +191,11 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
     'signed-in-sms-phone',
     config.SMS_SIGNED_IN_PER_PHONE ?? SIGNED_IN_SMS_PER_PHONE[config.SEED_DEMO ? 'demo' : 'usual'],
   ),
+  emailsPerAccount: perDay('emails-account', config.EMAILS_PER_DAY),
+  emailsPerRecipient: perDay('emails-recipient', config.EMAILS_PER_DAY),
+  securityEmailsPerAccount: perDay('security-emails-account', config.SECURITY_EMAILS_PER_DAY),
+  securityEmailsPerRecipient: perDay('security-emails-recipient', config.SECURITY_EMAILS_PER_DAY),
+  emailChangeEmails: perDay('email-change-emails', config.EMAIL_CHANGE_EMAILS_PER_DAY),
   logins: perMinute('login', config.LOGINS_PER_ACCOUNT_AND_ADDRESS),
   failedLogins: perMinute('failed-login', config.FAILED_LOGINS_PER_ADDRESS),
   passwordChecks: perMinute('password-check', config.PASSWORD_CHECKS_PER_ACCOUNT),

@@ -36,6 +36,7 @@ import {
   staffNeedsSecondFactor,
 } from './config.ts';
 import type { Limits } from './domain/limits.ts';
+import { createNewNotifications, type NewNotifications } from './store/notifications.ts';
 import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
@@ -52,7 +53,7 @@ export interface Dependencies {
   /** Undefined when push messages, or e-mails, are not configured. */
   pushes: PushSender | undefined;
   mails: MailSender | undefined;
-  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, refused, failed. */
+  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, limited, refused, failed. */
   sentNotifications: CounterMetric<'channel' | 'outcome'>;
   passwords: Passwords;
   /** For the secrets of second factors. */
@@ -91,6 +92,11 @@ export interface Dependencies {
   responseDelayMs: number;
 }
 
+/** With what only `createUseCases` hands on, to one use case. */
+export interface AllDependencies extends Dependencies {
+  newNotifications: NewNotifications;
+}
+
 /**
  * Usually longer than sending an SMS takes, so that a client finds the SMS after the response. An unknown login waits as
  * long.
@@ -108,7 +114,7 @@ export const createDependencies = async (
   runtime: ServiceRuntime,
   config: IdentityConfig,
   { responseDelayMs = RESPONSE_DELAY_MS, passwordCost }: DependencyOverrides = {},
-): Promise<Dependencies> => {
+): Promise<AllDependencies> => {
   const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
   const epochs = createCredentialEpochs({
     redis: runtime.redis,
@@ -132,6 +138,7 @@ export const createDependencies = async (
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
     store: createStore(connection, log, epochs, config.RESET_CODE_TRIES),
+    newNotifications: createNewNotifications(connection),
     ...createGrpcClients(runtime, config),
     sms,
     textSms: kavenegar,
@@ -223,7 +230,7 @@ const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: Ide
     mails,
     sentNotifications: metrics.counter({
       name: 'notifications_sent_total',
-      help: 'Tries to send a notification: sent, skipped, gone (device), refused (address), failed (tried again)',
+      help: 'Tries to send a notification: sent, skipped, gone (device), limited (by the budget), refused (for good), failed (tried again)',
       labelNames: ['channel', 'outcome'],
     }),
   };

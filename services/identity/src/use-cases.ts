@@ -30,7 +30,7 @@ import { createMarkNotificationRead } from './app/mark-notification-read.ts';
 import { createNewSessionToken } from './app/new-session-token.ts';
 import { createPreferenceUseCases } from './app/notification-preferences.ts';
 import { createPurgeAccounts } from './app/purge-accounts.ts';
-import { createSmsBudget, createTakeReset } from './app/rate-limits.ts';
+import { createEmailBudget, createSmsBudget, createTakeReset } from './app/rate-limits.ts';
 import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
@@ -51,15 +51,15 @@ import { createUpdateRole } from './app/update-role.ts';
 import { createUpdateUser } from './app/update-user.ts';
 import { createUsablePermissions } from './app/usable-permissions.ts';
 import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
-import type { Dependencies } from './dependencies.ts';
+import type { AllDependencies } from './dependencies.ts';
 
-export const createUseCases = (dependencies: Dependencies) => {
+export const createUseCases = ({ newNotifications, ...dependencies }: AllDependencies) => {
   const newSessionToken = createNewSessionToken(dependencies);
   const sendCode = createSendCode(dependencies);
   const smsBudget = createSmsBudget(dependencies);
   const takeReset = createTakeReset(dependencies);
   const eraseAccount = createEraseAccount(dependencies);
-  const deliverNotification = createDeliverNotification(dependencies);
+  const deliverNotification = createDeliverNotification({ ...dependencies, newNotifications });
   const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
   const checkSecondFactor = createCheckSecondFactor({ ...dependencies, securityNotices });
   const usablePermissions = createUsablePermissions(dependencies);
@@ -101,7 +101,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     listUsers: createListUsers(dependencies),
     listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),
-    updateUser: createUpdateUser({ ...dependencies, securityNotices }),
+    updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
@@ -121,7 +121,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     ...createPreferenceUseCases(dependencies),
     ...createDeviceUseCases(dependencies),
     deliverNotification,
-    ...createSendNotification(dependencies),
+    ...createSendNotification({ ...dependencies, emailBudget: createEmailBudget(dependencies) }),
     sendSecuritySms: createSendSecuritySms(dependencies),
   };
 };

@@ -10,6 +10,7 @@ import type { Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { hashCode } from '../src/domain/confirmation-code.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
+import { createNewNotifications } from '../src/store/notifications.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { deriveFields } from '../src/store/user-document.ts';
 import { identityConfig, noEpochs } from './support.ts';
@@ -153,7 +154,7 @@ const fill = async (): Promise<void> => {
   await transaction(async (session) => {
     await users.insert(session, member(real));
     await tokens.insert(session, token(real), 0);
-    await notifications.insert(session, notification(real));
+    await createNewNotifications(connection).insert(session, notification(real));
     await devices.put(session, device(real));
   });
   await oauth.put(record('Session:real'));

@@ -1,10 +1,30 @@
 /** Notifications by push and e-mail, against the sandbox's Firebase and SMTP relay. */
+import {
+  traineeDelivered,
+  traineePurchased,
+  trainingServiceBoostEnded,
+} from '@fitness/proto/events/content.ts';
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
+import { gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
 import { notificationPushRequested } from '@fitness/proto/events/identity.ts';
+import { withdrawalSettled } from '@fitness/proto/events/wallet.ts';
+import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
-import { callerOf, type Harness, join, logIn, PASSWORD, type Person, startHarness } from './support.ts';
+import {
+  callerOf,
+  type Harness,
+  join,
+  joinAs,
+  logIn,
+  PASSWORD,
+  type Person,
+  startHarness,
+} from './support.ts';
 
 interface ReceivedPush {
   title: string;
@@ -22,9 +42,12 @@ interface ReceivedEmail {
 
 let sandbox: Sandbox;
 let harness: Harness;
+/** E-mails in a day. */
+const LIMITS = { EMAILS_PER_DAY: 2, SECURITY_EMAILS_PER_DAY: 4, EMAIL_CHANGE_EMAILS_PER_DAY: 3 };
 beforeAll(async () => {
   sandbox = await startSandbox();
-  harness = await startHarness(productEnvironment(sandbox.url, sandbox.smtpPort));
+  const limits = Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, `${limit}`]));
+  harness = await startHarness({ ...productEnvironment(sandbox.url, sandbox.smtpPort), ...limits });
 });
 afterAll(async () => {
   await harness.close();
@@ -143,6 +166,218 @@ describe('a notification', () => {
   });
 });
 
+/** Another bank account each time. */
+let bankAccounts = 0;
+const changeBankAccount = async ({ caller }: Person): Promise<void> => {
+  bankAccounts += 1;
+  const body = { current_password: PASSWORD, bank_account_number: newBankAccount(bankAccounts) };
+  expect((await harness.send('PUT', '/auth/me', { as: caller, body })).status).toBe(200);
+};
+/** An IBAN with its check digits. */
+const newBankAccount = (number: number): string => {
+  const account = `06296${String(number).padStart(17, '0')}`;
+  const check = 98n - (BigInt(`${account}182700`) % 97n);
+  return `IR${String(check).padStart(2, '0')}${account}`;
+};
+
+const reviewLicense = async (person: Person, reason: string): Promise<void> => {
+  await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 1, filename: 'license.pdf' });
+  const operator = await joinAs(harness, 'operator');
+  const answer = await harness.send('PUT', `/users/${person.id}`, {
+    as: operator.caller,
+    body: { trainer_license_approved: false, trainer_license_rejection_reason: reason },
+  });
+  expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
+};
+
+const rowsOf = async ({ caller }: Person): Promise<{ type: string; title: string; body: string }[]> =>
+  (await harness.send('GET', '/notifications', { as: caller, headers: { 'accept-language': 'en' } })).body
+    .data;
+
+const publish = <Definition extends EventDefinition>(
+  definition: Definition,
+  data: EventInput<Definition>,
+): Promise<void> => {
+  const clocks = { clock: systemClock, random: systemRandom };
+  const outbox = createOutbox({ connection: harness.database, service: 'content', ...clocks });
+  return inTransaction(harness.database, (session) =>
+    outbox.publish(session, definition, { subject: 1, aggregateVersion: 1, data }),
+  );
+};
+
+describe('the review of a trainer licence', () => {
+  test('is pushed and sent by e-mail', async () => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    await reviewLicense(person, 'blurred');
+    const [push] = await arrived(() => pushesTo(token));
+    expect(push).toMatchObject({
+      title: 'Trainer licence rejected',
+      body: expect.stringContaining('blurred'),
+    });
+    const [email] = await arrived(() => emailsTo(person.user.email));
+    expect(email?.subject).toBe('Trainer licence rejected');
+  });
+
+  test('is pushed with as much of a long reason as a push message may have', async () => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    const reason = '\u0633'.repeat(2_000);
+    await reviewLicense(person, reason);
+    const [push] = await arrived(() => pushesTo(token));
+    expect(push?.body).toMatch(/^Your trainer licence was rejected\. \u0633+…$/);
+    expect(Buffer.byteLength(push?.body ?? '')).toBeGreaterThan(1_000);
+    expect(Buffer.byteLength(push?.body ?? '')).toBeLessThanOrEqual(1_024);
+    expect((await rowsOf(person))[0]?.body).toBe(`Your trainer licence was rejected. ${reason}`);
+  });
+});
+
+describe('an e-mail', () => {
+  const CHOSEN = 'Your account is locked https://evil.example';
+  const trainee = { trainee_id: 1, training_service_id: 1, title: CHOSEN };
+  const byType: [string, (id: number) => Promise<void>][] = [
+    [
+      'training_service_sold',
+      (id) =>
+        publish(traineePurchased, {
+          ...trainee,
+          ...{ seller_user_id: id, buyer_user_id: 2, price: 7_000, commission: 0 },
+        }),
+    ],
+    [
+      'training_service_delivered',
+      (id) => publish(traineeDelivered, { ...trainee, seller_user_id: 2, buyer_user_id: id }),
+    ],
+    [
+      'boost_ended',
+      (id) =>
+        publish(trainingServiceBoostEnded, {
+          ...{ boost_id: 1, training_service_id: 1, title: CHOSEN },
+          ...{ seller_user_id: id, level: 1, ended_at: '2026-01-01 00:00:00' },
+        }),
+    ],
+    [
+      'gym_license_reviewed',
+      (id) =>
+        publish(gymLicenseReviewed, {
+          ...{ gym_id: 1, gym_name: CHOSEN, owner_user_id: id },
+          ...{ approved: false, rejection_reason: CHOSEN },
+        }),
+    ],
+    [
+      'withdrawal_rejected',
+      (id) =>
+        publish(withdrawalSettled, {
+          ...{ payment_id: 1, user_id: id, amount: 7_000 },
+          ...{ outcome: 'rejected' as const, reason: CHOSEN },
+        }),
+    ],
+  ];
+
+  test.each(byType)('about %s contains no text that somebody chose', async (type, cause) => {
+    const person = await join(harness);
+    await cause(person.id);
+    const [email] = await arrived(() => emailsTo(person.user.email));
+    const [row] = await rowsOf(person);
+    expect([row?.type, row?.title]).toEqual([type, email?.subject]);
+    expect(row?.body).toContain(CHOSEN);
+    expect(email?.text).toContain('in the app');
+    expect(JSON.stringify(email)).not.toMatch(/locked|evil|[{}]{2}/);
+  });
+});
+
+describe('the budget of e-mails', () => {
+  const sell = (id: number) =>
+    publish(trainingServiceBoostEnded, {
+      ...{ boost_id: 1, training_service_id: 1, title: 'Pilates' },
+      ...{ seller_user_id: id, level: 1, ended_at: '2026-01-01 00:00:00' },
+    });
+  const times = async (count: number, work: () => Promise<unknown>): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await work();
+  };
+  const limited = async (): Promise<number> =>
+    Number(/channel="email",outcome="limited"[^}]*\} (\d+)/.exec(await metrics())?.[1] ?? 0);
+
+  /** Exactly so many arrive in all; an e-mail beyond the budget is refused sooner than another one is sent. */
+  const expectEmails = async (addresses: readonly string[], count: number): Promise<void> => {
+    const all = async () => (await Promise.all(addresses.map(emailsTo))).flat();
+    await arrived(all, count);
+    await settled();
+    expect(await all()).toHaveLength(count);
+  };
+
+  test('ends the e-mails of a day, not the notifications', async () => {
+    const person = await join(harness);
+    const before = await limited();
+    await times(LIMITS.EMAILS_PER_DAY + 2, () => sell(person.id));
+    await eventually(async () => (await limited()) === before + 2);
+    await expectEmails([person.user.email], LIMITS.EMAILS_PER_DAY);
+    expect(await rowsOf(person)).toHaveLength(LIMITS.EMAILS_PER_DAY + 2);
+  });
+
+  test('of security notices cannot be used up by others, and is limited too', async () => {
+    const person = await join(harness);
+    const before = await limited();
+    await times(LIMITS.EMAILS_PER_DAY + 1, () => sell(person.id));
+    await eventually(async () => (await limited()) === before + 1);
+    await times(LIMITS.SECURITY_EMAILS_PER_DAY + 1, () => changeBankAccount(person));
+    await eventually(async () => (await limited()) === before + 2);
+    await expectEmails([person.user.email], LIMITS.EMAILS_PER_DAY + LIMITS.SECURITY_EMAILS_PER_DAY);
+  });
+
+  const setEmail = async ({ caller }: Person, email: string): Promise<void> => {
+    const body = { current_password: PASSWORD, email };
+    const answer = await harness.send('PUT', '/auth/me', { as: caller, body });
+    expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
+  };
+
+  test('lets an account mail its previous addresses a few times a day', async () => {
+    const person = await join(harness);
+    const before = await limited();
+    const address = (n: number) => (n === 0 ? person.user.email : `${n}.${person.user.email}`);
+    for (let n = 1; n <= LIMITS.EMAIL_CHANGE_EMAILS_PER_DAY + 2; n += 1) await setEmail(person, address(n));
+    await eventually(async () => (await limited()) === before + 2);
+    await expectEmails([0, 1, 2, 3, 4, 5].map(address), LIMITS.EMAIL_CHANGE_EMAILS_PER_DAY);
+    // The account's other notices have their own budget.
+    await changeBankAccount(person);
+    await arrived(() => emailsTo(address(5)));
+  });
+
+  test('of an address is one for all accounts that have had it', async () => {
+    const before = await limited();
+    const victim = `victim.${(await join(harness)).user.email}`;
+    for (let n = 0; n < LIMITS.SECURITY_EMAILS_PER_DAY + 2; n += 1) {
+      const person = await join(harness);
+      await setEmail(person, victim);
+      await setEmail(person, person.user.email);
+    }
+    await eventually(async () => (await limited()) === before + 2);
+    await expectEmails([victim], LIMITS.SECURITY_EMAILS_PER_DAY);
+  });
+
+  test('is not used by e-mails that were not sent', async () => {
+    const person = await join(harness);
+    await control('emails/mode', { mode: 'busy', to: person.user.email });
+    const failed = async () =>
+      Number(/channel="email",outcome="failed"[^}]*\} (\d+)/.exec(await metrics())?.[1] ?? 0);
+    const before = await failed();
+    await sell(person.id);
+    await eventually(async () => (await failed()) >= before + LIMITS.EMAILS_PER_DAY);
+    await control('emails/mode', { mode: 'ok', to: person.user.email });
+    await arrived(() => emailsTo(person.user.email));
+  });
+
+  test('is counted exactly among concurrent e-mails', async () => {
+    const person = await join(harness);
+    const before = await limited();
+    await Promise.all(Array.from({ length: 20 }, () => sell(person.id)));
+    await eventually(async () => (await limited()) === before + 20 - LIMITS.EMAILS_PER_DAY);
+    await expectEmails([person.user.email], LIMITS.EMAILS_PER_DAY);
+  });
+});
+
 describe('a failure', () => {
   test.each(['unavailable', 'quota', 'unreachable'])(
     '%s of Firebase is tried again, once per device',
@@ -201,6 +436,22 @@ describe('a failure', () => {
     await settled();
     await control('emails/mode', { mode: 'ok', to: person.user.email });
     expect(await emailsTo(person.user.email)).toEqual([]);
+  });
+
+  test('a message that Firebase refuses for good is not tried again, and its device stays', async () => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token);
+    await control('push/mode', { mode: 'invalid_argument', token });
+    await changeBankAccount(person);
+    await eventually(async () => /channel="push",outcome="refused"[^}]*\} 1$/m.test(await metrics()));
+    await settled();
+    expect(await metrics()).not.toMatch(/push_requested",outcome="dead"/);
+    await control('push/mode', { mode: 'ok', token });
+    await changeBankAccount(person);
+    const [push] = await arrived(() => pushesTo(token));
+    await settled();
+    expect((await pushesTo(token)).map(({ tag }) => tag)).toEqual([push?.tag]);
   });
 
   test.each(['unregistered', 'sender_mismatch'])('%s removes the device', async (mode) => {

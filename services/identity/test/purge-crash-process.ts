@@ -6,7 +6,7 @@
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
-import type { Dependencies } from '../src/dependencies.ts';
+import type { AllDependencies } from '../src/dependencies.ts';
 import type { Store } from '../src/store/store.ts';
 import { openReplica } from './purge-support.ts';
 
@@ -55,9 +55,10 @@ const storeWithSteps = (store: Store, userId: number, step: Step): Store => ({
   transaction: transactionWithSteps(step, store.transaction),
 });
 
-const instrument = (dependencies: Dependencies, userId: number, step: Step): Dependencies => ({
+const instrument = (dependencies: AllDependencies, userId: number, step: Step): AllDependencies => ({
   ...dependencies,
   store: storeWithSteps(dependencies.store, userId, step),
+  newNotifications: withSteps(step, 'notifications', dependencies.newNotifications),
   idempotency: withSteps(step, 'idempotency', dependencies.idempotency),
   outbox: withSteps(step, 'outbox', dependencies.outbox),
   blockers: withSteps(step, 'blockers', dependencies.blockers),

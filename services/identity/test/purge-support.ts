@@ -3,13 +3,13 @@ import { type Clock, DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { newMember } from '../src/app/register.ts';
 import type { IdentityConfig } from '../src/config.ts';
-import { createDependencies, type Dependencies } from '../src/dependencies.ts';
+import { type AllDependencies, createDependencies } from '../src/dependencies.ts';
 import type { DueAccount, NewUser } from '../src/store/users.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
 import type { Harness } from './support.ts';
 
 export interface Replica {
-  dependencies: Dependencies;
+  dependencies: AllDependencies;
   useCases: UseCases;
   purge: UseCases['purgeAccounts'];
   close(): Promise<void>;
@@ -19,7 +19,7 @@ export interface Replica {
 export const openReplica = async (
   config: IdentityConfig,
   clock: Clock,
-  instrument: (dependencies: Dependencies) => Dependencies = (dependencies) => dependencies,
+  instrument: (dependencies: AllDependencies) => AllDependencies = (dependencies) => dependencies,
 ): Promise<Replica> => {
   const runtime = await createServiceRuntime('identity', config, { clock });
   const dependencies = instrument(await createDependencies(runtime, config));

@@ -1,6 +1,6 @@
 import { notificationEmailRequested, notificationPushRequested } from '@fitness/proto/events/identity.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { AllDependencies } from '../dependencies.ts';
 import { isWanted } from './notification-preferences.ts';
 import type { NotificationType } from './notification-resource.ts';
 
@@ -19,10 +19,13 @@ interface NewNotification {
  */
 export type DeliverNotification = (session: ClientSession, notification: NewNotification) => Promise<void>;
 
-type DeliverDependencies = Pick<Dependencies, 'store' | 'sequences' | 'outbox' | 'pushes' | 'mails'>;
+type DeliverDependencies = Pick<
+  AllDependencies,
+  'store' | 'newNotifications' | 'sequences' | 'outbox' | 'pushes' | 'mails'
+>;
 
 export const createDeliverNotification = (dependencies: DeliverDependencies): DeliverNotification => {
-  const { store, sequences, outbox, pushes, mails } = dependencies;
+  const { store, newNotifications, sequences, outbox, pushes, mails } = dependencies;
 
   const requestChannels = async (
     session: ClientSession,
@@ -50,7 +53,7 @@ export const createDeliverNotification = (dependencies: DeliverDependencies): De
     const { userId, type, data, at } = notification;
     if (!(await store.users.touchIfLive(session, userId))) return;
     const id = await sequences.next('notifications');
-    await store.notifications.insert(session, {
+    await newNotifications.insert(session, {
       _id: id,
       user_id: userId,
       type,

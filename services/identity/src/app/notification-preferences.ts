@@ -9,7 +9,7 @@ const CHANNELS = ['push', 'email'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 /** Their e-mails cannot be switched off: whoever takes an account over could otherwise keep its owner from noticing. */
-const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
+export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
   'security_alert',
   'account_deletion_requested',
   'account_deletion_postponed',

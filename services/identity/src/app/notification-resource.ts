@@ -2,7 +2,7 @@
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../store/notifications.ts';
 
@@ -102,6 +102,25 @@ const textParams = (data: Record<string, unknown>): Record<string, string | numb
     ['string', 'number'].includes(typeof entry[1]),
   );
   return { reason: '', ...Object.fromEntries(simple) };
+};
+
+/** The only parameters of e-mails: addresses are not verified, so a stranger must not read what somebody else chose. */
+export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at', 'expires_at'];
+
+/** A text whose other parameters somebody may have chosen has another one for e-mails, which points to the app. */
+const emailKey = (body: string): string => {
+  const key = body.replace(/\.body$/, '.email');
+  return CATALOGUES.get(DEFAULT_LOCALE)?.[key as MessageKey] === undefined ? body : key;
+};
+
+export const toEmailTexts = (row: NotificationRow, t: Translate): { title: string; body: string } => {
+  const { title, body } = textKeys(row);
+  const all = Object.entries(textParams(row.data));
+  const params = Object.fromEntries(all.filter(([name]) => EMAIL_PARAMS.includes(name)));
+  return {
+    title: t(message(title as MessageKey)),
+    body: t(message(emailKey(body) as MessageKey, params)),
+  };
 };
 
 export const toNotification = (row: NotificationRow, t: Translate): NotificationResource => {

@@ -9,10 +9,14 @@ import { TryAgainLater } from '@fitness/shared/kernel/outage.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { html } from '@fitness/shared/pages/html.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Channel, isWanted } from './notification-preferences.ts';
-import { type NotificationType, toNotification } from './notification-resource.ts';
+import { type Channel, isWanted, MANDATORY_EMAILS } from './notification-preferences.ts';
+import { type NotificationType, toEmailTexts, toNotification } from './notification-resource.ts';
+import type { EmailBudget, EmailKind } from './rate-limits.ts';
 
-type SendDependencies = Pick<Dependencies, 'store' | 'clock' | 'pushes' | 'mails' | 'sentNotifications'>;
+interface SendDependencies
+  extends Pick<Dependencies, 'store' | 'clock' | 'log' | 'pushes' | 'mails' | 'sentNotifications'> {
+  emailBudget: EmailBudget;
+}
 
 /** Rejects unless it was sent or is not to be sent any more: the event is then tried again. */
 type SendPush = (
@@ -20,7 +24,10 @@ type SendPush = (
   request: EventData<typeof notificationPushRequested>,
 ) => Promise<void>;
 
-/** Likewise. `eventId`: a UUID, of which the Message-ID is made: a relay or mailbox may recognise a repetition by it. */
+/**
+ * Likewise; an e-mail beyond the budget is not sent. `eventId`: a UUID, of which the Message-ID is made: a relay or mailbox
+ * may recognise a repetition by it.
+ */
 type SendEmail = (eventId: string, request: EventData<typeof notificationEmailRequested>) => Promise<void>;
 
 /** Undefined when the account or the notification is erased, or the channel was switched off meanwhile. */
@@ -41,7 +48,7 @@ const findWanted = async (
 };
 
 const createSendPush = (dependencies: SendDependencies): SendPush => {
-  const { store, clock, pushes, sentNotifications } = dependencies;
+  const { store, clock, log, pushes, sentNotifications } = dependencies;
   return async (session, request) => {
     const device = await store.devices.get(request.device_id);
     const isSignedIn =
@@ -63,12 +70,23 @@ const createSendPush = (dependencies: SendDependencies): SendPush => {
     sentNotifications.inc({ channel: 'push', outcome: result.outcome });
     if (result.outcome === 'failed')
       throw new TryAgainLater(`a push message was not sent: ${result.reason}`, result.retryAfterMs ?? 0);
+    if (result.outcome === 'refused') {
+      log.error(
+        { user_id: request.user_id, notification_id: id },
+        'Firebase refuses a push message for good',
+      );
+    }
     if (result.outcome === 'gone') await store.devices.deleteGone(session, device);
   };
 };
 
+const kindOf = (type: NotificationType, previousEmail: string | null): EmailKind => {
+  if (previousEmail !== null) return 'address_change';
+  return MANDATORY_EMAILS.has(type) ? 'security' : 'ordinary';
+};
+
 const createSendEmail = (dependencies: SendDependencies): SendEmail => {
-  const { store, mails, sentNotifications } = dependencies;
+  const { store, log, mails, sentNotifications, emailBudget } = dependencies;
   return async (eventId, request) => {
     const wanted = await findWanted(dependencies, request, 'email');
     if (mails === undefined || wanted === undefined) {
@@ -76,11 +94,22 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
       return;
     }
     const { user, row, preferences } = wanted;
+    const to = request.email ?? user.email;
+    const kind = kindOf(row.type as NotificationType, request.email);
+    const budget = await emailBudget.take(kind, user._id, to);
+    if (budget.spent !== undefined) {
+      sentNotifications.inc({ channel: 'email', outcome: 'limited' });
+      log.warn(
+        { user_id: user._id, notification_id: row._id, limit: budget.spent },
+        'an e-mail was not sent, because those of the day are spent',
+      );
+      return;
+    }
     const locale = preferences.locale ?? (await store.devices.localeOf(user._id)) ?? DEFAULT_LOCALE;
-    const { title, body } = toNotification(row, translator(locale));
+    const { title, body } = toEmailTexts(row, translator(locale));
     const footer = translate(locale, 'notification.email.footer');
     const result = await mails.send({
-      to: request.email ?? user.email,
+      to,
       subject: title,
       text: `${body}\n\n-- \n${footer}\n`,
       html: html`<!doctype html>
@@ -91,7 +120,9 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
       id: `notification-${eventId}`,
     });
     sentNotifications.inc({ channel: 'email', outcome: result.outcome });
-    if (result.outcome === 'failed') throw new Error(`an e-mail was not sent: ${result.reason}`);
+    if (result.outcome !== 'failed') return;
+    await budget.giveBack();
+    throw new Error(`an e-mail was not sent: ${result.reason}`);
   };
 };
 

@@ -14,8 +14,9 @@ import {
   reviewLicense,
 } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
+import type { DeliverNotification } from './deliver-notification.ts';
 import { findManageableUser } from './manageable-user.ts';
-import { type NotificationType, REMOVED_LICENSE } from './notification-resource.ts';
+import { REMOVED_LICENSE } from './notification-resource.ts';
 import {
   assertNotBornInFuture,
   changesBankAccount,
@@ -33,9 +34,10 @@ import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 interface UpdateUserDependencies
   extends Pick<
     Dependencies,
-    'store' | 'licenseDocuments' | 'sequences' | 'clock' | 'smsCountries' | 'audit' | 'outbox' | 'roleQueue'
+    'store' | 'licenseDocuments' | 'clock' | 'smsCountries' | 'audit' | 'outbox' | 'roleQueue'
   > {
   securityNotices: SecurityNotices;
+  deliverNotification: DeliverNotification;
 }
 
 interface OperatorChanges extends ProfileChanges {
@@ -132,7 +134,6 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const profile = permittedChanges(caller, user, requested);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
-    const notifyOfReview = await prepareReviewNotification(dependencies, caller, changes);
     const write = async (session: ClientSession) => {
       // Roles may have been assigned since the first check.
       const current = await findManageableUser(dependencies, caller, userId, session);
@@ -151,7 +152,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       });
       if (updated === null) throw notFound();
       await tellOwner(session, caller, { before: current, after: updated }, locale);
-      await notifyOfReview(session, current, updated);
+      await notifyOfReview(dependencies, session, caller, changes, { before: current, after: updated });
       await recordUserChange(dependencies, session, caller, { before: current, after: updated });
       if (clearedMediaId !== null) {
         const account = { userId, version: updated.version };
@@ -208,35 +209,30 @@ const reviewDocument = (current: User, review: LicenseReview) => {
 };
 
 /**
- * Returns a function that notifies the trainer, in the transaction, of a changed verdict; and of a reset review and a removed
- * document when somebody else did it, except together with a verdict, as for gyms. The id is taken before the transaction,
- * which must not wait for the sequence.
+ * The trainer is notified of a changed verdict; and of a reset review and a removed document when somebody else did it, except
+ * together with a verdict, as for gyms.
  */
-const prepareReviewNotification = async (
-  { store, sequences, clock }: Pick<UpdateUserDependencies, 'store' | 'sequences' | 'clock'>,
+const notifyOfReview = async (
+  { deliverNotification, clock }: Pick<UpdateUserDependencies, 'deliverNotification' | 'clock'>,
+  session: ClientSession,
   caller: UserCaller,
   changes: OperatorChanges,
-) => {
+  { before, after }: { before: User; after: User },
+): Promise<void> => {
   const { trainer_license_approved: verdict, trainer_license_image: image } = changes;
   const isRemoval = image === null;
   const isSilent =
     isRemoval && (verdict !== undefined || changes.trainer_license_rejection_reason !== undefined);
-  if (isSilent || (verdict === undefined && !isRemoval)) return async () => undefined;
-  const id = await sequences.next('notifications');
-  const type: NotificationType = 'trainer_license_reviewed';
-  return async (session: ClientSession, before: User, after: User): Promise<void> => {
-    const approved = after.trainer_license_approved;
-    const isRemoved = isRemoval && before.trainer_license_media_id !== null;
-    if (!isRemoved && approved === before.trainer_license_approved) return;
-    if (approved === null && caller.userId === after._id) return;
-    const review = { approved, reason: after.trainer_license_rejection_reason ?? '' };
-    await store.notifications.insert(session, {
-      _id: id,
-      user_id: after._id,
-      type,
-      data: isRemoved ? REMOVED_LICENSE : review,
-      created_at: clock.now(),
-      read_at: null,
-    });
-  };
+  if (isSilent || (verdict === undefined && !isRemoval)) return;
+  const approved = after.trainer_license_approved;
+  const isRemoved = isRemoval && before.trainer_license_media_id !== null;
+  if (!isRemoved && approved === before.trainer_license_approved) return;
+  if (approved === null && caller.userId === after._id) return;
+  const review = { approved, reason: after.trainer_license_rejection_reason ?? '' };
+  await deliverNotification(session, {
+    userId: after._id,
+    type: 'trainer_license_reviewed',
+    data: isRemoved ? REMOVED_LICENSE : review,
+    at: clock.now(),
+  });
 };

@@ -4,6 +4,7 @@ import { createProviderClient, type ProviderResponse } from '@fitness/shared/htt
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { z } from 'zod';
+import { cutText } from '../domain/cut-text.ts';
 
 interface PushMessage {
   /** The registration token of the device. */
@@ -16,11 +17,12 @@ interface PushMessage {
 }
 
 /**
- * `sent`: Firebase has accepted it. `gone`: this token will never work again. `failed`: it may or may not have been sent;
- * `reason` contains no personal data. `retryAfterMs`: how long Firebase asks to wait.
+ * `sent`: Firebase has accepted it. `gone`: this token will never work again. `refused`: nor will this message.
+ * `failed`: it may or may not have been sent; `reason` contains no personal data. `retryAfterMs`: how long Firebase asks to
+ * wait.
  */
 type PushOutcome =
-  | { outcome: 'sent' | 'gone' }
+  | { outcome: 'sent' | 'gone' | 'refused' }
   | { outcome: 'failed'; reason: string; retryAfterMs?: number | undefined };
 
 export interface PushSender {
@@ -40,8 +42,13 @@ const TOKEN_FIELD = 'message.token';
 /** The token was issued for another Firebase project, or its app is not installed any more. */
 const GONE: ReadonlySet<string> = new Set(['UNREGISTERED', 'SENDER_ID_MISMATCH']);
 
+/** Firebase takes messages of 4,096 bytes. The app reads the whole text by the id. */
+const MAX_TITLE_BYTES = 256;
+const MAX_BODY_BYTES = 1_024;
+
 const errorSchema = z.object({
   error: z.object({
+    status: z.string().optional(),
     details: z
       .array(
         z.object({
@@ -92,7 +99,7 @@ export const createFcm = (
 /** Firebase has no idempotency key: a message that is sent twice replaces itself on the device, by its tag. */
 const toFcm = ({ token, title, body, data, tag }: PushMessage) => ({
   token,
-  notification: { title, body },
+  notification: { title: cutText(title, MAX_TITLE_BYTES), body: cutText(body, MAX_BODY_BYTES) },
   data,
   android: { collapse_key: tag, notification: { tag } },
   apns: { headers: { 'apns-collapse-id': tag } },
@@ -101,11 +108,13 @@ const toFcm = ({ token, title, body, data, tag }: PushMessage) => ({
 
 const toOutcome = ({ status, text, retryAfterMs }: ProviderResponse): PushOutcome => {
   if (status === 200) return { outcome: 'sent' };
-  const details = readError(text)?.error.details ?? [];
+  const error = readError(text)?.error;
+  const details = error?.details ?? [];
   const code = details.find(({ errorCode }) => errorCode !== undefined)?.errorCode;
   const violated = details.flatMap(({ fieldViolations = [] }) => fieldViolations.map(({ field }) => field));
   const isGone = (code !== undefined && GONE.has(code)) || (status === 400 && violated.includes(TOKEN_FIELD));
   if (isGone) return { outcome: 'gone' };
+  if (status === 400 && error?.status === 'INVALID_ARGUMENT') return { outcome: 'refused' };
   return { outcome: 'failed', reason: `fcm answered HTTP ${status}`, retryAfterMs };
 };
 

@@ -14,6 +14,13 @@ export interface Limits {
   /** Over all phones. */
   anonymousSms: RateLimit;
   signedInSmsPerPhone: RateLimit;
+  /** E-mails of an account, and to an address; those that cannot be switched off have budgets of their own. */
+  emailsPerAccount: DurableRateLimit;
+  emailsPerRecipient: DurableRateLimit;
+  securityEmailsPerAccount: DurableRateLimit;
+  securityEmailsPerRecipient: DurableRateLimit;
+  /** Of an account, to its previous addresses. */
+  emailChangeEmails: DurableRateLimit;
   /** Of an account, by whichever of its names, and an address. */
   logins: RateLimit;
   /** Of an address, over all accounts. */

@@ -32,8 +32,12 @@ privacy(
   erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
 );
 
-export interface Notifications {
+/** Not a part of {@link Notifications}: `deliverNotification` alone inserts, because nothing else tells push and e-mail. */
+export interface NewNotifications {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
+}
+
+export interface Notifications {
   /** Null when the user has none of this id. */
   find(userId: number, id: number): Promise<NotificationRow | null>;
   list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
@@ -43,12 +47,17 @@ export interface Notifications {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
+const modelOf = (connection: Connection) => connection.model<NotificationRow>('Notification', schema);
+
+export const createNewNotifications = (connection: Connection): NewNotifications => ({
+  insert: async (session, row) => {
+    await modelOf(connection).create([row], { session });
+  },
+});
+
 export const createNotifications = (connection: Connection): Notifications => {
-  const model = connection.model<NotificationRow>('Notification', schema);
+  const model = modelOf(connection);
   return {
-    insert: async (session, row) => {
-      await model.create([row], { session });
-    },
     find: (userId, id) => model.findOne({ _id: id, user_id: userId }).lean<NotificationRow>(),
     list: async (userId, request) => {
       const byUser = { user_id: userId };

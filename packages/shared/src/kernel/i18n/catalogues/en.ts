@@ -345,15 +345,23 @@ export const catalogue = {
     'Your account could not be deleted yet. We will try again on {deletion_scheduled_at} (UTC).',
   'notification.gym_license_reviewed.approved.title': 'Gym licence approved',
   'notification.gym_license_reviewed.approved.body': 'The licence of {gym_name} was approved.',
+  'notification.gym_license_reviewed.approved.email':
+    'The licence of your gym was approved. Details are in the app.',
   'notification.gym_license_reviewed.rejected.title': 'Gym licence rejected',
   'notification.gym_license_reviewed.rejected.body': 'The licence of {gym_name} was rejected. {reason}',
+  'notification.gym_license_reviewed.rejected.email':
+    'The licence of your gym was rejected. The reason is in the app.',
   'notification.gym_license_reviewed.removed.title': 'Gym licence removed',
   'notification.gym_license_reviewed.removed.body':
     'An operator has removed the licence document of {gym_name}. You can upload another one.',
+  'notification.gym_license_reviewed.removed.email':
+    'An operator has removed the licence document of your gym. Details are in the app.',
   'notification.trainer_license_reviewed.approved.title': 'Trainer licence approved',
   'notification.trainer_license_reviewed.approved.body': 'Your trainer licence was approved.',
   'notification.trainer_license_reviewed.rejected.title': 'Trainer licence rejected',
   'notification.trainer_license_reviewed.rejected.body': 'Your trainer licence was rejected. {reason}',
+  'notification.trainer_license_reviewed.rejected.email':
+    'Your trainer licence was rejected. The reason is in the app.',
   'notification.trainer_license_reviewed.pending.title': 'Trainer licence under review again',
   'notification.trainer_license_reviewed.pending.body':
     'An operator has reset the review of your trainer licence. It is reviewed again.',
@@ -371,6 +379,8 @@ export const catalogue = {
   'notification.withdrawal_rejected.title': 'Withdrawal rejected',
   'notification.withdrawal_rejected.body':
     'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. {reason}',
+  'notification.withdrawal_rejected.email':
+    'Your withdrawal of {amount} Tooman was rejected, and the amount is back in your balance. Details are in the app.',
   'notification.refund_resolved.refunded.title': 'Purchase refunded',
   'notification.refund_resolved.refunded.body':
     'Your app store purchase that could not be activated was refunded.',
@@ -379,12 +389,17 @@ export const catalogue = {
     'Your app store purchase that could not be activated before is active now.',
   'notification.training_service_sold.title': 'Training service sold',
   'notification.training_service_sold.body': 'Your training service {title} was sold for {amount} Tooman.',
+  'notification.training_service_sold.email':
+    'One of your training services was sold for {amount} Tooman. Details are in the app.',
   'notification.training_service_delivered.title': 'Training service delivered',
   'notification.training_service_delivered.body': 'The training service {title} was delivered to you.',
+  'notification.training_service_delivered.email':
+    'A training service that you bought was delivered to you. Details are in the app.',
   'notification.subscription_expiring.title': 'Subscription ends soon',
   'notification.subscription_expiring.body': 'Your premium subscription ends on {expires_at} (UTC).',
   'notification.boost_ended.title': 'Boost ended',
   'notification.boost_ended.body': 'The boost of {name} has ended.',
+  'notification.boost_ended.email': 'One of your boosts has ended. Details are in the app.',
 
   'notification.security_alert.password_changed.title': 'Password changed',
   'notification.security_alert.password_changed.body':

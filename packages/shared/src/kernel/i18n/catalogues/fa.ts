@@ -343,15 +343,20 @@ export const catalogue: Catalogue = {
     'حساب شما هنوز قابل حذف نبود. در {deletion_scheduled_at} (UTC) دوباره تلاش می‌کنیم.',
   'notification.gym_license_reviewed.approved.title': 'مجوز باشگاه تأیید شد',
   'notification.gym_license_reviewed.approved.body': 'مجوز {gym_name} تأیید شد.',
+  'notification.gym_license_reviewed.approved.email': 'مجوز باشگاه شما تأیید شد. جزئیات در برنامه است.',
   'notification.gym_license_reviewed.rejected.title': 'مجوز باشگاه رد شد',
   'notification.gym_license_reviewed.rejected.body': 'مجوز {gym_name} رد شد. {reason}',
+  'notification.gym_license_reviewed.rejected.email': 'مجوز باشگاه شما رد شد. دلیل آن در برنامه است.',
   'notification.gym_license_reviewed.removed.title': 'مجوز باشگاه حذف شد',
   'notification.gym_license_reviewed.removed.body':
     'یکی از متصدیان سند مجوز {gym_name} را حذف کرده است. می‌توانید سند دیگری بارگذاری کنید.',
+  'notification.gym_license_reviewed.removed.email':
+    'یکی از متصدیان سند مجوز باشگاه شما را حذف کرده است. جزئیات در برنامه است.',
   'notification.trainer_license_reviewed.approved.title': 'مجوز مربیگری تأیید شد',
   'notification.trainer_license_reviewed.approved.body': 'مجوز مربیگری شما تأیید شد.',
   'notification.trainer_license_reviewed.rejected.title': 'مجوز مربیگری رد شد',
   'notification.trainer_license_reviewed.rejected.body': 'مجوز مربیگری شما رد شد. {reason}',
+  'notification.trainer_license_reviewed.rejected.email': 'مجوز مربیگری شما رد شد. دلیل آن در برنامه است.',
   'notification.trainer_license_reviewed.pending.title': 'مجوز مربیگری دوباره در حال بررسی است',
   'notification.trainer_license_reviewed.pending.body':
     'یکی از متصدیان بررسی مجوز مربیگری شما را از نو آغاز کرده است. مجوز دوباره بررسی می‌شود.',
@@ -368,6 +373,8 @@ export const catalogue: Catalogue = {
   'notification.withdrawal_rejected.title': 'برداشت رد شد',
   'notification.withdrawal_rejected.body':
     'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. {reason}',
+  'notification.withdrawal_rejected.email':
+    'برداشت شما به مبلغ {amount} تومان رد شد و مبلغ به موجودی شما بازگشت. جزئیات در برنامه است.',
   'notification.refund_resolved.refunded.title': 'وجه خرید بازگردانده شد',
   'notification.refund_resolved.refunded.body':
     'وجه خرید شما از فروشگاه برنامه که فعال نشده بود بازگردانده شد.',
@@ -376,12 +383,17 @@ export const catalogue: Catalogue = {
     'خرید شما از فروشگاه برنامه که پیش‌تر فعال نشده بود اکنون فعال است.',
   'notification.training_service_sold.title': 'خدمت تمرینی فروخته شد',
   'notification.training_service_sold.body': 'خدمت تمرینی {title} شما به مبلغ {amount} تومان فروخته شد.',
+  'notification.training_service_sold.email':
+    'یکی از خدمات تمرینی شما به مبلغ {amount} تومان فروخته شد. جزئیات در برنامه است.',
   'notification.training_service_delivered.title': 'خدمت تمرینی تحویل داده شد',
   'notification.training_service_delivered.body': 'خدمت تمرینی {title} به شما تحویل داده شد.',
+  'notification.training_service_delivered.email':
+    'خدمت تمرینی‌ای که خریده‌اید به شما تحویل داده شد. جزئیات در برنامه است.',
   'notification.subscription_expiring.title': 'اشتراک به‌زودی پایان می‌یابد',
   'notification.subscription_expiring.body': 'اشتراک ویژهٔ شما در {expires_at} (UTC) پایان می‌یابد.',
   'notification.boost_ended.title': 'نردبان پایان یافت',
   'notification.boost_ended.body': 'نردبان {name} پایان یافت.',
+  'notification.boost_ended.email': 'یکی از نردبان‌های شما پایان یافت. جزئیات در برنامه است.',
 
   'notification.security_alert.password_changed.title': 'رمز عبور تغییر کرد',
   'notification.security_alert.password_changed.body':

@@ -1,0 +1,19 @@
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
+import { expect, test } from '@jest/globals';
+import { EMAIL_PARAMS } from './notification-resource.ts';
+
+test.each([...CATALOGUES])(
+  'e-mails in %s have fixed texts with amounts and times only',
+  (_locale, catalogue) => {
+    const texts = Object.entries(catalogue).filter(
+      ([key]) =>
+        /^notification\..*\.(?:title|email)$/.test(key) ||
+        (/^notification\..*\.body$/.test(key) && !(key.replace(/body$/, 'email') in catalogue)),
+    );
+    const others = texts.flatMap(([key, text]) =>
+      [...text.matchAll(/\{(\w+)\}/g)].filter(([, name = '']) => !EMAIL_PARAMS.includes(name)).map(() => key),
+    );
+    expect(texts.length).toBeGreaterThan(40);
+    expect(others).toEqual([]);
+  },
+);
