@@ -13,7 +13,7 @@ const HOLE = String.raw`(?:\$\{[^}]*\}|[^/'"\`?#\s$]+)`;
 /** A string literal of a test with this path, its parameters filled in, optionally with an origin and a query. */
 const literalOf = (path: string): RegExp => {
   const segments = path.split('/').map((part) => (part.startsWith(':') ? HOLE : part.replaceAll('.', '\\.')));
-  const begin = String.raw`(?:['"\`](?:/api/v1)?|['"\`]\$\{[^}]*\}/api/v1|\b(?:GET|POST|PUT|DELETE) )`;
+  const begin = String.raw`(?:['"\`](?:/api/v1)?|['"\`]\$\{[^}]*\}/(?:api/v1|internal)|\b(?:GET|POST|PUT|DELETE) )`;
   return new RegExp(String.raw`${begin}${segments.join('/')}(?:['"\`?#]|\$\{)`, 'g');
 };
 

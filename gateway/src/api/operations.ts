@@ -70,6 +70,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   item_id: 'Only those on the profile with this id',
   in_blog: 'Only those in the blog, or only the others',
   is_trainer: 'Only those who call themselves trainers, or only the others',
+  deletion_pending: 'Only accounts whose deletion is scheduled, or only the others',
   role: 'Only those with this role, or of those where the caller has it',
   is_done: 'Only those that are done, or only the others',
   rejected: 'Only rejected withdrawals, or only the others',

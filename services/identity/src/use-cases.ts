@@ -51,7 +51,16 @@ import { createUpdateRole } from './app/update-role.ts';
 import { createUpdateUser } from './app/update-user.ts';
 import { createUsablePermissions } from './app/usable-permissions.ts';
 import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
-import type { AllDependencies } from './dependencies.ts';
+import type { AllDependencies, Dependencies } from './dependencies.ts';
+
+const createNotificationUseCases = (dependencies: Dependencies) => ({
+  listNotifications: createListNotifications(dependencies),
+  markNotificationRead: createMarkNotificationRead(dependencies),
+  ...createPreferenceUseCases(dependencies),
+  ...createDeviceUseCases(dependencies),
+  ...createSendNotification({ ...dependencies, emailBudget: createEmailBudget(dependencies) }),
+  sendSecuritySms: createSendSecuritySms(dependencies),
+});
 
 export const createUseCases = ({ newNotifications, ...dependencies }: AllDependencies) => {
   const newSessionToken = createNewSessionToken(dependencies);
@@ -116,13 +125,8 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
 
     listAuditLog: createListAuditLog(dependencies),
 
-    listNotifications: createListNotifications(dependencies),
-    markNotificationRead: createMarkNotificationRead(dependencies),
-    ...createPreferenceUseCases(dependencies),
-    ...createDeviceUseCases(dependencies),
     deliverNotification,
-    ...createSendNotification({ ...dependencies, emailBudget: createEmailBudget(dependencies) }),
-    sendSecuritySms: createSendSecuritySms(dependencies),
+    ...createNotificationUseCases(dependencies),
   };
 };
 

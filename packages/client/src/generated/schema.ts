@@ -15083,6 +15083,7 @@ export interface operations {
                 order?: "ASC" | "DESC";
                 /** @description Only those with this role, or of those where the caller has it */
                 role?: string;
+                /** @description Only accounts whose deletion is scheduled, or only the others */
                 deletion_pending?: boolean;
             };
             header?: {
