@@ -1,8 +1,8 @@
 /** Cross-origin requests of browsers, without credentials: a client sends its token itself. */
+
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { PAGE_PATH } from './account-deletion/pages.ts';
-import { OPS_PATH } from './ops/section.ts';
+import { DELETION_PATH, OPS_PATH } from './pages/paths.ts';
 
 /** Origins that are allowed; `*` for any. */
 export type CorsOrigins = readonly string[] | '*';
@@ -42,7 +42,7 @@ const PREFLIGHT_MAX_AGE_S = 7_200;
 const VARY = 'Origin';
 
 /** Where the user signs in: opened by their browser, never read by a page of somebody else. */
-const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction, PAGE_PATH, OPS_PATH];
+const PAGES = [OAUTH_PATHS.authorize, OAUTH_PATHS.interaction, DELETION_PATH, OPS_PATH];
 /** Metadata says the same to everybody, and is cached for everybody. */
 const PUBLIC_PREFIX = '/.well-known/';
 

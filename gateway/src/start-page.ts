@@ -1,4 +1,5 @@
 /** `/` for browsers: what this is, and where to go. Clients of the API get a 404 there as at every unknown path. */
+
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { message, notFound } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -6,9 +7,9 @@ import { html } from '@fitness/shared/pages/html.ts';
 import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance } from 'fastify';
-import { PAGE_PATH } from './account-deletion/pages.ts';
 import type { Dependencies } from './dependencies.ts';
 import { OPENAPI_PATH } from './docs/routes.ts';
+import { DELETION_PATH } from './pages/paths.ts';
 import { areReady } from './services-health.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
@@ -75,7 +76,7 @@ ${sandboxUrl !== undefined && html`<li><a href="${sandboxUrl}">${t(message('star
 <section class="card">
 <h2>${t(message('start.members'))}</h2>
 <ul>
-<li><a href="${PAGE_PATH}?lang=${locale}">${t(message('account_deletion.title'))}</a></li>
+<li><a href="${DELETION_PATH}?lang=${locale}">${t(message('account_deletion.title'))}</a></li>
 </ul>
 </section>`,
   });

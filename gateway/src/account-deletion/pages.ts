@@ -1,4 +1,5 @@
 /** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
+
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -6,6 +7,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { ShownBlocker } from '../deletion-blockers.ts';
+import { DELETION_PATH } from '../pages/paths.ts';
 import {
   type Field,
   formOf,
@@ -19,10 +21,8 @@ import {
   type View,
 } from '../pages/views.ts';
 
-export const PAGE_PATH = '/account-deletion';
-
 const url = (locale: Locale, step?: 'code'): string =>
-  `${PAGE_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
+  `${DELETION_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
 
 type Buttons = Parameters<typeof formOf>[3];
 
@@ -40,7 +40,7 @@ const page = (
     status,
     title: translator(locale)(title),
     // What the last page says cannot be read again in another language.
-    aside: isLast ? undefined : languageLinks(locale, PAGE_PATH),
+    aside: isLast ? undefined : languageLinks(locale, DELETION_PATH),
     body,
   });
 

@@ -2,6 +2,7 @@
  * `/account-deletion`: an account is deleted, and its deletion cancelled, by a browser. Every step is a call of the public
  * API, so that its limits, its order of checks and its guarantees are those of the page.
  */
+
 import { isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
@@ -10,6 +11,7 @@ import { readBlockers, type ShownBlocker } from '../deletion-blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Asking, call, callLogin, type Problem, problemIn, retryAfterIn } from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
+import { DELETION_PATH } from '../pages/paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../pages/visit.ts';
 import {
   cancelledPage,
@@ -17,7 +19,6 @@ import {
   type LoginView,
   loginPage,
   overviewPage,
-  PAGE_PATH,
   pendingPage,
   refusalPage,
   type ShownSchedule,
@@ -43,16 +44,16 @@ export const addAccountDeletion = async (
   app: FastifyInstance,
   dependencies: PageDependencies,
 ): Promise<void> => {
-  const visits = createVisits({ path: PAGE_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl });
+  const visits = createVisits({ path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl });
   await addFormPages(app, dependencies, {
     visits,
     stale: message('account_deletion.stale'),
     refusalPage,
     addRoutes: (scope, { asking, send, submit }) => {
-      scope.get(PAGE_PATH, async (request, reply) =>
+      scope.get(DELETION_PATH, async (request, reply) =>
         send(reply, await show({ ...asking(request), visits }, visits.read(request.headers.cookie))),
       );
-      scope.post(PAGE_PATH, (request, reply) =>
+      scope.post(DELETION_PATH, (request, reply) =>
         submit(request, reply, (asked, visit, fields) => act({ ...asked, visits }, visit, fields)),
       );
     },
@@ -96,7 +97,7 @@ const whileSignedIn = async (asking: PageAsking, answer: () => Promise<Outcome>)
   }
 };
 
-const pathOf = ({ locale }: PageAsking, step = ''): string => `${PAGE_PATH}?lang=${locale}${step}`;
+const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
 
 /** Renews the cookie, so that a form that is shown is not about to expire. */
 const showLogin = (

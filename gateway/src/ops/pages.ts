@@ -1,11 +1,13 @@
 /** The frame of `/ops`, and its pages for people who are not signed in. */
+
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { OPS_PATH } from '../pages/paths.ts';
 import { formOf, loginFields, problemOf, SIGN_OUT, type View } from '../pages/views.ts';
-import { isDone, OPS_PATH, type Operator, pathOf, type Section } from './section.ts';
+import { isDone, type Operator, pathOf, type Section } from './section.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;

@@ -2,6 +2,7 @@
  * `/ops`, for operators with a second factor. Every action is a call of the public API, or of an internal route of a
  * service, in their name: the services check permissions and record what is done, whatever a page shows.
  */
+
 import { readFileSync } from 'node:fs';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { AppError, isAppError, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -11,11 +12,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../dependencies.ts';
 import { type Asking, call, callLogin, callOf, download, problemIn, retryAfterIn } from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
+import { OPS_PATH } from '../pages/paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../pages/visit.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, type LoginView, loginPage, refusalPage, sectionPage } from './pages.ts';
-import { OPS_PATH, type Operator, pathOf, type Section } from './section.ts';
+import { type Operator, pathOf, type Section } from './section.ts';
 import { SECTIONS } from './sections.ts';
 
 type OpsDependencies = Asking['dependencies'] &

@@ -1,4 +1,5 @@
 /** A part of `/ops`. It is shown to, and answers, only who has its permissions; the services check each call again. */
+
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -9,10 +10,9 @@ import type { Dispatcher } from 'undici';
 import type { ApiAnswer, ApiCall } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Fields } from '../pages/form-pages.ts';
+import { OPS_PATH } from '../pages/paths.ts';
 import { formOf, inputOf, type View } from '../pages/views.ts';
 import type { Service } from '../routes.ts';
-
-export const OPS_PATH = '/ops';
 
 /** One request of an operator. */
 export interface Operator extends View {

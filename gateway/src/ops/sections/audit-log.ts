@@ -1,9 +1,11 @@
 /** What operators did, over all services. */
+
 import { AUDIT_ACTIONS } from '@fitness/shared/kernel/audit.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { OPS_PATH } from '../../pages/paths.ts';
 import { inputOf, time } from '../../pages/views.ts';
-import { emptyList, factsOf, idIn, OPS_PATH, type Operator, pathOf, read, type Section } from '../section.ts';
+import { emptyList, factsOf, idIn, type Operator, pathOf, read, type Section } from '../section.ts';
 
 const SLUG = 'audit-log';
 

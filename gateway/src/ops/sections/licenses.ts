@@ -1,15 +1,16 @@
 /** Licenses of gyms and trainers that nobody has reviewed. The document is shown beside the buttons. */
+
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { ApiAnswer } from '../../call-api.ts';
 import type { Fields } from '../../pages/form-pages.ts';
+import { OPS_PATH } from '../../pages/paths.ts';
 import {
   actionForm,
   emptyList,
   factsOf,
   idIn,
-  OPS_PATH,
   type Operator,
   outcomeOf,
   pathOf,
