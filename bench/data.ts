@@ -136,7 +136,10 @@ const allPostsShowFiles = async (): Promise<boolean> => {
 
 export interface Data {
   seed: PostSeed;
+  /** Has written posts and sells training services. */
   reader: Account;
+  /** Has written and sells nothing, like most members. */
+  buyer: Account;
   /** Adds what is missing; nothing is removed. `onWritten` gets the number of posts, users and so on of each batch. */
   grow(size: Size, onWritten?: OnWritten): Promise<void>;
 }
@@ -152,11 +155,13 @@ export const prepareData = async (posts: number): Promise<Data> => {
     needleEvery: Math.floor(posts / NEEDLE_MATCHES),
     needles: NEEDLE_MATCHES,
   };
+  const buyer = await register();
   const [reader] = authors;
   if (reader === undefined) throw new Error('there is no author');
   return {
     seed,
     reader,
+    buyer,
     grow: async (size, onWritten = () => undefined) => {
       const posts = await openPostSeeder(seed);
       await posts.upTo(size.posts, onWritten);

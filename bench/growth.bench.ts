@@ -51,7 +51,7 @@ const skipped: string[] = [];
 
 const data = await prepareData(BASE.posts);
 const wallets = await debits(false);
-const checked = await passwords(RUNS * TIMES.length + 1);
+const checked = await passwords(RUNS * TIMES.length + 1, { logins: 100, deletions: 12 });
 progress.startedAt = performance.now();
 
 const grow = async (times: number): Promise<void> => {

@@ -32,8 +32,8 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const BANK_ACCOUNT = 'IR120570028780010957775103';
 /** At most so many calls of one account in a minute are answered. */
 const [LOGINS_A_MINUTE, CODES_A_MINUTE] = [10, 5];
-const LOGINS = 100;
-const DELETIONS = 12;
+/** Of one run. So many that the code is compiled after the warm-up, as in a process that has run for a while. */
+const CALLS = { logins: 300, deletions: 50 };
 
 const run = async (
   count: number,
@@ -47,9 +47,9 @@ const run = async (
 /** Calls of so many accounts that none exceeds its limit in so many runs. */
 const accountsFor = (calls: number, runs: number, limit: number): number => Math.ceil((calls * runs) / limit);
 
-const logins = async (runs: number): Promise<Work> => {
+const logins = async (calls: number, runs: number): Promise<Work> => {
   const accounts: Account[] = [];
-  await measure(accountsFor(LOGINS, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
+  await measure(accountsFor(calls, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
     accounts.push(await register()),
   );
   const digest = await hash(PASSWORD, COST);
@@ -57,11 +57,11 @@ const logins = async (runs: number): Promise<Work> => {
   return {
     name: 'log-in',
     run: () =>
-      run(LOGINS, AT_ONCE, async () => {
+      run(calls, AT_ONCE, async () => {
         const account = accounts[next++ % accounts.length];
         expectStatus(await login(account?.username ?? ''), 200);
       }),
-    peer: { name: 'argon2 alone', run: () => run(LOGINS, AT_ONCE, () => verify(digest, PASSWORD)) },
+    peer: { name: 'argon2 alone', run: () => run(calls, AT_ONCE, () => verify(digest, PASSWORD)) },
     goals: { rate: LOGIN_GOAL },
   };
 };
@@ -118,10 +118,10 @@ const slowestOf = async (blockers: readonly Blocker[], accounts: readonly Accoun
   return slowest.blocker;
 };
 
-const deletions = async (runs: number): Promise<{ work: Work; close: () => void }> => {
+const deletions = async (calls: number, runs: number): Promise<{ work: Work; close: () => void }> => {
   const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
   const accounts: Account[] = [];
-  await measure(accountsFor(DELETIONS, runs, CODES_A_MINUTE), 4, async () =>
+  await measure(accountsFor(calls, runs, CODES_A_MINUTE), 4, async () =>
     accounts.push(await blockedAccount(prices.premium.plus)),
   );
   const blockers = openBlockers();
@@ -132,7 +132,7 @@ const deletions = async (runs: number): Promise<{ work: Work; close: () => void 
   const work: Work = {
     name: 'phase 1 of delete-account, five blockers',
     run: () =>
-      run(DELETIONS, 1, async () => {
+      run(calls, 1, async () => {
         const answer = expectStatus(await arm(account()), 409);
         if (answer.body.blockers.length !== BLOCKERS.length)
           throw new Error(`not all blockers: ${answer.text}`);
@@ -140,7 +140,7 @@ const deletions = async (runs: number): Promise<{ work: Work; close: () => void 
     peer: {
       name: 'one argon2 check and the slowest blocker',
       run: () =>
-        run(DELETIONS, 1, async (index) => {
+        run(calls, 1, async (index) => {
           await verify(digest, PASSWORD);
           await slowest.ask(accounts[index % accounts.length]?.id ?? 0);
         }),
@@ -156,7 +156,10 @@ const deletions = async (runs: number): Promise<{ work: Work; close: () => void 
 };
 
 /** `runs`: how many of each the accounts must suffice for within a minute, the warm-up included. */
-export const passwords = async (runs = ROUNDS + 1): Promise<{ works: Work[]; close: () => void }> => {
-  const deletion = await deletions(runs);
-  return { works: [await logins(runs), deletion.work], close: deletion.close };
+export const passwords = async (
+  runs = ROUNDS + 1,
+  calls = CALLS,
+): Promise<{ works: Work[]; close: () => void }> => {
+  const deletion = await deletions(calls.deletions, runs);
+  return { works: [await logins(calls.logins, runs), deletion.work], close: deletion.close };
 };

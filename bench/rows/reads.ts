@@ -173,12 +173,15 @@ const posts = (token: string, count: number, peers: Peers): Work[] => {
   ];
 };
 
-const opening = (token: string): Work[] =>
-  ['/auth/me', '/payments/balance', '/gyms', '/training-services'].map((path) => ({
+const opening = ({ reader, buyer }: Data): Work[] => [
+  ...['/auth/me', '/payments/balance', '/gyms', '/training-services'].map((path) => ({
     name: `GET ${path}, signed in`,
-    run: ofProduct([path], token),
+    run: ofProduct([path], buyer.token),
     goals: { totalCpu: CPU_GOAL_MS },
-  }));
+  })),
+  // The page shows them more of themselves than others see.
+  { name: 'GET /training-services, by one of the sellers', run: ofProduct(['/training-services'], reader.token) },
+];
 
 const pageByCursor = async (): Promise<Work> => {
   const deep = `/posts?per_page=100&page=${CURSOR_DEPTH / 100}`;
@@ -191,15 +194,15 @@ const pageByCursor = async (): Promise<Work> => {
 
 /** `count`: of posts. `cachingGateway`: a process of its own. */
 export const reads = async (
-  { reader }: Data,
+  data: Data,
   count: number,
   peers: Peers,
   cachingGateway?: Replica,
 ): Promise<Work[]> => [
-  ...forwarding(reader.token, peers),
+  ...forwarding(data.reader.token, peers),
   direct(peers),
-  ...posts(reader.token, count, peers),
+  ...posts(data.reader.token, count, peers),
   ...(cachingGateway === undefined ? [] : cached(count, peers, cachingGateway)),
   await pageByCursor(),
-  ...opening(reader.token),
+  ...opening(data),
 ];

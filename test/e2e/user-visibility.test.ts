@@ -151,6 +151,11 @@ const WALKS: Record<string, Walk> = {
     call: ({ token }) => api('DELETE', '/auth/delete-account', { token }),
   },
   'GET /users': { as: SIGNED_IN, call: get(() => '/users') },
+  'GET /users/license-reviews': {
+    as: ['operator'],
+    mayBeEmpty: true,
+    call: get(() => '/users/license-reviews'),
+  },
   'GET /users/{id}': { as: ALL, call: get(() => `/users/${self.id}`) },
   'PUT /users/{id}': { as: ['operator'], call: put(() => `/users/${self.id}`, { height: 172 }) },
   'GET /payments': { as: SIGNED_IN, call: get(() => '/payments') },

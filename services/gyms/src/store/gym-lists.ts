@@ -287,8 +287,8 @@ const searchByDistance = async (
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
   const toReview = (afterMediaId: number): PipelineStage.Match[] => [
-    { $match: { 'license.approved': null } },
     { $match: { 'license.mediaId': { $gt: afterMediaId } } },
+    { $match: { 'license.approved': null } },
   ];
   return async (page) => {
     const isPage = page.mode === 'page';

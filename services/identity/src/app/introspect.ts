@@ -3,6 +3,7 @@ import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { LRUCache } from 'lru-cache';
 import type { Dependencies } from '../dependencies.ts';
 import { effectivePermissions, grantablePermissions } from '../domain/roles.ts';
 import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
@@ -59,20 +60,29 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
   };
 };
 
+const REMEMBERED_USES = 10_000;
+
 /** Writes once a minute for a session, over all replicas, and no request waits for it. */
 const createMarkUsed = ({
   store,
   clock,
   backgroundTasks,
 }: Omit<IntrospectDependencies, 'usablePermissions'>) => {
-  const underWay = new Set<string>();
+  /** When this process last wrote a use: a session that was read before is not written again. */
+  const written = new LRUCache<string, Date>({ max: REMEMBERED_USES });
   return ({ _id: hash, kind, last_used_at: lastUsedAt }: Token): void => {
     const now = clock.now();
     const before = new Date(now.getTime() - MINUTE_MS);
-    if (kind !== 'session' || lastUsedAt == null || lastUsedAt > before || underWay.has(hash)) return;
-    underWay.add(hash);
-    backgroundTasks.run('use of a session', () =>
-      store.tokens.markUsed(hash, now, before).finally(() => underWay.delete(hash)),
-    );
+    const isOld = (use: Date | undefined): boolean => use === undefined || use <= before;
+    if (kind !== 'session' || lastUsedAt == null || !isOld(lastUsedAt) || !isOld(written.get(hash))) return;
+    written.set(hash, now);
+    backgroundTasks.run('use of a session', async () => {
+      try {
+        await store.tokens.markUsed(hash, now, before);
+      } catch (error) {
+        written.delete(hash);
+        throw error;
+      }
+    });
   };
 };

@@ -69,10 +69,10 @@ const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match
   ];
 };
 
-/** Two stages, as above. */
+/** Two stages, as above: most accounts have no license, so that its document comes first. */
 const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
-  { $match: { trainer_license_approved: null } },
   { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
+  { $match: { trainer_license_approved: null } },
 ];
 
 export const createUserQueries = (connection: Connection) => {
