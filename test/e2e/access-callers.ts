@@ -1,6 +1,6 @@
 /** One caller for each kind of token and each permission, with an account and resources. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
-import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
+import { isOauthScope, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
@@ -88,7 +88,10 @@ export const EACH_STAFF: readonly Plan[] = (['armed', 'missing'] as const).flatM
 export const EACH_PERMISSION: readonly Plan[] = [
   ...EACH_KIND,
   ...[...PERMISSIONS.map((one) => [one]), ...COMBINATIONS].map(restrictedTo),
-  ...[...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS].map(withScopes),
+  // No app can get the others.
+  ...[...OAUTH_SCOPES.map((one) => [one]), ...COMBINATIONS.filter((set) => set.every(isOauthScope))].map(
+    withScopes,
+  ),
 ];
 
 export const nameOf = ({ kind, role, permissions, secondFactor }: Plan): string => {
