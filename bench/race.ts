@@ -9,7 +9,7 @@ export interface Work {
   name: string;
   run: () => Promise<Run>;
   /** Undefined where there is nothing to compare with. */
-  peer?: { name: string; run: () => Promise<Run> } | undefined;
+  peer?: { name: string; run: () => Promise<Run>; pid?: number | undefined } | undefined;
   /** Further processes whose CPU time counts. */
   replicas?: readonly Replica[];
   goals?: {
@@ -39,12 +39,21 @@ interface Sample {
 /** What the other side has left behind, such as events on their way, does not belong to the next measurement. */
 const SETTLE_MS = 500;
 
-export const sample = async (run: () => Promise<Run>, replicas: readonly Replica[] = []): Promise<Sample> => {
+export const sample = async (
+  run: () => Promise<Run>,
+  replicas: readonly { name: string; pid: number }[] = [],
+): Promise<Sample> => {
   await pause(SETTLE_MS);
   const before = cpuByProcess(replicas);
   const { count, seconds } = await run();
   return { perSecond: count / seconds, cpu: cpuPer(count, before, cpuByProcess(replicas)) };
 };
+
+/** The process of the peer, where its CPU time counts. */
+export const PEER = 'peer';
+
+const peerProcess = (pid: number | undefined): { name: string; pid: number }[] =>
+  pid === undefined ? [] : [{ name: PEER, pid }];
 
 export const race = async (work: Work): Promise<Raced> => {
   const raced: Raced = { work, ours: [], peer: [] };
@@ -52,7 +61,7 @@ export const race = async (work: Work): Promise<Raced> => {
   await work.peer?.run();
   for (let round = 0; round < ROUNDS; round += 1) {
     raced.ours.push(await sample(work.run, work.replicas));
-    if (work.peer !== undefined) raced.peer.push(await sample(work.peer.run));
+    if (work.peer !== undefined) raced.peer.push(await sample(work.peer.run, peerProcess(work.peer.pid)));
   }
   return raced;
 };

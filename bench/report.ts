@@ -4,7 +4,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { MARKDOWN_FILE, ROUNDS, SECONDS, SERVERS } from './config.ts';
 
 import { type Cpu, totalOf } from './processes.ts';
-import { median, medianCpu, type Raced, rates, totalCpu } from './race.ts';
+import { median, medianCpu, PEER, type Raced, rates, totalCpu } from './race.ts';
 
 const isRightAligned = (rows: readonly string[][], column: number): boolean =>
   rows.every((row) => /^[-–\d]/.test(row[column] ?? ''));
@@ -88,6 +88,13 @@ const goalRows = ({ work, ours, peer }: Raced): string[][] => {
         ' ms',
       ),
     );
+    if (work.peer?.pid !== undefined)
+      rows.push([
+        `${name}, CPU of ${work.peer.name} itself`,
+        '–',
+        spread(peer.map(({ cpu }) => cpu[PEER] ?? Number.NaN)),
+        '–',
+      ]);
   }
   return rows;
 };

@@ -7,8 +7,8 @@ import { spawnPeer } from './spawn.ts';
 
 export interface FastifyPeers {
   /** Serves the answer below any path, and at `/serialized` from an object. */
-  page: { origin: string };
-  proxy: { origin: string; token: string };
+  page: { origin: string; pid: number | undefined };
+  proxy: { origin: string; pid: number | undefined; token: string };
   stop(): void;
 }
 
@@ -25,7 +25,7 @@ export const startFastifyPeers = async (answer: string): Promise<FastifyPeers> =
       MAIN,
       ...args,
     ]);
-    return { child, ...(JSON.parse(output) as { origin: string; token: string }) };
+    return { child, pid: child.pid, ...(JSON.parse(output) as { origin: string; token: string }) };
   };
   const page = await start('page', file);
   const proxy = await start('proxy', page.origin);

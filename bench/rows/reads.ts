@@ -43,6 +43,7 @@ const ofGateway = (origin: string, paths: readonly string[], token?: string) => 
 const proxyPeer = ({ fastify }: Peers): Work['peer'] =>
   fastify && {
     name: '@fastify/http-proxy with JWT and limit',
+    pid: fastify.proxy.pid,
     run: () =>
       load({
         origin: fastify.proxy.origin,
@@ -88,6 +89,7 @@ const direct = ({ fastify }: Peers): Work => {
       }),
     peer: fastify && {
       name: 'bare Fastify',
+      pid: fastify.page.pid,
       run: () => load({ origin: fastify.page.origin, paths: ['/serialized'], seconds: DIRECT_SECONDS }),
     },
     goals: { cpu: [OWNER, 0.12] },
@@ -180,7 +182,10 @@ const opening = ({ reader, buyer }: Data): Work[] => [
     goals: { totalCpu: CPU_GOAL_MS },
   })),
   // The page shows them more of themselves than others see.
-  { name: 'GET /training-services, by one of the sellers', run: ofProduct(['/training-services'], reader.token) },
+  {
+    name: 'GET /training-services, by one of the sellers',
+    run: ofProduct(['/training-services'], reader.token),
+  },
 ];
 
 const pageByCursor = async (): Promise<Work> => {
