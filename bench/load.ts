@@ -19,6 +19,8 @@ export interface Load {
   headers?: Readonly<Record<string, string>>;
   seconds?: number;
   connections?: number;
+  /** Between the answer and the next request of a connection; 0 without it. */
+  pauseMs?: number;
 }
 
 export const CONNECTIONS = 32;
@@ -32,6 +34,10 @@ function init()
   for path in io.lines(os.getenv("BENCH_PATHS")) do
     requests[#requests + 1] = wrk.format("GET", path)
   end
+end
+local pause = tonumber(os.getenv("BENCH_PAUSE_MS"))
+if pause > 0 then
+  function delay() return pause end
 end
 function request()
   at = at % #requests + 1
@@ -57,6 +63,7 @@ export const load = async ({
   headers = {},
   seconds = SECONDS,
   connections = CONNECTIONS,
+  pauseMs = 0,
 }: Load): Promise<Run> => {
   if (WRK === undefined) throw new Error('wrk is not installed');
   lists += 1;
@@ -73,7 +80,7 @@ export const load = async ({
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     origin,
   ];
-  const env = environmentWith({ BENCH_PATHS: list });
+  const env = environmentWith({ BENCH_PATHS: list, BENCH_PAUSE_MS: String(pauseMs) });
   const { stdout } = await promisify(execFile)(WRK, options, { env });
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);
