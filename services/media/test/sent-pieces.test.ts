@@ -60,7 +60,12 @@ test('of a file that a quick reader got, one piece is in memory', async () => {
 
 test('for a reader that stops, one piece waits; it gets the whole file when it goes on', async () => {
   const headers = ['connection: close'];
-  const socket = await openRaw(harness.url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}`, headers });
+  const socket = await openRaw(harness.url, {
+    as: GUEST,
+    method: 'GET',
+    path: `/api/v1/media/${id}`,
+    headers,
+  });
   let read = -1;
   // Until the buffers of the system are full.
   await eventually(async () => {
