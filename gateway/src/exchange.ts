@@ -3,6 +3,7 @@
  * `dispatch` function alone is used: `request` adds streams, signals and async contexts that cost more than the exchange.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
 import type { FastifyReply } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
@@ -80,11 +81,20 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#wholeLength = undefined;
     // Head and body by one call of the system, without a queue between them.
     if (isWhole) return void this.#response.end(chunk);
-    if (this.#response.write(chunk)) return;
+    if (this.#write(chunk)) return;
     controller.pause();
     if (this.#isDraining) return;
     this.#isDraining = true;
     this.#response.on('drain', () => controller.resume());
+  }
+
+  #write(chunk: Buffer): boolean {
+    // The keeper may keep the piece.
+    if (this.#options.keeper !== undefined) return this.#response.write(chunk);
+    return this.#response.write(chunk, (error) => {
+      // After a failure the system may still have it.
+      if (error == null) releaseMemory(chunk);
+    });
   }
 
   onResponseEnd(): void {

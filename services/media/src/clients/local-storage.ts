@@ -8,7 +8,7 @@ import { createSpool, listOlderThan } from './spool.ts';
 import { asStorageKey, type Storage } from './storage.ts';
 
 /** What a read takes of a file at most: each of a thousand slow clients keeps one such piece in memory. */
-const PIECE_BYTES = 16 * 1024;
+const PIECE_BYTES = 8 * 1024;
 /** As many as Node has threads for them. With more, the opening of another file would wait behind all of them. */
 const READS_AT_ONCE = 4;
 

@@ -7,6 +7,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
+import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
 import type { StoredFile } from '../domain/media.ts';
 import { asStorageKey, isStorageKey } from './storage.ts';
 
@@ -65,14 +66,6 @@ const onDisk = <T>(work: Promise<T>): Promise<T> =>
   work.catch((cause: unknown) => {
     throw unavailable('storage: spool', cause);
   });
-
-/**
- * Frees the memory of a chunk at once. The garbage collector does not count the 64 KiB of its ArrayBuffer, and would let
- * tens of mebibytes accumulate. Only for a chunk that is its whole ArrayBuffer: no other buffer shares its memory.
- */
-const releaseMemory = ({ buffer, byteLength }: Buffer): void => {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
-};
 
 /** Names of files in `directory` and below it that were last written before `before`. */
 export async function* listOlderThan(directory: string, before: Date): AsyncIterable<string> {
