@@ -184,6 +184,14 @@ describe('people can read the document', () => {
       ]);
   });
 
+  test('every operation has samples in the languages that the reference does not make itself', () => {
+    const languages = operations.map((operation) => [
+      nameOf(operation),
+      (operation['x-codeSamples'] as { lang: string }[]).map(({ lang }) => lang),
+    ]);
+    expect(languages).toEqual(operations.map((operation) => [nameOf(operation), ['typescript', 'kotlin']]));
+  });
+
   test('every link leads to an operation that takes the id', () => {
     const known = new Map(operations.map((operation) => [String(operation.operationId), operation]));
     for (const { from, to } of LINKS) {
