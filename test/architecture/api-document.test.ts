@@ -155,17 +155,41 @@ describe('people can read the document', () => {
     expect(bare).toEqual([]);
   });
 
-  test('every 429 says when to try again', () => {
-    const limited = operations.flatMap((operation) =>
-      responsesOf(operation).filter(([status]) => status === '429'),
-    );
-    expect(limited.length).toBeGreaterThan(3);
-    for (const [, { headers }] of limited)
-      expect(Object.keys(headers ?? {})).toEqual([
-        'Retry-After',
-        'X-RateLimit-Limit',
-        'X-RateLimit-Remaining',
+  test('every operation may be 429, which says when to try again', () => {
+    for (const operation of operations) {
+      const limited = responsesOf(operation).find(([status]) => status === '429');
+      const headers = ['Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining'];
+      expect([nameOf(operation), Object.keys(limited?.[1].headers ?? {})]).toEqual([
+        nameOf(operation),
+        headers,
       ]);
+    }
+  });
+
+  test('every header is described, and a 403 can name the missing scope', () => {
+    const all = operations.flatMap((operation) =>
+      responsesOf(operation).map(([status, { headers = {} }]) => ({
+        name: `${nameOf(operation)} ${status}`,
+        headers,
+      })),
+    );
+    const bare = all.filter(({ headers }) => Object.values(headers).some(({ description }) => !description));
+    expect(bare.map(({ name }) => name)).toEqual([]);
+    const forbidden = all.filter(({ name }) => name.endsWith(' 403'));
+    expect(forbidden.length).toBeGreaterThan(10);
+    for (const { name, headers } of forbidden)
+      expect([name, headers['WWW-Authenticate']?.description]).toEqual([
+        name,
+        expect.stringContaining('insufficient_scope'),
+      ]);
+  });
+
+  test('every operation has samples in the languages that the reference does not make itself', () => {
+    const languages = operations.map((operation) => [
+      nameOf(operation),
+      (operation['x-codeSamples'] as { lang: string }[]).map(({ lang }) => lang),
+    ]);
+    expect(languages).toEqual(operations.map((operation) => [nameOf(operation), ['typescript', 'kotlin']]));
   });
 
   test('every link leads to an operation that takes the id', () => {

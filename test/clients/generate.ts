@@ -70,6 +70,24 @@ const generate = async (name: string, directory: string, properties: readonly st
   );
 };
 
+/** The samples of the document as functions of one file, whose parameters are the variables that they leave to the reader. */
+const kotlinSamples = async (): Promise<string> => {
+  const { paths } = await loadApiDocument();
+  const sources = Object.values(paths).flatMap((item) =>
+    Object.values(item).map((operation) => {
+      const samples = operation['x-codeSamples'] as { lang: string; source: string }[];
+      return samples.find(({ lang }) => lang === 'kotlin')?.source ?? '';
+    }),
+  );
+  const lines = sources.map((source) => source.split('\n'));
+  const imports = new Set(lines.flat().filter((line) => line.startsWith('import ')));
+  const functions = lines.map((own, index) => {
+    const body = own.filter((line) => !line.startsWith('import ')).join('\n');
+    return `fun sample${index}(token: String, id: Long, filename: String, file: java.io.File) {\n${body}\n}\n`;
+  });
+  return ['package samples', ...imports, ...functions].join('\n');
+};
+
 /** A directory in which `make` has succeeded for these sources; earlier ones of the client are removed. */
 const madeOnce = async (
   client: string,
@@ -98,6 +116,7 @@ export const kotlinClient = async (): Promise<Program> => {
       'packageName=client',
       'omitGradleWrapper=true',
     ]);
+    writeFileSync(join(target, 'client/src/main/kotlin/Samples.kt'), await kotlinSamples());
     await run(
       program('mvn'),
       [

@@ -15,6 +15,13 @@ const RETRY_AFTER = {
 /** Headers by the status of the response. */
 const HEADERS: Readonly<Record<string, Record<string, Json>>> = {
   401: { 'WWW-Authenticate': { description: 'The scheme of authentication: `Bearer`', schema: text } },
+  403: {
+    'WWW-Authenticate': {
+      description:
+        'For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"`',
+      schema: text,
+    },
+  },
   429: {
     'Retry-After': RETRY_AFTER,
     'X-RateLimit-Limit': { description: 'Requests that the limit allows in its window', schema: count },

@@ -2,7 +2,7 @@
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ApiDocument, Operation } from '../openapi-merge.ts';
 import { toClientSchema } from './client-schemas.ts';
-import { typescriptSample } from './code-sample.ts';
+import { codeSamples } from './code-samples.ts';
 import { createBodyNames } from './component-names.ts';
 import { ERROR_CATALOGUE } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
@@ -32,13 +32,7 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   const paths = mapEntries(merged.paths, (item, path) =>
     mapEntries(item, (operation, method) => ({
       ...presentOperation(operation, context),
-      'x-codeSamples': [
-        {
-          lang: 'typescript',
-          label: 'TypeScript',
-          source: typescriptSample({ method, path, baseUrl }, operation),
-        },
-      ],
+      'x-codeSamples': codeSamples({ method, path, baseUrl }, operation),
     })),
   );
   return {

@@ -71,11 +71,11 @@ body { margin: 0; }
 .dark-mode #bar a { color: #7db8f5; }
 `;
 
-/** Clients of Scalar other than curl, OkHttp for Kotlin and URLSession for Swift. The samples in TypeScript are in the document. */
+/** Clients of Scalar other than curl, and URLSession for Swift. The samples in TypeScript and Kotlin are in the document. */
 const HIDDEN_CLIENTS = {
   shell: ['httpie', 'wget'],
   ...Object.fromEntries(
-    'c clojure csharp dart fsharp go http java js node objc ocaml php powershell python r ruby rust'
+    'c clojure csharp dart fsharp go http java js kotlin node objc ocaml php powershell python r ruby rust'
       .split(' ')
       .map((language) => [language, true]),
   ),

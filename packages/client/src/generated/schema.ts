@@ -2469,6 +2469,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -2517,6 +2518,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -2541,6 +2543,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2569,6 +2573,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -2669,6 +2693,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3103,6 +3129,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -3256,6 +3302,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -3557,6 +3623,26 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -3604,6 +3690,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -3675,6 +3762,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -3691,6 +3779,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -3850,6 +3958,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4095,6 +4205,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4165,6 +4277,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -4563,6 +4695,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -4661,6 +4813,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4858,6 +5012,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5004,6 +5160,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5044,6 +5201,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5068,6 +5226,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5096,6 +5256,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -5168,6 +5348,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5188,6 +5370,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -5247,6 +5449,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5288,6 +5491,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5312,6 +5516,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5340,6 +5546,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -5451,6 +5677,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5523,6 +5751,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -5593,6 +5841,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5613,6 +5863,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -5674,6 +5944,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5714,6 +5985,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5752,6 +6024,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -5818,6 +6110,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5904,6 +6197,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5928,6 +6222,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -5956,6 +6252,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -6111,6 +6427,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6183,6 +6501,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -6237,6 +6575,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6323,6 +6662,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6347,6 +6687,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6375,6 +6717,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -6427,6 +6789,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6495,6 +6858,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6525,6 +6889,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -6684,6 +7068,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6785,6 +7171,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -6855,6 +7261,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6875,6 +7283,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -7034,6 +7462,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7118,6 +7548,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -7273,6 +7723,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7357,6 +7809,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -7518,6 +7990,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7604,6 +8078,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -7658,6 +8152,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7694,6 +8189,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7732,6 +8228,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -7843,6 +8359,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7913,6 +8431,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -8003,6 +8541,7 @@ export interface operations {
             /** @description No body */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8027,6 +8566,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8076,6 +8617,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -8148,6 +8709,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8168,6 +8731,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -8263,6 +8846,7 @@ export interface operations {
             /** @description No body */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8287,6 +8871,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8336,6 +8922,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -8392,6 +8998,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8437,6 +9044,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8461,6 +9069,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8489,6 +9099,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -8595,6 +9225,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8667,6 +9299,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -8737,6 +9389,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8757,6 +9411,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -8809,6 +9483,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8884,6 +9559,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8908,6 +9584,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8917,6 +9595,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -9081,6 +9779,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9151,6 +9851,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -9241,6 +9961,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9261,6 +9983,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -9334,6 +10076,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9417,6 +10160,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9441,6 +10185,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9469,6 +10215,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -9521,6 +10287,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9536,6 +10303,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9560,6 +10328,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9588,6 +10358,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -9701,6 +10491,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9800,6 +10592,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -9911,6 +10723,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9995,6 +10809,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -10150,6 +10984,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10234,6 +11070,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -10477,6 +11333,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10570,6 +11427,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10594,6 +11452,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10622,6 +11482,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -10671,6 +11551,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10697,6 +11578,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10713,6 +11595,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -10846,6 +11748,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11008,6 +11912,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -11051,6 +11956,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -11075,6 +11981,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11103,6 +12011,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -11220,6 +12148,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11318,6 +12248,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -11470,6 +12420,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11556,6 +12508,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -11606,6 +12578,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -11671,6 +12644,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -11695,6 +12669,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11715,6 +12691,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -11847,6 +12843,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11884,6 +12882,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -12036,6 +13054,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12134,6 +13154,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -12287,6 +13327,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12387,6 +13429,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12451,6 +13513,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12495,6 +13558,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12519,6 +13583,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12561,6 +13627,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -12675,6 +13761,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12747,6 +13835,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -12797,6 +13905,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12823,6 +13932,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12847,6 +13957,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12867,6 +13979,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -12985,6 +14117,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13071,6 +14205,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13141,6 +14295,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13161,6 +14317,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -13220,6 +14396,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13261,6 +14438,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13285,6 +14463,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13313,6 +14493,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -13427,6 +14627,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13527,6 +14729,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -13587,6 +14809,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13664,6 +14887,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13688,6 +14912,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13716,6 +14942,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -13839,6 +15085,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13859,6 +15107,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -13926,6 +15194,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14017,6 +15286,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14055,6 +15325,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -14215,6 +15505,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14287,6 +15579,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14337,6 +15649,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14410,6 +15723,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14440,6 +15754,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -14603,6 +15937,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14689,6 +16025,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -14759,6 +16115,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14779,6 +16137,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -14932,6 +16310,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15033,6 +16413,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15098,6 +16498,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15187,6 +16588,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15211,6 +16613,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15239,6 +16643,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -15295,6 +16719,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15384,6 +16809,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15408,6 +16834,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15436,6 +16864,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -15488,6 +16936,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15559,6 +17008,7 @@ export interface operations {
             /** @description The content is that of the `ETag` in `If-None-Match` */
             304: {
                 headers: {
+                    /** @description Of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15589,6 +17039,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -15751,6 +17221,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15851,6 +17323,26 @@ export interface operations {
                     "application/json": components["schemas"]["ValidationError"];
                 };
             };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Internal Server Error */
             500: {
                 headers: {
@@ -15921,6 +17413,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15966,6 +17460,26 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DeletionBlocked"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Internal Server Error */
@@ -16038,6 +17552,8 @@ export interface operations {
             /** @description Forbidden */
             403: {
                 headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16058,6 +17574,26 @@ export interface operations {
                     /**
                      * @example {
                      *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

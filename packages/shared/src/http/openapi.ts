@@ -75,7 +75,8 @@ export const completeDocument = (document: Document, routes: readonly Route[], p
 const describeEtags = ({ responses = {} }: DocumentedOperation): void => {
   if (responses[304] === undefined) return;
   for (const status of [200, 304]) {
-    Object.assign(responses[status] ?? {}, { headers: { ETag: { schema: { type: 'string' } } } });
+    const etag = { description: 'Of this content, for `If-None-Match`', schema: { type: 'string' } };
+    Object.assign(responses[status] ?? {}, { headers: { ETag: etag } });
   }
 };
 
@@ -135,13 +136,13 @@ const idempotencyHeaders = z.object({
 /** The error responses of the server for this route, and those that the route declares in `errorStatuses`. */
 const errorResponses = (route: Route): Record<number, z.ZodType> => {
   const takesBody = route.body !== undefined || route.rawBody === true;
-  const statuses = new Set([401, 500, 503, ...(route.errorStatuses ?? [])]);
+  // 429: the gateway may limit the requests of an address on every route.
+  const statuses = new Set([401, 429, 500, 503, ...(route.errorStatuses ?? [])]);
   if (takesBody) for (const status of [400, 408, 413, 415]) statuses.add(status);
   if (takesBody || route.query !== undefined) statuses.add(422);
   if (route.permissions !== undefined || tokenKindsOf(route) !== ALL_TOKEN_KINDS) statuses.add(403);
   if (route.params !== undefined)
     for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
-  if (route.limit !== undefined) statuses.add(429);
   if (route.idempotent === true) for (const status of [409, 422]) statuses.add(status);
   return Object.fromEntries([...statuses].map((status) => [status, errorBodySchema(route, status)]));
 };

@@ -1,0 +1,127 @@
+/** The samples in TypeScript and Kotlin of an operation; the reference makes those in other languages itself. */
+import type { Operation } from '../openapi-merge.ts';
+import { requestExample } from './examples/index.ts';
+import { isObject, type Json } from './schema.ts';
+
+/** Somebody who copies the log-in has no token yet. */
+const needsToken = ({ security }: Operation): boolean =>
+  Array.isArray(security) && security.every((one) => isObject(one) && Object.keys(one).length > 0);
+
+const answersJson = ({ responses }: Operation): boolean =>
+  isObject(responses) &&
+  Object.entries(responses).some(
+    ([status, response]) =>
+      status.startsWith('2') &&
+      isObject(response) &&
+      isObject(response.content) &&
+      'application/json' in response.content,
+  );
+
+interface Request {
+  method: string;
+  /** With the names of its parameters in braces. */
+  url: string;
+  hasPathParameters: boolean;
+  needsToken: boolean;
+  json: Json | undefined;
+  form: readonly [name: string, value: string][] | undefined;
+  answersJson: boolean;
+}
+
+interface Place {
+  method: string;
+  path: string;
+  baseUrl: string;
+}
+
+const requestOf = ({ method, path, baseUrl }: Place, operation: Operation): Request => {
+  const body = requestExample(String(operation.operationId));
+  const isForm =
+    isObject(operation.requestBody) && JSON.stringify(operation.requestBody).includes('multipart');
+  const fields = isForm && isObject(body) ? Object.entries(body) : [];
+  return {
+    method,
+    url: `${baseUrl}${path}`,
+    hasPathParameters: path.includes('{'),
+    needsToken: needsToken(operation),
+    json: isForm ? undefined : body,
+    form: isForm ? fields.map(([name, value]) => [name, String(value)]) : undefined,
+    answersJson: answersJson(operation),
+  };
+};
+
+/** For the reference. The variables `token` and `file`, and those of the path, are the reader's. */
+export const codeSamples = (place: Place, operation: Operation): Json => {
+  const request = requestOf(place, operation);
+  return [
+    { lang: 'typescript', label: 'TypeScript', source: typescript(request) },
+    { lang: 'kotlin', label: 'Kotlin (OkHttp)', source: kotlin(request) },
+  ];
+};
+
+const typescript = ({ method, url, json, form, ...request }: Request): string => {
+  const quote = request.hasPathParameters ? '`' : "'";
+  const headers = [
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the sample
+    ...(request.needsToken ? ['Authorization: `Bearer ${token}`'] : []),
+    ...(json === undefined ? [] : ["'Content-Type': 'application/json'"]),
+  ];
+  const options = [
+    `method: '${method.toUpperCase()}'`,
+    ...(headers.length === 0 ? [] : [`headers: { ${headers.join(', ')} }`]),
+    ...(form === undefined ? [] : ['body: form']),
+    ...(json === undefined ? [] : [`body: JSON.stringify(${JSON.stringify(json, null, 2)})`]),
+  ];
+  const fields = form?.map(([name, value]) =>
+    name === 'file' ? `form.set('file', file);\n` : `form.set('${name}', ${JSON.stringify(value)});\n`,
+  );
+  return `${fields === undefined ? '' : `const form = new FormData();\n${fields.join('')}`}const response = await fetch(${quote}${url.replaceAll('{', '${')}${quote}, {
+  ${options.join(',\n').replaceAll('\n', '\n  ')},
+});
+if (!response.ok) throw new Error(\`\${response.status}: \${await response.text()}\`);
+${request.answersJson ? 'const data = await response.json();\n' : ''}`;
+};
+
+/** In both kinds of texts of Kotlin `$` begins an expression. */
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the sample
+const kotlinText = (text: string): string => text.replaceAll('$', "${'$'}");
+
+const kotlinBody = ({ json, form, method }: Request): string | undefined => {
+  if (form !== undefined) {
+    const parts = form.map(([name, value]) =>
+      name === 'file'
+        ? `.addFormDataPart("file", file.name, file.asRequestBody())`
+        : `.addFormDataPart("${name}", ${kotlinText(JSON.stringify(value))})`,
+    );
+    return ['MultipartBody.Builder()', '.setType(MultipartBody.FORM)', ...parts, '.build()'].join('\n    ');
+  }
+  if (json === undefined) return method === 'post' || method === 'put' ? '"".toRequestBody()' : undefined;
+  const text = kotlinText(JSON.stringify(json, null, 2));
+  return `"""\n${text}\n""".toRequestBody("application/json".toMediaType())`;
+};
+
+/** For OkHttp 4 and 5. */
+const kotlin = (request: Request): string => {
+  const body = kotlinBody(request);
+  const imports = [
+    ['okhttp3.MediaType.Companion.toMediaType', '.toMediaType('],
+    ['okhttp3.MultipartBody', 'MultipartBody.'],
+    ['okhttp3.OkHttpClient', ''],
+    ['okhttp3.Request', ''],
+    ['okhttp3.RequestBody.Companion.asRequestBody', '.asRequestBody('],
+    ['okhttp3.RequestBody.Companion.toRequestBody', '.toRequestBody('],
+  ].filter(([, use = '']) => use === '' || body?.includes(use) === true);
+  const steps = [
+    `.url("${request.url.replaceAll('{', '${')}")`,
+    ...(request.needsToken ? ['.header("Authorization", "Bearer $token")'] : []),
+    `.${request.method}(${body === undefined ? '' : 'body'})`,
+    '.build()',
+  ];
+  return `${imports.map(([name]) => `import ${name}\n`).join('')}
+${body === undefined ? '' : `val body = ${body}\n`}val request = Request.Builder()
+    ${steps.join('\n    ')}
+OkHttpClient().newCall(request).execute().use { response ->
+    check(response.isSuccessful) { "\${response.code}: \${response.body?.string()}" }
+${request.answersJson ? '    println(response.body?.string())\n' : ''}}
+`;
+};
