@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   if (server.stdout === null) throw new Error('it has no output');
   for await (const line of createInterface(server.stdout)) {
-    address = line;
+    address = /http:\/\/[\d.:]+/.exec(line)?.[0] ?? line;
     break;
   }
   browser = await launchChromium();
