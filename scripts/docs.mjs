@@ -66,7 +66,9 @@ const serve = () => {
     console.error(`The documentation cannot be served: ${error.message}. DOCS_PORT chooses another port.`);
     process.exitCode = 1;
   });
-  server.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}`));
+  server.listen(port, '127.0.0.1', () =>
+    console.log(`The documentation is at http://127.0.0.1:${port} until Ctrl-C.`),
+  );
 };
 
 const [command = 'serve', ...rest] = process.argv.slice(2);

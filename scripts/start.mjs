@@ -30,7 +30,7 @@ import { warmUp } from './lib/warm-up.mjs';
 const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
-const SERVERS = ['mongodb', 'redis', 'rabbitmq'];
+const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
 
 /** @type {Promise<void> | undefined} */
 let ending;

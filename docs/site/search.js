@@ -3,6 +3,7 @@ import MiniSearch from './minisearch.js';
 
 const MOST_RESULTS = 12;
 const root = document.documentElement.dataset.root;
+const search = document.querySelector('search');
 const field = document.querySelector('#search');
 const results = document.querySelector('#results');
 const found = document.querySelector('#found');
@@ -20,13 +21,17 @@ const load = () => {
   return loading;
 };
 
-const rowOf = ({ id, title, page }) => {
+const rowOf = (content) => {
+  const row = document.createElement('li');
+  row.append(content);
+  return row;
+};
+
+const linkTo = ({ id, title, page }) => {
   const link = document.createElement('a');
   link.href = `${root}/${id}`;
   link.textContent = title === page ? title : `${page}: ${title}`;
-  const row = document.createElement('li');
-  row.append(link);
-  return row;
+  return link;
 };
 
 const show = async () => {
@@ -40,22 +45,40 @@ const show = async () => {
     combineWith: 'AND',
     boost: { title: 3, page: 2 },
   });
-  results.replaceChildren(...rows.slice(0, MOST_RESULTS).map(rowOf));
-  results.hidden = rows.length === 0;
+  const links = rows.slice(0, MOST_RESULTS).map(linkTo);
+  results.replaceChildren(...(links.length === 0 ? ['Nothing found'] : links).map(rowOf));
+  results.hidden = query === '';
   found.textContent = query === '' ? '' : `${rows.length} found`;
+};
+
+const hide = () => {
+  results.hidden = true;
 };
 
 const unfold = () => {
   navigation.open = wide.matches;
 };
 
-document.querySelector('search').hidden = false;
-field.addEventListener('focus', load);
+search.hidden = false;
+field.addEventListener('focus', show);
 field.addEventListener('input', show);
-field.addEventListener('keydown', ({ key }) => {
+field.addEventListener('keydown', async ({ key }) => {
+  if (key !== 'Enter') return;
+  await show();
+  results.querySelector('a')?.click();
+});
+search.addEventListener('keydown', ({ key }) => {
   if (key !== 'Escape') return;
   field.value = '';
-  results.hidden = true;
+  field.focus();
+  hide();
+});
+search.addEventListener('focusout', ({ relatedTarget }) => {
+  if (!search.contains(relatedTarget)) hide();
+});
+// A link to a heading of the same page loads no page.
+results.addEventListener('click', ({ target }) => {
+  if (target.closest('a')) hide();
 });
 wide.addEventListener('change', unfold);
 unfold();

@@ -37,7 +37,8 @@ export const createSmtpRelay = ({ state, slowMs }: Harness): SmtpRelay => {
     onRcptTo: ({ address }, _session, done) => {
       const mode = state.emailModeFor(address);
       if (mode === 'refuse') done(refusal(550, 'No such user here'));
-      else if (mode === 'busy') done(refusal(451, 'Try again later'));
+      // Relays repeat the address.
+      else if (mode === 'busy') done(refusal(451, `<${address}> Try again later`));
       else if (mode === 'slow') {
         const timer = setTimeout(() => {
           slowTimers.delete(timer);

@@ -23,6 +23,7 @@ export function greeting({ gateway, operations, sandbox, providerPort, took }) {
   const lines = [
     '',
     `Ready after ${took}: ${gateway}/api/v1   (documentation: ${gateway}/docs)`,
+    `In a browser: ${gateway}, ${gateway}/account-deletion, and ${gateway}/ops for operators with a second factor`,
     `For operators: ${operations}/health/services and ${operations}/metrics`,
     ...(sandbox
       ? [

@@ -12,6 +12,9 @@ import { lastLines, runTool } from './supervisor.mjs';
  * @property {string} [integrity]
  * @property {boolean} [optional]
  * @property {boolean} [link]
+ * @property {string[]} [os]
+ * @property {string[]} [cpu]
+ * @property {string[]} [libc]
  */
 
 /**
@@ -42,12 +45,32 @@ function installedMatchesLock() {
   });
 }
 
+/** @param {readonly string[] | undefined} allowed @param {string} own */
+const allows = (allowed, own) =>
+  allowed === undefined ||
+  (allowed.some((name) => !name.startsWith('!')) ? allowed.includes(own) : !allowed.includes(`!${own}`));
+
+const libcOf = () => {
+  const report = /** @type {{ header: { glibcVersionRuntime?: string } }} */ (process.report.getReport());
+  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
+};
+
 /**
  * npm writes no progress into a file.
  * @param {import('../../packages/shared/src/kernel/progress.mjs').Progress} progress
  */
 function countInstalled(progress) {
-  const paths = Object.keys(readLock(join(root, 'package-lock.json')) ?? {}).filter((path) => path !== '');
+  const libc = libcOf();
+  // npm leaves out the packages of other platforms.
+  const paths = Object.entries(readLock(join(root, 'package-lock.json')) ?? {})
+    .filter(
+      ([path, entry]) =>
+        path !== '' &&
+        allows(entry.os, process.platform) &&
+        allows(entry.cpu, process.arch) &&
+        allows(entry.libc, libc),
+    )
+    .map(([path]) => path);
   progress.expect(paths.length, 'packages');
   let counted = 0;
   return () => {

@@ -51,6 +51,13 @@ describe('the documentation', () => {
     expect(missing).toEqual([]);
   });
 
+  test('no page shows a comment of its Markdown file', () => {
+    expect(readBytes('README.md').toString()).toContain('<!-- tour -->');
+    expect(pages.filter(([, html]) => String(html).includes('&lt;!-- ')).map(([address]) => address)).toEqual(
+      [],
+    );
+  });
+
   test('nothing is loaded from elsewhere', () => {
     for (const [, html] of pages) expect(String(html)).not.toMatch(/<(?:script|img|link)[^>]+"https?:/);
     expect(String(built.site.get('assets/docs.css'))).not.toMatch(/https?:|@import/);

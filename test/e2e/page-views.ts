@@ -3,14 +3,19 @@ import { problemsOf } from '@fitness/shared/testing/chromium.ts';
 import { expect } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
+export interface PageView {
+  locale: 'en' | 'fa';
+  direction: 'ltr' | 'rtl';
+  width: number;
+  colorScheme: 'light' | 'dark';
+}
+
 export const VIEWS = [
   { locale: 'en', direction: 'ltr', width: 1_280, colorScheme: 'light' },
   { locale: 'fa', direction: 'rtl', width: 1_280, colorScheme: 'dark' },
   { locale: 'en', direction: 'ltr', width: 360, colorScheme: 'dark' },
   { locale: 'fa', direction: 'rtl', width: 360, colorScheme: 'light' },
-] as const;
-
-export type PageView = (typeof VIEWS)[number];
+] as const satisfies readonly PageView[];
 
 export interface Visitor {
   page: Page;

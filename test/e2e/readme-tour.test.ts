@@ -15,7 +15,7 @@ beforeAll(async () => {
 const answers = (block: number): unknown[] =>
   (printed[block] ?? '')
     .trim()
-    .split(/(?<=\})(?=\{)/)
+    .split(/(?<=\})\n(?=\{)/)
     .map((text) => JSON.parse(text));
 
 test('the blockers are listed', () => {

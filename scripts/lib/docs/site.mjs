@@ -22,6 +22,22 @@ const markdown = new MarkdownIt({ html: false }).use(anchor, { slugify: slug, ta
 const inScrollable = { before: '<div class="scroll" tabindex="0">', after: '</div>' };
 markdown.renderer.rules.table_open = () => `${inScrollable.before}<table>`;
 markdown.renderer.rules.table_close = () => `</table>${inScrollable.after}`;
+for (const rule of /** @type {const} */ (['fence', 'code_block'])) {
+  const render = markdown.renderer.rules[rule];
+  // Who has no mouse scrolls what has the focus.
+  markdown.renderer.rules[rule] = (...given) =>
+    String(render?.(...given)).replace('<pre>', '<pre tabindex="0">');
+}
+markdown.core.ruler.push('cells', ({ tokens }) => {
+  tokens.forEach((token, index) => {
+    if (token.type !== 'th_open' && token.type !== 'td_open') return;
+    // An aligned column has a `style`, which the content security policy refuses.
+    const alignment = token.attrGet('style');
+    if (alignment !== null) token.attrs = [['class', String(alignment).replace('text-align:', '')]];
+    const [content, end] = tokens.slice(index + 1);
+    if (content?.content === '' && end) token.tag = end.tag = 'td'; // a header without text names nothing
+  });
+});
 
 const escapeHtml = markdown.utils.escapeHtml;
 
@@ -46,7 +62,7 @@ const textOf = (token) =>
  * @returns {Document}
  */
 const parse = (file, text) => {
-  const tokens = markdown.parse(text, {});
+  const tokens = markdown.parse(text.replace(/^<!--.*-->$/gm, ''), {});
   const headings = tokens.flatMap((token, index) => (token.type === 'heading_open' ? [index] : []));
   const heading = tokens[(headings[0] ?? -1) + 1];
   return {
@@ -206,7 +222,7 @@ const render = (document, groups) => {
     })
     .join('\n');
   return `<!doctype html>
-<html lang="en" data-root="${root}">
+<html lang="en" dir="ltr" data-root="${root}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -221,7 +237,7 @@ const render = (document, groups) => {
 <a class="skip" href="#content">To the content</a>
 <header>
 <a href="${root}/index.html">Fitness platform</a>
-<search hidden><label class="silent" for="search">Search</label><input id="search" type="search" placeholder="Search" autocomplete="off"><ol id="results" class="card" hidden></ol><p id="found" class="silent" role="status"></p></search>
+<search hidden><label class="silent" for="search">Search</label><input id="search" type="search" placeholder="Search" autocomplete="off"><ol id="results" class="card" tabindex="-1" hidden></ol><p id="found" class="silent" role="status"></p></search>
 </header>
 <div class="columns">
 <nav aria-label="Documents"><details open><summary>Documents</summary>

@@ -40,3 +40,15 @@ test('a relay without TLS gets neither the e-mail nor the password where TLS is 
   });
   expect(await sendTo('optional@example.org', false)).toEqual({ sent: { outcome: 'sent' }, received: 1 });
 });
+
+test('the reason of a failure does not repeat the address', async () => {
+  const to = 'busy@example.org';
+  await fetch(`${sandbox.url}/_sandbox/emails/mode`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ mode: 'busy', to }),
+  });
+  const { sent } = await sendTo(to, false);
+  expect(sent).toEqual({ outcome: 'failed', reason: expect.stringContaining('451') });
+  expect(JSON.stringify(sent)).not.toContain(to);
+});

@@ -149,10 +149,11 @@ describe('a notification', () => {
     expect(email?.html).toContain('dir="rtl"');
     expect(email?.from).toContain('no-reply@fitness.example');
 
+    // The chosen language wins over that of the device, which stays.
     expect((await preferences(person, { locale: 'en' })).body.data.locale).toBe('en');
-    await changePassword(person);
+    await changeBankAccount(person);
     const emails = await arrived(() => emailsTo(person.user.email), 2);
-    expect(emails[0]?.subject).toBe('Password changed');
+    expect(emails[0]?.subject).toBe('Bank account changed');
   });
 
   test('about a new e-mail address goes to the previous one', async () => {
@@ -348,13 +349,20 @@ describe('the budget of e-mails', () => {
   test('of an address is one for all accounts that have had it', async () => {
     const before = await limited();
     const victim = `victim.${(await join(harness)).user.email}`;
+    const spellings = [victim, victim.toUpperCase()];
+    let last = await join(harness);
     for (let n = 0; n < LIMITS.SECURITY_EMAILS_PER_DAY + 2; n += 1) {
-      const person = await join(harness);
-      await setEmail(person, victim);
-      await setEmail(person, person.user.email);
+      last = await join(harness);
+      await setEmail(last, spellings[n % 2] ?? victim);
+      await setEmail(last, last.user.email);
     }
     await eventually(async () => (await limited()) === before + 2);
     await expectEmails([victim], LIMITS.SECURITY_EMAILS_PER_DAY);
+    // What the address refuses is not counted for the account: of its three e-mails one was sent.
+    const own = [last.user.email, `second.${last.user.email}`, `third.${last.user.email}`];
+    await setEmail(last, own[1] ?? '');
+    await setEmail(last, own[2] ?? '');
+    await expectEmails(own, 3);
   });
 
   test('is not used by e-mails that were not sent', async () => {
@@ -367,6 +375,22 @@ describe('the budget of e-mails', () => {
     await eventually(async () => (await failed()) >= before + LIMITS.EMAILS_PER_DAY);
     await control('emails/mode', { mode: 'ok', to: person.user.email });
     await arrived(() => emailsTo(person.user.email));
+  });
+
+  test('is not sent when its type was switched off after the request', async () => {
+    const person = await join(harness);
+    const count = async (outcome: string) =>
+      Number(
+        new RegExp(`channel="email",outcome="${outcome}"[^}]*\\} (\\d+)`).exec(await metrics())?.[1] ?? 0,
+      );
+    const [failed, skipped] = [await count('failed'), await count('skipped')];
+    await control('emails/mode', { mode: 'busy', to: person.user.email });
+    await sell(person.id);
+    await eventually(async () => (await count('failed')) > failed);
+    expect((await preferences(person, { types: { boost_ended: { email: false } } })).status).toBe(200);
+    await control('emails/mode', { mode: 'ok', to: person.user.email });
+    await eventually(async () => (await count('skipped')) === skipped + 1);
+    expect(await emailsTo(person.user.email)).toEqual([]);
   });
 
   test('is counted exactly among concurrent e-mails', async () => {

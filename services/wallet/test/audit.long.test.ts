@@ -1,5 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { headText, type Seal, sealHash } from '@fitness/shared/kernel/seal.ts';
+import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { countedProgress } from '@fitness/shared/testing/progress.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { LedgerEntry } from '../src/domain/ledger.ts';
@@ -63,6 +66,35 @@ const runCli = (
       resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
     );
   });
+
+/** Its database keeps the first read of the wallets until it has shown a line. */
+const runSlowly = async (): Promise<{ code: unknown; shown: string; rest: string; output: string }> => {
+  const proxy = await startMongoProxy(harness.config.MONGODB_URI);
+  const script = new URL('../src/audit-cli.ts', import.meta.url).pathname;
+  const { MONGODB_DATABASE } = harness.config;
+  const { PATH } = process.env;
+  const env = {
+    PATH,
+    MONGODB_URI: proxy.uri,
+    MONGODB_DATABASE,
+    LEDGER_SEALS_MONGODB_URI: harness.config.MONGODB_URI,
+  };
+  const held = proxy.holdAt((command, name) => command === 'find' && name === 'wallets');
+  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  try {
+    const ended = once(child, 'close');
+    const output = text(child.stdout);
+    await held;
+    const [shown] = await once(child.stderr.setEncoding('utf8'), 'data');
+    const rest = text(child.stderr);
+    proxy.restore();
+    const [code] = await ended;
+    return { code, shown, rest: await rest, output: await output };
+  } finally {
+    child.kill();
+    await proxy.close();
+  }
+};
 
 const databaseOf = (name: string) => (name === 'ledger_seals' ? harness.sealConnection : harness.connection);
 const collection = (name: string) => databaseOf(name).collection(name);
@@ -429,6 +461,18 @@ describe('the command', () => {
     const { counts, ...progress } = countedProgress();
     const { entries, payments } = await harness.inspect(undefined, progress);
     expect(counts).toEqual({ expected: 2 * (entries + payments), done: 2 * (entries + payments) });
+  });
+
+  test('shows on stderr how far it is and how long the rest takes, while its database is slow', async () => {
+    const { code, shown, rest, output } = await runSlowly();
+    const [, done, total] =
+      /^\d:\d\d {2}(\d+)\/(\d+) sealed entries, about \d:\d\d left\n$/.exec(shown) ?? [];
+    expect([shown, Number(done) > 0, Number(done) < Number(total)]).toEqual([shown, true, true]);
+    // On a slow machine there are more lines.
+    expect(rest).not.toMatch(/^(?!\d+:\d\d {2}\d+\/\d+ )./m);
+    expect(output).toMatch(/: everything adds up\n$/);
+    expect(output).not.toContain(' left');
+    expect(code).toBe(0);
   });
 
   test('prints the first difference and exits 1', async () => {

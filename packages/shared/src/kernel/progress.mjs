@@ -7,12 +7,14 @@ export function clockOf(milliseconds) {
 }
 
 /**
- * How long the rest takes when it goes on as until now.
+ * How long the rest takes when it goes on as until now. Before a twentieth is done nobody can tell.
  * @param {{ done: number, total: number, elapsedMs: number }} progress
- * @returns {string} `about 1:05 left`; empty before the first part and after the last
+ * @returns {string} `about 1:05 left`; empty before the first twentieth and after the last part
  */
 export const remaining = ({ done, total, elapsedMs }) =>
-  done === 0 || done >= total ? '' : `about ${clockOf((elapsedMs / done) * (total - done))} left`;
+  done === 0 || done * 20 < total || done >= total
+    ? ''
+    : `about ${clockOf((elapsedMs / done) * (total - done))} left`;
 
 /** For callers that show none. */
 export const NO_PROGRESS = { expect: () => {}, advance: () => {} };

@@ -59,6 +59,17 @@ test('longer work shows every three seconds how far it is, and the remaining tim
   end('done');
 });
 
+test('the remaining time is not shown before a twentieth is done', async () => {
+  const { progress, end } = begin();
+  progress.expect(100, 'rows');
+  progress.advance('rows', 4);
+  await jest.advanceTimersByTimeAsync(3_000);
+  progress.advance('rows');
+  await jest.advanceTimersByTimeAsync(3_000);
+  expect(lines).toEqual(['0:03  4/100 rows', '0:06  5/100 rows, about 1:54 left']);
+  end('done');
+});
+
 test('work that fails shows nothing afterwards', async () => {
   const failing = withProgress(() => Promise.reject(new Error('refused')), { write });
   await expect(failing).rejects.toThrow('refused');

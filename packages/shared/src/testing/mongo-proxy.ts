@@ -1,6 +1,6 @@
 /**
- * A TCP proxy between a service and its database that cuts all connections at a chosen command, and refuses new ones until
- * the test restores it: what a network failure or a killed database looks like.
+ * A TCP proxy between a process and its database. It cuts all connections at a chosen command, and refuses new ones until the
+ * test restores it, as a network failure or a killed database does; or it keeps the command, as a database that is slow.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import mongoose from 'mongoose';
@@ -16,7 +16,9 @@ export interface MongoProxy {
   uri: string;
   /** Cuts at the first command that fits. Resolves with `<command> <collection>` when that has happened. */
   cutAt(fits: (command: string, collection: string) => boolean, side?: Side): Promise<string>;
-  /** Accepts connections again, and cuts no more. */
+  /** Keeps the first command that fits until `restore`. Resolves as `cutAt`. */
+  holdAt(fits: (command: string, collection: string) => boolean): Promise<string>;
+  /** Accepts connections again, passes on what was held, and cuts no more. */
   restore(): void;
   close(): Promise<void>;
 }
@@ -73,7 +75,7 @@ const splitMessages = (take: (message: Buffer) => void): ((chunk: Buffer) => voi
 
 interface Cut {
   fits: (command: string, collection: string) => boolean;
-  side: Side;
+  side: Side | 'hold';
   done: (at: string) => void;
 }
 
@@ -83,11 +85,15 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
   let isDown = false;
   let armed: Cut | undefined;
 
-  const cutAll = (cut: Cut, { name, collection }: Command): void => {
+  let release = (): void => undefined;
+
+  const report = (cut: Cut, { name, collection }: Command): void =>
+    cut.done(collection === '' ? name : `${name} ${collection}`);
+  const cutAll = (cut: Cut, command: Command): void => {
     isDown = true;
     armed = undefined;
     for (const socket of sockets) socket.destroy();
-    cut.done(collection === '' ? name : `${name} ${collection}`);
+    report(cut, command);
   };
 
   const server = createServer((client) => {
@@ -113,6 +119,10 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
         if (cut !== undefined && command !== undefined && cut.fits(command.name, command.collection)) {
           if (cut.side === 'before') return cutAll(cut, command);
           armed = undefined;
+          if (cut.side === 'hold') {
+            release = () => void database.write(message);
+            return report(cut, command);
+          }
           awaited = { cut, command };
         }
         if (!database.destroyed) database.write(message);
@@ -141,7 +151,13 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
       new Promise((done) => {
         armed = { fits, side, done };
       }),
+    holdAt: (fits) =>
+      new Promise((done) => {
+        armed = { fits, side: 'hold', done };
+      }),
     restore: () => {
+      release();
+      release = () => undefined;
       armed = undefined;
       isDown = false;
     },
