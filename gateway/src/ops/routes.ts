@@ -143,7 +143,9 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
 /** None for a token that is no session, and for an account without a second factor: every session of others has passed it. */
 const sectionsFor = (caller: UserCaller): Section[] => {
   if (caller.tokenKind !== 'session' || caller.hasSecondFactor !== true) return [];
-  return SECTIONS.filter(({ permissions }) => permissions.every((permission) => can(caller, permission)));
+  return SECTIONS.filter(({ permissions }) =>
+    permissions.some((all) => all.every((permission) => can(caller, permission))),
+  );
 };
 
 const sectionOf = (sections: readonly Section[], slug: string): Section => {

@@ -278,6 +278,8 @@ export const catalogue = {
   'ops.granted': 'Grant purchase {id}',
   'ops.licenses': 'Licenses',
   'ops.license.none': 'No license waits for a review.',
+  'ops.license.gyms': 'Licenses of gyms',
+  'ops.license.trainers': 'Licenses of trainers',
   'ops.license.gone': 'There is no document any more.',
   'ops.license.gym': 'Gym: {name}',
   'ops.license.trainer': 'Trainer: {name}',

@@ -276,6 +276,8 @@ export const catalogue: Catalogue = {
   'ops.granted': 'اعطای خرید {id}',
   'ops.licenses': 'مجوزها',
   'ops.license.none': 'مجوزی در انتظار بررسی نیست.',
+  'ops.license.gyms': 'مجوزهای باشگاه‌ها',
+  'ops.license.trainers': 'مجوزهای مربیان',
   'ops.license.gone': 'دیگر سندی وجود ندارد.',
   'ops.license.gym': 'باشگاه: {name}',
   'ops.license.trainer': 'مربی: {name}',
