@@ -132,6 +132,7 @@ describe('sections', () => {
     '/disputes',
     '/deletions',
     '/users',
+    '/roles',
     '/audit-log',
   ];
 

@@ -102,7 +102,7 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
     if ('found' in result) return showSection(opened, section, result.found);
     const { refused } = result;
     const problem = problemIn(refused);
-    const refusedOperator = { ...operator, problem };
+    const refusedOperator = { ...operator, problem, sent: fields };
     const shown = await showSection(
       { ...opened, operator: refusedOperator },
       section,

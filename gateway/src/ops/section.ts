@@ -20,6 +20,8 @@ export interface Operator extends View {
   caller: UserCaller;
   /** Without what is personal: it is in the address. */
   query: Fields;
+  /** What was sent with the form that the API has refused. */
+  sent?: Fields;
   /** The public API, as the operator. Throws 401. */
   api(call: ApiCall): Promise<ApiAnswer>;
   /** An internal route of a service, as the operator. Throws 503 when it does not answer. */
@@ -30,7 +32,7 @@ export interface Operator extends View {
 }
 
 /** `done`: the page is shown again with this notice. An answer of the API that is no success is shown as its problem. */
-type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
+export type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
 
 export interface Section {
   /** Its last path segment; empty for the first one. */
@@ -43,6 +45,8 @@ export interface Section {
   watch?(operator: Operator): Promise<string>;
   /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
   isReplaced?: true;
+  /** What the API has refused is shown by the section, at its field. */
+  showsProblems?: true;
   actions?: Readonly<Record<string, (operator: Operator, fields: Fields) => Promise<ActionResult>>>;
 }
 

@@ -13,19 +13,12 @@ import {
   outcomeOf,
   pageIn,
   pathOf,
-  read,
   type Section,
   userName,
 } from '../section.ts';
+import { type Role, readRoles } from './roles.ts';
 
 const SLUG = 'users';
-
-interface Role {
-  id: number;
-  name: string;
-  title: string;
-  permissions?: string[];
-}
 
 interface User {
   id: number;
@@ -64,9 +57,8 @@ const searchForm = (operator: Operator): Html => {
 
 const roleForm = async (operator: Operator, user: User): Promise<Html> => {
   const { t } = operator;
-  const { data } = await read(operator, '/roles?per_page=100');
   const held = new Set((user.roles ?? []).map(({ id }) => id));
-  const boxes = (data as Role[]).map(
+  const boxes = (await readRoles(operator)).map(
     ({ id, title }) =>
       html`<label class="row"><input type="checkbox" name="role_${id}" value="on"${held.has(id) && html` checked`}>${title}</label>\n`,
   );
