@@ -1,104 +1,29 @@
-/** `/ops` as a browser without scripts uses it, with stubs of the services. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+/** The session of `/ops`, its sections, forms and live changes. */
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
+import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { SERVICES, type Service } from '../src/routes.ts';
-import { allReceived, type Harness, startHarness } from './support.ts';
+import { describe, expect, test } from '@jest/globals';
+import {
+  arrangeOps,
+  browse,
+  calls,
+  enter,
+  follow,
+  gateway,
+  operatorOf,
+  PATH,
+  replies,
+  STATUS,
+  signIn,
+  submit,
+  TOKEN,
+  WITHDRAWAL,
+} from './ops-support.ts';
+import { allReceived } from './support.ts';
 
-const PATH = '/ops';
-const TOKEN = 'fps_operator';
-const POLL_MS = 40;
+arrangeOps();
 
-let gateway: Harness;
-beforeAll(async () => {
-  gateway = await startHarness({}, { livePollMs: POLL_MS });
-});
-afterAll(() => gateway.close());
-
-type Reply = { status: number; body?: unknown };
-/** Answers by service, method and path. */
-let replies: Map<string, Reply>;
-/** Requests of internal routes, and of public ones, with their bodies: `identity POST /session-limit {…}`. */
-let calls: string[];
-
-const STATUS = { outbox: { waiting: 2, lag_s: 7 }, queues: { waiting: 1, retrying: 3, dead_letters: 0 } };
-const WITHDRAWAL = {
-  id: 31,
-  user: { id: 5, username: 'sara', first_name: 'Sara', last_name: 'Ahmadi' },
-  amount: 50_000,
-  description: null,
-  meta: { bank_account_number: 'IR062960000000100324200001' },
-  user_balance: 1_000,
-  created_at: '2026-01-01 00:00:00',
-};
-
-const operatorOf = (permissions: readonly Permission[], more: Partial<UserCaller> = {}): UserCaller => ({
-  ...caller(9, permissions),
-  hasSecondFactor: true,
-  ...more,
-});
-
-const answerAs =
-  (service: Service, prefix: string) =>
-  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = (request.url ?? '').replace(prefix, '').split('?')[0];
-    const text = Buffer.concat(await request.toArray()).toString();
-    calls.push(`${service} ${request.method} ${path} ${text}`.trim());
-    const reply = replies.get(`${request.method} ${path}`) ?? { status: 404, body: { message: 'no' } };
-    response.writeHead(reply.status, { 'content-type': 'application/json' });
-    response.end(reply.body === undefined ? undefined : JSON.stringify(reply.body));
-  };
-
-beforeEach(() => {
-  gateway.reset();
-  calls = [];
-  replies = new Map<string, Reply>([
-    ['POST /auth/login', { status: 200, body: { token: TOKEN } }],
-    ['POST /auth/logout', { status: 204 }],
-    ['GET /auth/me', { status: 200, body: { user: { username: 'the-operator' } } }],
-    ['POST /session-limit', { status: 204 }],
-    ['GET /operations', { status: 200, body: STATUS }],
-    ['GET /payments', { status: 200, body: { data: [WITHDRAWAL], meta: { current_page: 1, last_page: 1 } } }],
-    ['POST /payments/31/pay', { status: 200, body: {} }],
-  ]);
-  for (const service of SERVICES) {
-    gateway.upstreams[service].handler = answerAs(service, '/api/v1');
-    gateway.upstreams[service].internal = answerAs(service, '/internal');
-  }
-  gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS));
-});
-
-const browse = (): Browser => createBrowser(gateway.url);
-const follow = (browser: Browser, page: BrowserPage): Promise<BrowserPage> => {
-  if (page.location === undefined) throw new Error(`no redirect: ${page.status} ${page.html}`);
-  return browser.get(page.location.pathname + page.location.search);
-};
-const enter = async (browser: Browser): Promise<BrowserPage> => {
-  const page = await browser.get(PATH);
-  return browser.submit(page, 'login', { login: 'op', password: 'secret-password', totp: '123456' });
-};
-const signIn = async (browser: Browser = browse()): Promise<Browser> => {
-  const page = await enter(browser);
-  if (page.status !== 303) throw new Error(`${page.status}: ${page.html}`);
-  return browser;
-};
-/** The hidden fields of the first form of the page that has this button. */
-const submit = (
-  browser: Browser,
-  page: BrowserPage,
-  button: string,
-  fields: Record<string, string> = {},
-): Promise<BrowserPage> => {
-  const forms = page.html.split('<form ').slice(1);
-  const form = forms.find((text) => text.includes(`value="${button}"`)) ?? '';
-  const action = /action="([^"]*)"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? '';
-  const hidden = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
-  const all = Object.fromEntries(hidden.map(([, name, value]) => [name, value ?? '']));
-  return browser.post(action, { ...all, ...fields, action: button });
-};
+const LIMIT = 'identity POST /session-limit {"seconds":7200,"idle_seconds":900}';
 
 describe('the session', () => {
   test('has a cookie for this path alone, short, and out of reach of scripts and other sites', async () => {
@@ -111,7 +36,7 @@ describe('the session', () => {
 
   test('ends at identity after two hours, whatever the browser does', async () => {
     await signIn();
-    expect(calls).toContain('identity POST /session-limit {"seconds":7200}');
+    expect(calls).toContain(LIMIT);
   });
 
   test('does not begin while it cannot be limited', async () => {
@@ -135,6 +60,35 @@ describe('the session', () => {
     const planted = await browse().get(PATH, { cookie: `ops=user.${TOKEN}` });
     expect(planted.status).toBe(403);
     expect(planted.html).not.toContain('<nav');
+  });
+
+  test('is renewed at identity by each page that is shown, and by nothing else', async () => {
+    const browser = await signIn();
+    const limits = (): number => calls.filter((call) => call === LIMIT).length;
+    expect(limits()).toBe(1);
+    const page = await browser.get(`${PATH}/withdrawals`);
+    expect(limits()).toBe(2);
+    const [cookie] = [...browser.cookies.values()];
+    const headers = { cookie: `ops=${cookie?.value}` };
+    const response = await fetch(`${gateway.url}${PATH}/live?section=withdrawals`, { headers });
+    replies.set('GET /payments', { status: 200, body: { data: [], meta: {} } });
+    for await (const chunk of response.body ?? [])
+      if (new TextDecoder().decode(chunk as Uint8Array).includes('event: changed')) break;
+    await browser.get(`${PATH}/documents/77`);
+    await browser.get(`${PATH}/nothing`);
+    expect(limits()).toBe(2);
+    replies.set('POST /payments/31/pay', { status: 409, body: { message: 'no' } });
+    await submit(browser, page, 'pay');
+    expect(limits()).toBe(3);
+  });
+
+  test('is not shown as renewed where identity does not renew it', async () => {
+    const browser = await signIn();
+    replies.set('POST /session-limit', { status: 503, body: { message: 'later' } });
+    const page = await browser.get(PATH);
+    expect([page.status, page.headers.get('set-cookie')]).toEqual([503, null]);
+    replies.set('POST /session-limit', { status: 401, body: { message: 'over' } });
+    expect((await browser.get(PATH)).status).toBe(401);
   });
 
   test('asks for the code, and repeats no password', async () => {
@@ -178,6 +132,7 @@ describe('sections', () => {
     '/disputes',
     '/deletions',
     '/users',
+    '/roles',
     '/audit-log',
   ];
 
@@ -213,7 +168,7 @@ describe('sections', () => {
     const browser = await signIn();
     const page = await browser.get(`${PATH}/withdrawals`);
     gateway.tokens.set(TOKEN, operatorOf(['operations.manage']));
-    calls = [];
+    calls.length = 0;
     expect((await submit(browser, page, 'pay')).status).toBe(403);
     expect(calls).toEqual(['identity GET /auth/me']);
   });

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   deadLetter,
   disputedDeposit,
+  gymReviewers,
   gymWithLicense,
   newOperator,
   type OpsOperator,
@@ -20,9 +21,9 @@ beforeAll(async () => {
   await signIn(browser);
 });
 
-const signIn = async (visitor: Browser): Promise<BrowserPage> => {
-  const totp = operator.recoveryCodes.pop() ?? '';
-  const fields = { login: operator.username, password: PASSWORD, totp };
+const signIn = async (visitor: Browser, account = operator): Promise<BrowserPage> => {
+  const totp = account.recoveryCodes.pop() ?? '';
+  const fields = { login: account.username, password: PASSWORD, totp };
   const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
   if (page.location === undefined) throw new Error(`log-in: ${page.status} ${page.html}`);
   return visitor.get(page.location.href);
@@ -34,6 +35,7 @@ const submit = (
   button: string,
   marker: string,
   fields: Record<string, string> = {},
+  visitor = browser,
 ): Promise<BrowserPage> => {
   const forms = page.html.split('<form ').slice(1);
   const form = forms.find((text) => text.includes(`value="${button}"`) && text.includes(marker));
@@ -41,7 +43,7 @@ const submit = (
   const action = /action="([^"]*)"/.exec(form)?.[1]?.replaceAll('&amp;', '&') ?? '';
   const hidden = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
   const all = Object.fromEntries(hidden.map(([, name, value]) => [name, value ?? '']));
-  return browser.post(action, { ...all, ...fields, action: button });
+  return visitor.post(action, { ...all, ...fields, action: button });
 };
 
 const audited = async (action: string): Promise<{ actor_id: number; subject_id: number | null }[]> => {
@@ -178,6 +180,45 @@ test('somebody is found by e-mail, gets a role, and their second factor is remov
     'operator',
   ]);
   expect((await submit(detail, 'remove_second_factor', '')).status).toBe(303);
+});
+
+test('a role gets a permission after the change was confirmed, and keeps what cannot be taken from it', async () => {
+  const read = async (id: number): Promise<string[]> =>
+    expectStatus(await api('GET', '/roles', { token: operator.token }), 200)
+      .body.data.find((role: { id: number }) => role.id === id)
+      .permissions.sort();
+  /** The form of the role as it is shown, with one box changed. */
+  const changeOf = async (id: number, name: string): Promise<BrowserPage> => {
+    const page = await browser.get(`/ops/roles?id=${id}`);
+    const ticked = [...page.html.matchAll(/name="(permission\.[a-z_.]+)" value="on" checked/g)];
+    const fields = Object.fromEntries(ticked.map(([, field]) => [field, 'on']));
+    const { [`permission.${name}`]: had, ...others } = fields;
+    const wanted = had === undefined ? { ...others, [`permission.${name}`]: 'on' } : others;
+    const shown = await submit(page, 'change', `name="id" value="${id}"`, wanted as Record<string, string>);
+    expect(shown.status).toBe(200);
+    return submit(shown, 'confirm', `name="id" value="${id}"`);
+  };
+  const role = await gymReviewers();
+  expect((await changeOf(role, 'audit.view')).status).toBe(303);
+  expect(await read(role)).toEqual(['audit.view', 'gyms.approve_license', 'gyms.view_all']);
+  expect((await changeOf(role, 'audit.view')).status).toBe(303);
+  expect(await read(role)).toEqual(['gyms.approve_license', 'gyms.view_all']);
+  expect(await audited('role.update')).toHaveLength(2);
+  const administrators = await read(3);
+  const refused = await changeOf(3, 'audit.view');
+  expect([refused.status, refused.html.includes('id="permissions-problem"')]).toEqual([409, true]);
+  expect(await read(3)).toEqual(administrators);
+});
+
+test('who may review the licenses of gyms alone does so, and sees their document', async () => {
+  const { gymId, mediaId } = await gymWithLicense();
+  const reviewer = await newOperator([await gymReviewers()]);
+  const visitor = createBrowser(baseUrl());
+  await signIn(visitor, reviewer);
+  expect((await visitor.get('/ops')).html).not.toContain('/ops/users');
+  const page = await visitor.get(`/ops/licenses?kind=gym&id=${gymId}`);
+  expect((await visitor.get(`/ops/documents/${mediaId}`)).status).toBe(200);
+  expect((await submit(page, 'approve', `name="id" value="${gymId}"`, {}, visitor)).status).toBe(303);
 });
 
 test('the audit log shows what was done here', async () => {

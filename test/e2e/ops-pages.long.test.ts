@@ -63,15 +63,25 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   });
 
   test('every section is accessible, and a withdrawal is paid by keyboard alone', async () => {
-    const { page, press, type, expectFine } = await open(view);
+    const { page, press, tabTo, type, expectFine } = await open(view);
     await expectFine('ops-login');
     await logIn(visitor, true);
     await page.locator('#live-status[data-live]').waitFor();
     await expectFine('ops-services');
-    for (const slug of ['dead-letters', 'licenses', 'disputes', 'deletions', 'audit-log', 'users']) {
+    for (const slug of ['dead-letters', 'licenses', 'disputes', 'deletions', 'audit-log', 'users', 'roles']) {
       await press(`nav a[href^="/ops/${slug}"]`);
       await expectFine(`ops-${slug}`);
     }
+    await press('#content a[href$="id=2"]');
+    await expectFine('ops-role');
+    await tabTo('input[name="permission.payments.boost_all"]');
+    await page.keyboard.press('Space');
+    await press('button[value=change]');
+    await expectFine('ops-role-change');
+    await press('button[value=confirm]');
+    await page.getByRole('status').first().waitFor();
+    await expectFine('ops-role-changed');
+    await press('nav a[href^="/ops/users"]');
     await type('search', operator.email);
     await press('button[value=search]');
     await expectFine('ops-users-found');

@@ -29,9 +29,9 @@ const ADMINISTRATOR_ROLE = 3;
 /** Of one log-in: ten a minute are allowed for an account. */
 let administrator: Promise<string> | undefined;
 
-export const newOperator = async (): Promise<OpsOperator> => {
+export const newOperator = async (roleIds = [ADMINISTRATOR_ROLE]): Promise<OpsOperator> => {
   const account = await register();
-  const body = { role_ids: [ADMINISTRATOR_ROLE] };
+  const body = { role_ids: roleIds };
   administrator ??= administratorToken();
   expectStatus(await api('PUT', `/users/${account.id}`, { token: await administrator, body }), 200);
   const setUp = async (sent: object): Promise<{ secret: string; recovery_codes: string[] }> =>
@@ -97,6 +97,23 @@ export const disputedDeposit = async (token: string): Promise<number> => {
     await client.close();
   }
   return id;
+};
+
+const GYM_REVIEWERS = 901;
+
+/** The API makes no roles. Its id. */
+export const gymReviewers = async (): Promise<number> => {
+  const { environment } = stack().part('identity');
+  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
+  const permissions = ['gyms.approve_license', 'gyms.view_all'];
+  const role = { name: 'gym_reviewer', title: 'Gym reviewer', permissions };
+  try {
+    const roles = client.db(environment.MONGODB_DATABASE).collection<{ _id: number }>('roles');
+    await roles.updateOne({ _id: GYM_REVIEWERS }, { $set: role }, { upsert: true });
+  } finally {
+    await client.close();
+  }
+  return GYM_REVIEWERS;
 };
 
 /** No account: its erasure changes nothing. */

@@ -55,6 +55,12 @@ interface Shown {
   username: string;
 }
 
+const problemsOf = (operator: Operator): Html => {
+  const fields = Object.values(operator.problem?.fields ?? {});
+  return html`${problemOf(operator)}
+${fields.map((texts) => html`<p class="problem" role="alert">${texts.join(' ')}</p>`)}`;
+};
+
 /** The states of the connection are texts of the page: the script has none. */
 const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
@@ -74,8 +80,7 @@ export const sectionPage = (operator: Operator, { section, sections, content, us
     body: html`<div class="top">${navigation(operator, sections, section)}
 ${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
 ${done !== undefined && html`<p class="notice" role="status">${t(done)}</p>`}
-${problemOf(operator)}
-${Object.values(problem?.fields ?? {}).map((texts) => html`<p class="problem" role="alert">${texts.join(' ')}</p>`)}
+${section.showsProblems !== true && problemsOf(operator)}
 ${isWatched && liveStatus(operator)}
 <div class="stack" id="content"${isWatched && html` data-source="${source}"`}>${content}</div>`,
   });

@@ -9,6 +9,7 @@ import { AppError, isAppError, message, notFound, unavailable } from '@fitness/s
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Html } from '@fitness/shared/pages/html.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ApiAnswer } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Asking, call, callLogin, callOf, download, problemIn, retryAfterIn } from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
@@ -27,7 +28,7 @@ interface OpsAsking extends Asking {
   visits: Visits;
 }
 
-/** Without a page of `/ops` being opened. */
+/** Without a page of `/ops` being opened: at identity, and of the cookie. */
 const IDLE_S = 15 * 60;
 /** Of a session, at identity. */
 const SESSION_S = 2 * 60 * 60;
@@ -101,8 +102,8 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
     if ('found' in result) return showSection(opened, section, result.found);
     const { refused } = result;
     const problem = problemIn(refused);
-    const refusedOperator = { ...operator, problem };
-    const shown = showSection(
+    const refusedOperator = { ...operator, problem, sent: fields };
+    const shown = await showSection(
       { ...opened, operator: refusedOperator },
       section,
       await section.show(refusedOperator),
@@ -142,7 +143,9 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
 /** None for a token that is no session, and for an account without a second factor: every session of others has passed it. */
 const sectionsFor = (caller: UserCaller): Section[] => {
   if (caller.tokenKind !== 'session' || caller.hasSecondFactor !== true) return [];
-  return SECTIONS.filter(({ permissions }) => permissions.every((permission) => can(caller, permission)));
+  return SECTIONS.filter(({ permissions }) =>
+    permissions.some((all) => all.every((permission) => can(caller, permission))),
+  );
 };
 
 const sectionOf = (sections: readonly Section[], slug: string): Section => {
@@ -179,12 +182,21 @@ const readUsername = async (operator: Operator): Promise<string> => {
   return String((body.user as { username?: unknown }).username);
 };
 
-/** Renews the cookie. */
-const showSection = (
+/** Renews the session and its cookie. What the page does by itself later, as the live changes, is no use of it. */
+const showSection = async (
   { operator, visit, sections, username }: Opened,
   section: Section,
   content: Html,
-): Outcome => ({ page: sectionPage(operator, { section, sections, content, username }), visit });
+): Promise<Outcome> => {
+  const { status } = await limitSession(operator);
+  if (status !== 204) throw unavailable(`the session was not renewed: ${status}`);
+  return { page: sectionPage(operator, { section, sections, content, username }), visit };
+};
+
+const limitSession = (operator: Pick<Operator, 'internal'>): Promise<ApiAnswer> => {
+  const body = { seconds: SESSION_S, idle_seconds: IDLE_S };
+  return operator.internal('identity', { method: 'POST', path: '/session-limit', body });
+};
 
 const showLogin = (
   asking: OpsAsking,
@@ -215,8 +227,8 @@ const enter = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
     await endSession(asking, visit);
     return showLogin(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
   }
-  const body = { seconds: SESSION_S };
-  const limited = await callOf(asking, visit, 'identity', { method: 'POST', path: '/session-limit', body });
+  const internal: Operator['internal'] = (service, body) => callOf(asking, visit, service, body);
+  const limited = await limitSession({ internal });
   if (limited.status !== 204) {
     await endSession(asking, visit);
     throw unavailable(`the session was not limited: ${limited.status}`);

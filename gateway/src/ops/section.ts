@@ -20,6 +20,8 @@ export interface Operator extends View {
   caller: UserCaller;
   /** Without what is personal: it is in the address. */
   query: Fields;
+  /** What was sent with the form that the API has refused. */
+  sent?: Fields;
   /** The public API, as the operator. Throws 401. */
   api(call: ApiCall): Promise<ApiAnswer>;
   /** An internal route of a service, as the operator. Throws 503 when it does not answer. */
@@ -30,19 +32,21 @@ export interface Operator extends View {
 }
 
 /** `done`: the page is shown again with this notice. An answer of the API that is no success is shown as its problem. */
-type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
+export type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
 
 export interface Section {
   /** Its last path segment; empty for the first one. */
   slug: string;
   title: MessageKey;
-  /** The operator needs all of them. */
-  permissions: readonly Permission[];
+  /** The operator needs all of one of these. */
+  permissions: readonly (readonly Permission[])[];
   show(operator: Operator): Promise<Html>;
   /** Changes with what the page shows. Undefined: nothing is told about changes. */
   watch?(operator: Operator): Promise<string>;
   /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
   isReplaced?: true;
+  /** What the API has refused is shown by the section, at its field. */
+  showsProblems?: true;
   actions?: Readonly<Record<string, (operator: Operator, fields: Fields) => Promise<ActionResult>>>;
 }
 
@@ -69,27 +73,49 @@ interface ListMeta {
   last_page?: number | null;
 }
 
-/** `query`: filters of the list. */
-export const pagerOf = (
-  operator: Operator,
-  slug: string,
-  body: Record<string, unknown>,
-  query = '',
-): Html => {
+interface List {
+  /** Of the API, with `meta`. */
+  body: Record<string, unknown>;
+  items: readonly Html[];
+  none: MessageKey;
+  /** Names its pages for people who hear the page, where it has several lists. */
+  label?: MessageKey;
+  /** Leads to a page of it. */
+  turn(to: number, label: Message): Html;
+}
+
+/** The rows of one page, and the ways to the others. A page that is empty by now leads back. */
+export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages', turn }: List): Html => {
   const { current_page: page, last_page: last } = (body.meta ?? {}) as ListMeta;
-  if (page == null || last == null || last <= 1) return html``;
-  const link = (to: number, label: MessageKey): Html =>
-    html`<a href="${pathOf(operator, slug, `${query}&page=${to}`)}">${operator.t(message(label))}</a>`;
-  return html`<nav class="row" aria-label="${operator.t(message('ops.pages'))}">
-${page > 1 && link(page - 1, 'ops.newer')}
-<span>${operator.t(message('ops.page', { page, last }))}</span>
-${page < last && link(page + 1, 'ops.older')}
-</nav>`;
+  const isPaged = page != null && last != null && (page > 1 || last > 1);
+  if (items.length === 0 && !isPaged) return emptyList(t, none);
+  return html`${items.length > 0 && html`<ul class="items" role="list">${items}</ul>`}
+${
+  isPaged &&
+  html`<nav class="row" aria-label="${t(message(label))}">
+${page > 1 && turn(Math.min(page - 1, last), message('ops.newer'))}
+${page <= last && html`<span>${t(message('ops.page', { page, last }))}</span>`}
+${page < last && turn(page + 1, message('ops.older'))}
+</nav>`
+}`;
 };
 
-/** Of the query; 1 for what is no page. */
-export const pageIn = ({ query }: Operator): string =>
-  /^[1-9]\d{0,6}$/.test(query.page ?? '') ? String(query.page) : '1';
+/** By links. `pages`: of all lists of the page, by their parameters. */
+export const turnByLink =
+  (
+    operator: Operator,
+    slug: string,
+    name = 'page',
+    pages: Readonly<Record<string, string>> = {},
+  ): List['turn'] =>
+  (to, label) => {
+    const query = new URLSearchParams({ ...pages, [name]: String(to) });
+    return html`<a href="${pathOf(operator, slug, `&${query}`)}">${operator.t(label)}</a>`;
+  };
+
+/** 1 for what is no page. */
+export const pageIn = (query: Fields, name = 'page'): string =>
+  /^[1-9]\d{0,6}$/.test(query[name] ?? '') ? String(query[name]) : '1';
 
 /** An id in a form or in the address; undefined for what is none, which the API would answer with 404. */
 export const idIn = (text: string | undefined): string | undefined =>

@@ -6,6 +6,7 @@ import { deletions } from './sections/deletions.ts';
 import { disputes } from './sections/disputes.ts';
 import { licenses } from './sections/licenses.ts';
 import { overview } from './sections/overview.ts';
+import { roles } from './sections/roles.ts';
 import { users } from './sections/users.ts';
 import { withdrawals } from './sections/withdrawals.ts';
 
@@ -17,5 +18,6 @@ export const SECTIONS: readonly Section[] = [
   disputes,
   deletions,
   users,
+  roles,
   auditLog,
 ];

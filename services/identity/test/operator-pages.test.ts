@@ -1,5 +1,5 @@
 /** What `/ops` of the gateway needs of identity besides the public API. */
-import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setUp } from './second-factor-support.ts';
@@ -11,14 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const limit = (person: Person, seconds: unknown, change: object = {}): Promise<Response> =>
+const limit = (person: Person, seconds: unknown, change: object = {}, more: object = {}): Promise<Response> =>
   fetch(`${harness.url}/internal/session-limit`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       'x-caller-context': gatewayContext('identity', { ...person.caller, ...change }),
     },
-    body: JSON.stringify({ seconds }),
+    body: JSON.stringify({ seconds, ...more }),
   });
 
 test('POST /session-limit lets this session end earlier, never later, and no other one', async () => {
@@ -37,11 +37,39 @@ test('POST /session-limit lets this session end earlier, never later, and no oth
   expect([await isLive(harness, person.token), await isLive(harness, other)]).toEqual([false, true]);
 });
 
+test('POST /session-limit ends a session that is idle, whatever else uses its token', async () => {
+  const [idle, used] = [await join(harness), await join(harness)];
+  const use = async (person: Person): Promise<number> =>
+    (await limit(person, 7_200, {}, { idle_seconds: 900 })).status;
+  expect([await use(idle), await use(used)]).toEqual([204, 204]);
+  harness.clock.advance(14 * MINUTE_MS);
+  // A request of the API, as with a stolen token, renews nothing.
+  expect([await isLive(harness, idle.token), await use(used)]).toEqual([true, 204]);
+  harness.clock.advance(MINUTE_MS);
+  expect([await isLive(harness, idle.token), await isLive(harness, used.token)]).toEqual([false, true]);
+  for (let minutes = 15; minutes < 120; minutes += 14) {
+    expect([minutes, await use(used)]).toEqual([minutes, 204]);
+    harness.clock.advance(14 * MINUTE_MS);
+    expect([minutes, await isLive(harness, used.token)]).toEqual([minutes, minutes + 14 < 120]);
+  }
+});
+
+test('POST /session-limit does not bring a session back, nor let it live longer than it would', async () => {
+  const person = await join(harness);
+  expect((await limit(person, 60, {}, { idle_seconds: 900 })).status).toBe(204);
+  harness.clock.advance(MINUTE_MS);
+  await limit(person, 7_200, {}, { idle_seconds: 900 });
+  expect(await isLive(harness, person.token)).toBe(false);
+});
+
 test('POST /session-limit is for sessions, and for whole seconds', async () => {
   const person = await join(harness);
   expect((await limit(person, 60, { tokenKind: 'personal' })).status).toBe(403);
   for (const seconds of [0, -1, 1.5, '60', undefined]) {
     expect([seconds, (await limit(person, seconds)).status]).toEqual([seconds, 422]);
+    if (seconds === undefined) continue;
+    const idle = await limit(person, 60, {}, { idle_seconds: seconds });
+    expect([seconds, idle.status]).toEqual([seconds, 422]);
   }
 });
 

@@ -73,7 +73,7 @@ ${inputOf(operator, { name: 'actor_id', label: message('ops.audit.actor'), autoc
 export const auditLog: Section = {
   slug: SLUG,
   title: 'ops.audit',
-  permissions: ['audit.view'],
+  permissions: [['audit.view']],
   show: async (operator) => {
     const { t } = operator;
     const body = await find(operator);

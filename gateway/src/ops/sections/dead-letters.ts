@@ -1,9 +1,19 @@
 /** The events that services could not handle. */
 import { message, unavailable } from '@fitness/shared/kernel/error.ts';
-import { deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
+import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { SERVICES, type Service } from '../../routes.ts';
-import { actionForm, emptyList, factsOf, type Operator, outcomeOf, type Section } from '../section.ts';
+import {
+  actionForm,
+  emptyList,
+  factsOf,
+  listOf,
+  type Operator,
+  outcomeOf,
+  pageIn,
+  type Section,
+  turnByLink,
+} from '../section.ts';
 import { readStatus } from './overview.ts';
 
 const SLUG = 'dead-letters';
@@ -12,13 +22,21 @@ const SLUG = 'dead-letters';
 const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
   (await readStatus(operator, service))?.queues?.dead_letters;
 
+/** Those of the address. */
+const pagesIn = ({ query }: Operator): Record<string, string> =>
+  Object.fromEntries(
+    SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
+  );
+
 const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
   const { t } = operator;
   const waiting = await count(operator, service);
   if (waiting === 0) return undefined;
   if (waiting === undefined)
     return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
-  const answer = await operator.internal(service, { method: 'GET', path: '/operations/dead-letters' });
+  const page = pageIn(operator.query, service);
+  const path = `/operations/dead-letters?page=${page}`;
+  const answer = await operator.internal(service, { method: 'GET', path });
   if (answer.status !== 200) throw unavailable(`dead letters of ${service}: ${answer.status}`);
   const { data, total } = deadLettersSchema.parse(answer.body);
   const items = data.map(
@@ -39,13 +57,19 @@ ${
   })
 }</li>\n`,
   );
-  return html`<section class="card"><h2>${service}: ${total}</h2><ul class="items" role="list">${items}</ul></section>`;
+  const meta = {
+    current_page: Number(page),
+    last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
+  };
+  const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
+  return html`<section class="card"><h2>${service}: ${waiting}</h2>
+${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
 };
 
 export const deadLetters: Section = {
   slug: SLUG,
   title: 'ops.dead_letters',
-  permissions: ['operations.manage'],
+  permissions: [['operations.manage']],
   show: async (operator) => {
     const shown = await Promise.all(SERVICES.map((service) => ofService(operator, service)));
     const some = shown.filter((part) => part !== undefined);

@@ -2,14 +2,14 @@
 import { html } from '@fitness/shared/pages/html.ts';
 import { time } from '../../pages/views.ts';
 import {
-  emptyList,
   factsOf,
+  listOf,
   type Operator,
   pageIn,
-  pagerOf,
   pathOf,
   read,
   type Section,
+  turnByLink,
   userName,
 } from '../section.ts';
 
@@ -22,25 +22,24 @@ interface PendingUser {
 }
 
 const find = (operator: Operator): Promise<Record<string, unknown>> =>
-  read(operator, `/users?deletion_pending=true&page=${pageIn(operator)}`);
+  read(operator, `/users?deletion_pending=true&page=${pageIn(operator.query)}`);
 
 export const deletions: Section = {
   slug: SLUG,
   title: 'ops.deletions',
-  permissions: ['users.view_all'],
+  permissions: [['users.view_all']],
   show: async (operator) => {
     const { t } = operator;
     const body = await find(operator);
-    const rows = body.data as PendingUser[];
-    if (rows.length === 0) return emptyList(t, 'ops.deletions.none');
-    const items = rows.map(
+    const items = (body.data as PendingUser[]).map(
       (user) => html`<li><a href="${pathOf(operator, 'users', `&id=${user.id}`)}">${userName(user)}</a>
 ${factsOf(t, [
   ['ops.deletion_at', time(user.deletion_scheduled_at)],
   ['account_deletion.requested_at', time(user.deletion_requested_at)],
 ])}</li>\n`,
     );
-    return html`<section class="card"><ul class="items" role="list">${items}</ul>${pagerOf(operator, SLUG, body)}</section>`;
+    const turn = turnByLink(operator, SLUG);
+    return html`<section class="card">${listOf(operator, { body, items, none: 'ops.deletions.none', turn })}</section>`;
   },
   watch: async (operator) => ((await find(operator)).data as PendingUser[]).map(({ id }) => id).join(),
 };

@@ -5,20 +5,21 @@ import { time } from '../../pages/views.ts';
 import {
   actionForm,
   amountOf,
-  emptyList,
   factsOf,
   idIn,
+  listOf,
   type Operator,
   outcomeOf,
+  pageIn,
   read,
   type Section,
+  turnByLink,
   userName,
 } from '../section.ts';
 
 const SLUG = 'disputes';
 const DEPOSITS = '/payments/deposit/disputed';
 const REFUNDS = '/payments/store-purchases/refund-queue';
-const PER_PAGE = '?per_page=100';
 const NOTE = { name: 'note', label: message('ops.note') };
 
 interface Deposit {
@@ -81,12 +82,20 @@ ${actionForm(operator, SLUG, {
 })}</li>\n`;
 };
 
-const readBoth = async (operator: Operator): Promise<{ deposits: Deposit[]; refunds: Refund[] }> => {
+type Body = Record<string, unknown>;
+
+const pagesIn = ({ query }: Operator): Record<'deposits' | 'refunds', string> => ({
+  deposits: pageIn(query, 'deposits'),
+  refunds: pageIn(query, 'refunds'),
+});
+
+const readBoth = async (operator: Operator): Promise<{ deposits: Body; refunds: Body }> => {
+  const pages = pagesIn(operator);
   const [deposits, refunds] = await Promise.all([
-    read(operator, `${DEPOSITS}${PER_PAGE}`),
-    read(operator, `${REFUNDS}${PER_PAGE}`),
+    read(operator, `${DEPOSITS}?page=${pages.deposits}`),
+    read(operator, `${REFUNDS}?page=${pages.refunds}`),
   ]);
-  return { deposits: deposits.data as Deposit[], refunds: refunds.data as Refund[] };
+  return { deposits, refunds };
 };
 
 const resolveDeposit =
@@ -106,19 +115,24 @@ const resolveRefund =
 export const disputes: Section = {
   slug: SLUG,
   title: 'ops.disputes',
-  permissions: ['payments.view_all', 'payments.resolve_disputes'],
+  permissions: [['payments.view_all', 'payments.resolve_disputes']],
   show: async (operator) => {
     const { t } = operator;
     const { deposits, refunds } = await readBoth(operator);
-    const list = (items: readonly Html[]): Html => html`<ul class="items" role="list">${items}</ul>`;
-    return html`<section class="card"><h2>${t(message('ops.disputes.deposits'))}</h2>
-${deposits.length === 0 ? emptyList(t, 'ops.none') : list(deposits.map((row) => depositItem(operator, row)))}</section>
-<section class="card"><h2>${t(message('ops.disputes.refunds'))}</h2>
-${refunds.length === 0 ? emptyList(t, 'ops.none') : list(refunds.map((row) => refundItem(operator, row)))}</section>`;
+    const cardOf = (name: 'deposits' | 'refunds', body: Body, items: readonly Html[]): Html => {
+      const label = `ops.disputes.${name}` as const;
+      const turn = turnByLink(operator, SLUG, name, pagesIn(operator));
+      return html`<section class="card"><h2>${t(message(label))}</h2>
+${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`;
+    };
+    const depositItems = (deposits.data as Deposit[]).map((row) => depositItem(operator, row));
+    const refundItems = (refunds.data as Refund[]).map((row) => refundItem(operator, row));
+    return html`${cardOf('deposits', deposits, depositItems)}${cardOf('refunds', refunds, refundItems)}`;
   },
   watch: async (operator) => {
     const { deposits, refunds } = await readBoth(operator);
-    return [...deposits.map(({ payment }) => `d${payment.id}`), ...refunds.map(({ id }) => `r${id}`)].join();
+    const depositIds = (deposits.data as Deposit[]).map(({ payment }) => `d${payment.id}`);
+    return [...depositIds, ...(refunds.data as Refund[]).map(({ id }) => `r${id}`)].join();
   },
   // The same outcome again changes nothing, and another one is refused.
   actions: {

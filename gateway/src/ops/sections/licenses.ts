@@ -2,6 +2,7 @@
 
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { ApiAnswer } from '../../call-api.ts';
 import type { Fields } from '../../pages/form-pages.ts';
@@ -11,11 +12,14 @@ import {
   emptyList,
   factsOf,
   idIn,
+  listOf,
   type Operator,
   outcomeOf,
+  pageIn,
   pathOf,
   read,
   type Section,
+  turnByLink,
   userName,
 } from '../section.ts';
 
@@ -25,11 +29,14 @@ const IMAGE = /\.(?:jpe?g|png|webp|gif)$/i;
 /** Where licenses are, and the names of their fields. */
 interface Kind {
   name: 'gym' | 'trainer';
+  /** The parameter of the address with the page of its list. */
+  pages: 'gyms' | 'trainers';
   list: string;
   path: (id: string) => string;
   wrapper: string;
   prefix: string;
-  mayReview: (operator: Operator) => boolean;
+  /** All of them, to see and to review it. */
+  permissions: readonly Permission[];
   titleOf: (owner: Owner) => string;
 }
 
@@ -38,20 +45,22 @@ type Owner = Record<string, unknown> & { id: number };
 const KINDS: readonly Kind[] = [
   {
     name: 'gym',
+    pages: 'gyms',
     list: '/gyms/license-reviews',
     path: (id) => `/gyms/${id}`,
     wrapper: 'gym',
     prefix: 'gym_license',
-    mayReview: ({ caller }) => can(caller, 'gyms.approve_license'),
+    permissions: ['gyms.view_all', 'gyms.approve_license'],
     titleOf: ({ name, id }) => String(name ?? `#${id}`),
   },
   {
     name: 'trainer',
+    pages: 'trainers',
     list: '/users/license-reviews',
     path: (id) => `/users/${id}`,
     wrapper: 'user',
     prefix: 'trainer_license',
-    mayReview: ({ caller }) => can(caller, 'users.update_any'),
+    permissions: ['users.view_all', 'users.update_any'],
     titleOf: userName,
   },
 ];
@@ -101,28 +110,37 @@ ${actionForm(operator, SLUG, {
 </div></div></section>`;
 };
 
-const pending = async (operator: Operator, kind: Kind): Promise<Owner[]> =>
-  kind.mayReview(operator) ? ((await read(operator, kind.list)).data as Owner[]) : [];
+/** Those that the operator may review. */
+const kindsFor = ({ caller }: Operator): Kind[] =>
+  KINDS.filter(({ permissions }) => permissions.every((permission) => can(caller, permission)));
+
+const pending = (operator: Operator, { list, pages }: Kind): Promise<Record<string, unknown>> =>
+  read(operator, `${list}?page=${pageIn(operator.query, pages)}`);
 
 const list = async (operator: Operator): Promise<Html> => {
-  const items = await Promise.all(
-    KINDS.map(async (kind) =>
-      (await pending(operator, kind)).map(
-        (owner) =>
-          html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a></li>\n`,
-      ),
-    ),
-  );
-  const all = items.flat();
-  if (all.length === 0) return emptyList(operator.t, 'ops.license.none');
-  return html`<section class="card"><ul class="items" role="list">${all}</ul></section>`;
+  const { t, query } = operator;
+  const kinds = kindsFor(operator);
+  const pages = Object.fromEntries(kinds.map((kind) => [kind.pages, pageIn(query, kind.pages)]));
+  const cards = kinds.map(async (kind) => {
+    const body = await pending(operator, kind);
+    const items = (body.data as Owner[]).map(
+      (owner) =>
+        html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a></li>\n`,
+    );
+    const label = `ops.license.${kind.pages}` as const;
+    const turn = turnByLink(operator, SLUG, kind.pages, pages);
+    return html`<section class="card"><h2>${t(message(label))}</h2>
+${listOf(operator, { body, items, none: 'ops.license.none', label, turn })}</section>\n`;
+  });
+  return html`${await Promise.all(cards)}`;
 };
 
-const kindIn = ({ kind: name }: Fields): Kind | undefined => KINDS.find((kind) => kind.name === name);
+const kindIn = (operator: Operator, { kind: name }: Fields): Kind | undefined =>
+  kindsFor(operator).find((kind) => kind.name === name);
 
 /** Of the document that was shown: another one that is there by now is not reviewed by mistake. */
 const decide = async (operator: Operator, fields: Fields, approved: boolean): Promise<ApiAnswer> => {
-  const kind = kindIn(fields);
+  const kind = kindIn(operator, fields);
   const [id, mediaId] = [idIn(fields.id), idIn(fields.media_id)];
   if (kind === undefined || id === undefined || mediaId === undefined)
     return { status: 404, headers: {}, body: { message: operator.t(message('error.not_found')) } };
@@ -139,22 +157,22 @@ const decide = async (operator: Operator, fields: Fields, approved: boolean): Pr
 export const licenses: Section = {
   slug: SLUG,
   title: 'ops.licenses',
-  permissions: ['gyms.view_all', 'gyms.approve_license', 'users.view_all', 'users.update_any'],
+  permissions: KINDS.map(({ permissions }) => permissions),
   show: async (operator) => {
     const { query } = operator;
-    const [kind, id] = [kindIn(query), idIn(query.id)];
+    const [kind, id] = [kindIn(operator, query), idIn(query.id)];
     return kind === undefined || id === undefined ? list(operator) : review(operator, kind, id);
   },
   watch: async (operator) => {
     const { query } = operator;
-    const [kind, id] = [kindIn(query), idIn(query.id)];
+    const [kind, id] = [kindIn(operator, query), idIn(query.id)];
     if (kind !== undefined && id !== undefined) {
       const { body } = await operator.api({ method: 'GET', path: kind.path(id) });
       const owner = (body[kind.wrapper] ?? {}) as Owner;
       return `${mediaIdOf(kind, owner)} ${String(owner[`${kind.prefix}_approved`])}`;
     }
-    const owners = await Promise.all(KINDS.map((one) => pending(operator, one)));
-    return JSON.stringify(owners.map((some) => some.map((owner) => owner.id)));
+    const bodies = await Promise.all(kindsFor(operator).map((one) => pending(operator, one)));
+    return JSON.stringify(bodies.map(({ data }) => (data as Owner[]).map(({ id }) => id)));
   },
   actions: {
     approve: async (operator, fields) => outcomeOf(await decide(operator, fields, true), 'reviewed'),

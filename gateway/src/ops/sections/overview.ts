@@ -61,7 +61,7 @@ ${waiting(t, statuses[index])}
 export const overview: Section = {
   slug: '',
   title: 'ops.overview',
-  permissions: ['operations.manage'],
+  permissions: [['operations.manage']],
   show,
   watch: async (operator) => (await show(operator)).toString(),
   isReplaced: true,

@@ -1,6 +1,6 @@
 /** Accounts: their roles, and the removal of a lost second factor. */
 import { can } from '@fitness/shared/kernel/caller.ts';
-import { message } from '@fitness/shared/kernel/error.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { formOf, inputOf, time } from '../../pages/views.ts';
 import {
@@ -8,22 +8,17 @@ import {
   emptyList,
   factsOf,
   idIn,
+  listOf,
   type Operator,
   outcomeOf,
+  pageIn,
   pathOf,
-  read,
   type Section,
   userName,
 } from '../section.ts';
+import { type Role, readRoles } from './roles.ts';
 
 const SLUG = 'users';
-
-interface Role {
-  id: number;
-  name: string;
-  title: string;
-  permissions?: string[];
-}
 
 interface User {
   id: number;
@@ -37,14 +32,19 @@ interface User {
 
 const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
 
-const resultsOf = (operator: Operator, users: readonly User[]): Html => {
+/** Its pages are turned by forms: what was searched must not be in an address. */
+const resultsOf = (operator: Operator, body: Record<string, unknown>, search: string): Html => {
   const { t } = operator;
-  if (users.length === 0) return emptyList(t, 'ops.none');
-  const items = users.map(
+  const items = (body.data as User[]).map(
     (user) => html`<li><a href="${pathOf(operator, SLUG, `&id=${user.id}`)}">${userName(user)}</a>
 ${factsOf(t, [['ops.roles', rolesOf(user)]])}</li>\n`,
   );
-  return html`<section class="card"><ul class="items" role="list">${items}</ul></section>`;
+  const turn = (to: number, label: Message): Html => {
+    const hidden = html`<input type="hidden" name="search" value="${search}">
+<input type="hidden" name="page" value="${to}">`;
+    return formOf(operator, pathOf(operator, SLUG), hidden, [['search', label]]);
+  };
+  return html`<section class="card">${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 };
 
 /** What is searched may be an e-mail or a phone number, which must not be in an address. */
@@ -57,9 +57,8 @@ const searchForm = (operator: Operator): Html => {
 
 const roleForm = async (operator: Operator, user: User): Promise<Html> => {
   const { t } = operator;
-  const { data } = await read(operator, '/roles?per_page=100');
   const held = new Set((user.roles ?? []).map(({ id }) => id));
-  const boxes = (data as Role[]).map(
+  const boxes = (await readRoles(operator)).map(
     ({ id, title }) =>
       html`<label class="row"><input type="checkbox" name="role_${id}" value="on"${held.has(id) && html` checked`}>${title}</label>\n`,
   );
@@ -102,17 +101,18 @@ const queryOf = (id: string | undefined): string => `&id=${idIn(id) ?? 0}`;
 export const users: Section = {
   slug: SLUG,
   title: 'ops.users',
-  permissions: ['users.view_all'],
+  permissions: [['users.view_all']],
   show: async (operator) => {
     const id = idIn(operator.query.id);
     return html`${searchForm(operator)}${id !== undefined && (await detail(operator, id))}`;
   },
   actions: {
-    search: async (operator, { search = '' }) => {
-      const path = `/users?${new URLSearchParams({ search, per_page: '30' })}`;
+    search: async (operator, fields) => {
+      const { search = '' } = fields;
+      const path = `/users?${new URLSearchParams({ search, per_page: '30', page: pageIn(fields) })}`;
       const answer = await operator.api({ method: 'GET', path });
       if (answer.status !== 200) return { refused: answer };
-      return { found: html`${searchForm(operator)}${resultsOf(operator, answer.body.data as User[])}` };
+      return { found: html`${searchForm(operator)}${resultsOf(operator, answer.body, search)}` };
     },
     save_roles: async (operator, fields) => {
       const role_ids = Object.keys(fields).flatMap((name) => {

@@ -5,15 +5,15 @@ import { time } from '../../pages/views.ts';
 import {
   actionForm,
   amountOf,
-  emptyList,
   factsOf,
   idIn,
+  listOf,
   type Operator,
   outcomeOf,
   pageIn,
-  pagerOf,
   read,
   type Section,
+  turnByLink,
   userName,
 } from '../section.ts';
 
@@ -57,18 +57,17 @@ ${actionForm(operator, SLUG, {
 export const withdrawals: Section = {
   slug: SLUG,
   title: 'ops.withdrawals',
-  permissions: ['payments.view_all', 'payments.settle_withdrawals'],
+  permissions: [['payments.view_all', 'payments.settle_withdrawals']],
   show: async (operator) => {
-    const body = await read(operator, `${LIST}&page=${pageIn(operator)}`);
-    const rows = body.data as Withdrawal[];
-    if (rows.length === 0) return emptyList(operator.t, 'ops.withdrawals.none');
+    const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
+    const items = (body.data as Withdrawal[]).map((row) => item(operator, row));
+    const turn = turnByLink(operator, SLUG);
     return html`<section class="card">
-<ul class="items" role="list">${rows.map((row) => item(operator, row))}</ul>
-${pagerOf(operator, SLUG, body)}
+${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
 </section>`;
   },
   watch: async (operator) => {
-    const body = await read(operator, `${LIST}&page=${pageIn(operator)}`);
+    const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
     return (body.data as Withdrawal[]).map(({ id }) => id).join();
   },
   // The same outcome again changes nothing and is answered as the first time: a second click pays nothing.

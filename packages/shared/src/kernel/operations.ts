@@ -17,6 +17,9 @@ export const operationsStatusSchema = z.object({
   queues: queuesSchema.nullable().meta({ description: 'null: the broker cannot be reached' }),
 });
 
+/** Of the dead letters of one service. */
+export const DEAD_LETTERS_PER_PAGE = 100;
+
 export const deadLettersSchema = z.object({
   data: z.array(
     z.object({

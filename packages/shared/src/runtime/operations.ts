@@ -7,7 +7,12 @@ import { defineRoute, ok, type Route } from '../http/define-route.ts';
 import { type Clock, SECOND_MS } from '../kernel/clock.ts';
 import { notFound } from '../kernel/error.ts';
 import { redactText } from '../kernel/log.ts';
-import { deadLettersSchema, type OperationsStatus, operationsStatusSchema } from '../kernel/operations.ts';
+import {
+  DEAD_LETTERS_PER_PAGE,
+  deadLettersSchema,
+  type OperationsStatus,
+  operationsStatusSchema,
+} from '../kernel/operations.ts';
 import type { Broker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter } from '../messaging/dead-letter.ts';
 import { registerEventModels } from '../messaging/models.ts';
@@ -23,8 +28,6 @@ interface OperationsOptions {
   audit: Pick<AuditLog, 'record'>;
   clock: Clock;
 }
-
-const LISTED_MAX = 100;
 
 const readOutbox = async (connection: Connection, clock: Clock): Promise<OperationsStatus['outbox']> => {
   const { outbox } = registerEventModels(connection);
@@ -63,6 +66,11 @@ const toResource = ({ id, type, subject, consumer, attempts, error, firstFailure
   first_failed_at: firstFailure ?? null,
 });
 
+const byFirstFailure = (a: DeadLetter, b: DeadLetter): number => {
+  const keyOf = ({ firstFailure = '', id = '' }: DeadLetter): string => `${firstFailure} ${id}`;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+};
+
 const common = {
   isInternal: true,
   tag: 'operations',
@@ -98,10 +106,15 @@ export const operationsRoutes = ({
       method: 'GET',
       path: '/operations/dead-letters',
       summary: 'Dead-lettered events, the oldest first',
+      query: z.object({ page: z.coerce.number().pipe(z.int().min(1).max(1_000_000)).default(1) }),
       responses: { 200: deadLettersSchema },
-      handle: async () => {
+      handle: async ({ query: { page } }) => {
         const letters = await deadLetters.list(service);
-        return ok({ data: letters.slice(0, LISTED_MAX).map(toResource), total: letters.length });
+        // The broker returns what was read in any order.
+        letters.sort(byFirstFailure);
+        const start = (page - 1) * DEAD_LETTERS_PER_PAGE;
+        const shown = letters.slice(start, start + DEAD_LETTERS_PER_PAGE);
+        return ok({ data: shown.map(toResource), total: letters.length });
       },
     }),
     defineRoute({

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/kernel/caller.ts';
 import { SECOND_MS } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { DEAD_LETTERS_PER_PAGE } from '../../src/kernel/operations.ts';
 import { MEMBER_PERMISSIONS, PERMISSIONS } from '../../src/kernel/permissions.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
@@ -107,6 +108,21 @@ test('the status has the oldest event of the outbox and the dead letters', async
   const late = seen.find(({ body }) => body.outbox.lag_s >= 90);
   expect(late?.body.outbox.waiting).toBeGreaterThan(0);
   expect(late?.body.queues).toEqual({ waiting: 0, retrying: 0, dead_letters: 1 });
+});
+
+test('dead letters are listed in pages, the oldest first', async () => {
+  const ids: string[] = [];
+  for (let count = 0; count < DEAD_LETTERS_PER_PAGE + 1; count += 1) ids.push(await addDeadLetter());
+  // They have failed at the same time.
+  ids.sort();
+  const pageOf = async (page: number) => {
+    const { body } = await send('GET', `/operations/dead-letters?page=${page}`);
+    return [body.total, body.data.map(({ id }: { id: string }) => id)];
+  };
+  expect(await pageOf(1)).toEqual([ids.length, ids.slice(0, -1)]);
+  expect(await pageOf(2)).toEqual([ids.length, ids.slice(-1)]);
+  expect(await pageOf(3)).toEqual([ids.length, []]);
+  expect((await send('GET', '/operations/dead-letters?page=0')).status).toBe(422);
 });
 
 test('a dead letter is listed without its data, and its replay is recorded with who did it', async () => {

@@ -3,20 +3,20 @@ import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-/** For pages of the gateway: their sessions are shorter than those of apps. */
+/** For pages of the gateway: their sessions are shorter than those of apps, and each page that is shown calls it again. */
 export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSession'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/session-limit',
     isInternal: true,
-    summary: 'Let this session end earlier',
+    summary: 'Let this session end earlier, and when it is idle',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ seconds: z.int().min(1) }),
+    body: z.object({ seconds: z.int().min(1), idle_seconds: z.int().min(1).optional() }),
     responses: { 204: null },
-    handle: async ({ caller, body: { seconds } }) => {
-      await limitSession(caller, seconds);
+    handle: async ({ caller, body: { seconds, idle_seconds: idleSeconds = seconds } }) => {
+      await limitSession(caller, { seconds, idleSeconds });
       return noContent();
     },
   });

@@ -30,6 +30,8 @@ export interface Token {
   /** Of an OAuth access token: the resource it is for (RFC 8707); null for every resource. */
   audience?: string | null;
   created_at: Date;
+  /** Of a session that ends when it is idle: the time that no use moves. */
+  ends_at?: Date | null;
   expires_at: Date;
 }
 
@@ -47,6 +49,7 @@ const schema = new mongoose.Schema<Token>(
     client_id: { type: String, default: null },
     audience: { type: String, default: null },
     created_at: { type: Date, required: true },
+    ends_at: { type: Date, default: null },
     expires_at: { type: Date, required: true },
   },
   { versionKey: false, collection: 'tokens' },
@@ -64,6 +67,7 @@ privacy(
     'client_id',
     'audience',
     'created_at',
+    'ends_at',
     'expires_at',
     'address',
     'last_used_at',
@@ -168,13 +172,22 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       return true;
     },
 
-    /** Ends a session of the user at this time, unless it ends before. */
-    endSessionAt: async (session: ClientSession, userId: number, hash: string, end: Date): Promise<void> => {
+    /**
+     * Ends a live session of the user at `idleEnd`, which a later call moves, and at the latest at `end`, which a later
+     * call only makes earlier.
+     */
+    limitSession: async (
+      session: ClientSession,
+      userId: number,
+      hash: string,
+      { now, end, idleEnd }: { now: Date; end: Date; idleEnd: Date },
+    ): Promise<void> => {
       revocations.add(session, userId);
+      const endsAt = { $min: [{ $ifNull: ['$ends_at', '$expires_at'] }, end] };
       await tokens.updateOne(
-        { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: end }) },
-        { $set: { expires_at: end } },
-        { session },
+        { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: now }) },
+        [{ $set: { ends_at: endsAt, expires_at: { $min: [endsAt, idleEnd] } } }],
+        { session, updatePipeline: true },
       );
     },
 

@@ -1,0 +1,170 @@
+/** The lists of `/ops`: whom they are shown to, and their pages. */
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { describe, expect, test } from '@jest/globals';
+import {
+  arrangeOps,
+  calls,
+  gateway,
+  operatorOf,
+  PATH,
+  replies,
+  signIn,
+  submit,
+  TOKEN,
+  WITHDRAWAL,
+} from './ops-support.ts';
+
+arrangeOps();
+
+const USER = WITHDRAWAL.user;
+
+describe('the licenses', () => {
+  const GYM: Permission[] = ['gyms.view_all', 'gyms.approve_license'];
+  const TRAINER: Permission[] = ['users.view_all', 'users.update_any'];
+
+  const arrange = (permissions: readonly Permission[]): void => {
+    replies.set('GET /gyms/license-reviews', { status: 200, body: { data: [{ id: 4, name: 'Gym' }] } });
+    replies.set('GET /users/license-reviews', { status: 200, body: { data: [USER] } });
+    replies.set('GET /users', { status: 200, body: { data: [], meta: {} } });
+    gateway.tokens.set(TOKEN, operatorOf(permissions));
+  };
+
+  test.each([
+    ['gyms', GYM, ['kind=gym&amp;id=4'], 'GET /users/license-reviews'],
+    ['trainers', TRAINER, ['kind=trainer&amp;id=5'], 'GET /gyms/license-reviews'],
+    ['both', [...GYM, ...TRAINER], ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'], 'nothing'],
+  ] as const)(
+    'of %s are shown to who may review them, and no others',
+    async (_kind, permissions, links, other) => {
+      arrange(permissions);
+      const browser = await signIn();
+      const { status, html } = await browser.get(`${PATH}/licenses`);
+      const all = ['kind=gym&amp;id=4', 'kind=trainer&amp;id=5'];
+      expect([status, all.filter((link) => html.includes(link))]).toEqual([200, links]);
+      expect(calls.filter((call) => call.includes(other))).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['half of the permissions of each', ['gyms.view_all', 'users.update_any']],
+    ['other permissions', ['operations.manage']],
+  ] as const)('are not for %s', async (_which, permissions) => {
+    arrange([...permissions, 'operations.manage']);
+    expect((await (await signIn()).get(`${PATH}/licenses`)).status).toBe(403);
+  });
+
+  test('of the other kind are not shown by their address, nor reviewed', async () => {
+    arrange(GYM);
+    replies.set('GET /users/5', {
+      status: 200,
+      body: { user: { ...USER, trainer_license_link: '/media/7/a.png' } },
+    });
+    replies.set('GET /gyms/4', {
+      status: 200,
+      body: { gym: { id: 4, name: 'Gym', gym_license_link: '/media/7/a.png', gym_license_approved: null } },
+    });
+    const browser = await signIn();
+    expect((await browser.get(`${PATH}/licenses?kind=trainer&id=5`)).html).not.toContain('documents/7');
+    const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
+    expect(page.html).toContain('documents/7');
+    expect((await submit(browser, page, 'approve', { kind: 'trainer', id: '5' })).status).toBe(404);
+    expect(calls.filter((call) => call.includes('/users/5'))).toEqual([]);
+  });
+});
+
+describe('the pages of a list', () => {
+  const body = (data: object[], page: number, last: number): { status: number; body: object } => ({
+    status: 200,
+    body: { data, meta: { current_page: page, last_page: last } },
+  });
+  const DEPOSIT = {
+    payment: { id: 81, user: USER, amount: 5, created_at: '2026-01-01 00:00:00' },
+    track_id: 't',
+    reported: { charged_rial: null, ref_number: null, card_number: null },
+  };
+  const REFUND = {
+    id: 91,
+    channel: 'c',
+    product_id: 'p',
+    user_id: 5,
+    reason: 'r',
+    created_at: '2026-01-01 00:00:00',
+  };
+
+  test('of two lists of a page are turned each by itself', async () => {
+    replies.set('GET /payments/deposit/disputed', body([DEPOSIT], 2, 3));
+    replies.set('GET /payments/store-purchases/refund-queue', body([REFUND], 1, 2));
+    const { html } = await (await signIn()).get(`${PATH}/disputes?deposits=2&refunds=1`);
+    for (const query of ['deposits=1&amp;refunds=1', 'deposits=3&amp;refunds=1', 'deposits=2&amp;refunds=2'])
+      expect(html).toContain(`href="${PATH}/disputes?lang=en&amp;${query}"`);
+    expect(gateway.upstreams.wallet.received.at(-1)?.url).toContain('page=2');
+  });
+
+  test('of the licenses likewise', async () => {
+    replies.set('GET /gyms/license-reviews', body([{ id: 4, name: 'Gym' }], 1, 2));
+    replies.set('GET /users/license-reviews', body([USER], 1, 2));
+    const { html } = await (await signIn()).get(`${PATH}/licenses`);
+    for (const query of ['gyms=2&amp;trainers=1', 'gyms=1&amp;trainers=2'])
+      expect(html).toContain(`href="${PATH}/licenses?lang=en&amp;${query}"`);
+  });
+
+  test.each([
+    ['withdrawals', 'GET /payments'],
+    ['deletions', 'GET /users'],
+  ])(
+    'of the %s: one that is left empty leads back, and does not say that nothing waits',
+    async (slug, list) => {
+      replies.set(list, body([], 3, 2));
+      const { html } = await (await signIn()).get(`${PATH}/${slug}?page=3`);
+      expect(html).toContain(`href="${PATH}/${slug}?lang=en&amp;page=2"`);
+      expect(html).not.toMatch(/No (?:withdrawal|deletion)/);
+    },
+  );
+
+  test('of a search are turned by forms, because what was searched must not be in an address', async () => {
+    replies.set('GET /users', body([USER], 1, 2));
+    const browser = await signIn();
+    const found = await submit(browser, await browser.get(`${PATH}/users`), 'search', { search: 'sara' });
+    expect(found.html).not.toMatch(/href="[^"]*sara/);
+    replies.set('GET /users', body([USER], 2, 2));
+    expect(found.html).toContain('<input type="hidden" name="page" value="2">');
+    const second = await browser.post(`${PATH}/users`, {
+      csrf: /name="csrf" value="([^"]*)"/.exec(found.html)?.[1] ?? '',
+      search: 'sara',
+      page: '2',
+      action: 'search',
+    });
+    expect(second.html).toContain('<input type="hidden" name="page" value="1">');
+    expect(gateway.upstreams.identity.received.map(({ url }) => url)).toContain(
+      '/api/v1/users?search=sara&per_page=30&page=2',
+    );
+  });
+
+  test('of dead letters belong to each service', async () => {
+    const status = {
+      outbox: { waiting: 0, lag_s: 0 },
+      queues: { waiting: 0, retrying: 0, dead_letters: 101 },
+    };
+    const letter = {
+      id: 'e',
+      type: 't',
+      subject: null,
+      consumer: null,
+      attempts: 1,
+      error: 'x',
+      first_failed_at: null,
+    };
+    replies.set('GET /operations', { status: 200, body: status });
+    replies.set('GET /operations/dead-letters', { status: 200, body: { data: [letter], total: 101 } });
+    const asked: string[] = [];
+    const answer = gateway.upstreams.wallet.internal;
+    gateway.upstreams.wallet.internal = (request, response) => {
+      asked.push(request.url ?? '');
+      return answer?.(request, response);
+    };
+    const { html } = await (await signIn()).get(`${PATH}/dead-letters?wallet=2`);
+    expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=1"`);
+    expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=2&amp;gyms=2"`);
+    expect(asked).toContain('/internal/operations/dead-letters?page=2');
+  });
+});

@@ -1,0 +1,115 @@
+/** Roles on `/ops`: their permissions are changed after a look at the change. */
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
+import { beforeEach, expect, test } from '@jest/globals';
+
+arrangeOps();
+
+import {
+  arrangeOps,
+  calls,
+  gateway,
+  operatorOf,
+  PATH,
+  replies,
+  signIn,
+  submit,
+  TOKEN,
+} from './ops-support.ts';
+
+const ROLE = { id: 7, name: 'reviewer', title: 'Reviewer', permissions: ['gyms.view_all', 'audit.view'] };
+const ROLES = `${PATH}/roles`;
+const list = (role: typeof ROLE) => ({ status: 200, body: { data: [role], meta: {} } });
+const puts = (): string[] => calls.filter((call) => call.includes('PUT /roles'));
+
+beforeEach(() => {
+  replies.set('GET /roles', list(ROLE));
+  replies.set('PUT /roles/7', { status: 200, body: { data: ROLE } });
+});
+
+/** The form of the role, with these boxes ticked, is sent. */
+const change = async (...permissions: string[]): Promise<[Browser, BrowserPage]> => {
+  const browser = await signIn();
+  const page = await browser.get(`${ROLES}?id=7`);
+  const fields = Object.fromEntries(permissions.map((name) => [`permission.${name}`, 'on']));
+  return [browser, await submit(browser, page, 'change', fields)];
+};
+
+test('the permissions of a role are ticked, and nothing is without a box', async () => {
+  const { html } = await (await signIn()).get(`${ROLES}?id=7`);
+  const boxes = [...html.matchAll(/name="permission\.([a-z_.]+)" value="on"( checked)?/g)];
+  expect(boxes.map(([, name]) => name)).toEqual(PERMISSIONS);
+  expect(boxes.flatMap(([, name, checked]) => (checked === undefined ? [] : [name])).sort()).toEqual(
+    [...ROLE.permissions].sort(),
+  );
+});
+
+test('a change is shown first, and made by a second form', async () => {
+  const [browser, page] = await change('gyms.view_all', 'users.delete');
+  expect([page.status, puts()]).toEqual([200, []]);
+  expect(page.html).toMatch(/<ul class="can"><li><span[^>]*>users\.delete</);
+  expect(page.html).toMatch(/<ul class="cannot"><li><span[^>]*>audit\.view</);
+  const done = await submit(browser, page, 'confirm');
+  expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=7&done=saved']);
+  expect(puts()).toEqual(['identity PUT /roles/7 {"permissions":["users.delete","gyms.view_all"]}']);
+});
+
+test('no change has nothing to confirm', async () => {
+  const [, page] = await change(...ROLE.permissions);
+  expect([page.html.includes('Nothing would change.'), page.html.includes('value="confirm"')]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test('a change of somebody else in between is shown before it is overwritten', async () => {
+  const [browser, page] = await change('gyms.view_all');
+  replies.set('GET /roles', list({ ...ROLE, permissions: ['gyms.view_all', 'payments.view_all'] }));
+  const again = await submit(browser, page, 'confirm');
+  expect([again.status, puts()]).toEqual([200, []]);
+  expect(again.html).toMatch(/<ul class="cannot"><li><span[^>]*>payments\.view_all</);
+  expect((await submit(browser, again, 'confirm')).status).toBe(303);
+});
+
+test.each([
+  [403, { message: 'You lack a permission of this role.' }, 'You lack a permission of this role.'],
+  [409, { message: 'Somebody must keep it.' }, 'Somebody must keep it.'],
+  [422, { errors: { 'permissions.0': ['It is unknown.'] } }, 'It is unknown.'],
+])('a refusal with %d is at the permissions, with what was chosen', async (status, body, text) => {
+  replies.set('PUT /roles/7', { status, body });
+  const [browser, page] = await change('users.delete');
+  const refused = await submit(browser, page, 'confirm');
+  expect(refused.status).toBe(status);
+  expect(refused.html.split(text)).toHaveLength(2);
+  expect(refused.html).toContain(`id="permissions-problem" role="alert">${text}`);
+  expect(refused.html).toContain('aria-describedby="permissions-problem"');
+  expect(refused.html).toContain('name="permission.users.delete" value="on" checked');
+  expect(refused.html).not.toContain('name="permission.audit.view" value="on" checked');
+});
+
+test('a role that is gone, and an operator who may not manage roles, change nothing', async () => {
+  const [browser, page] = await change('users.delete');
+  replies.set('GET /roles', { status: 200, body: { data: [], meta: {} } });
+  expect((await submit(browser, page, 'confirm')).status).toBe(404);
+  gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
+  expect((await submit(browser, page, 'confirm')).status).toBe(403);
+  expect((await submit(browser, page, 'confirm', { csrf: 'wrong' })).status).toBe(403);
+  expect(puts()).toEqual([]);
+});
+
+test('the boxes of a user are all roles, also those of a second page', async () => {
+  const answer = gateway.upstreams.identity.handler;
+  gateway.upstreams.identity.handler = async (request, response) => {
+    if (request.url?.startsWith('/api/v1/roles?') !== true) return answer?.(request, response);
+    const page = Number(new URL(request.url, 'http://x').searchParams.get('page') ?? 1);
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({ data: [{ ...ROLE, id: page }], meta: { current_page: page, last_page: 2 } }),
+    );
+  };
+  const user = { id: 5, username: 'sara', created_at: '2026-01-01 00:00:00', roles: [{ id: 2, title: 'x' }] };
+  replies.set('GET /users/5', { status: 200, body: { user } });
+  const { html } = await (await signIn()).get(`${PATH}/users?id=5`);
+  expect(html).toMatch(/name="role_1" value="on">/);
+  expect(html).toMatch(/name="role_2" value="on" checked>/);
+});
