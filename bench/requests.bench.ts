@@ -32,6 +32,7 @@ const works = [
   ...wallets.works,
   // Last: their limits count by the minute.
   ...checked.works,
+  checked.withoutProduct,
 ];
 for (const work of works.filter(({ name }) => name.includes(ONLY))) {
   try {

@@ -1,6 +1,7 @@
 /**
  * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
- * one argon2 check and the slowest of the five blockers that apply to the account.
+ * one argon2 check and the slowest of the five blockers that apply to the account. A further row is the least that phase 1 can
+ * take where nothing is done before the password is checked.
  */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -23,6 +24,7 @@ import { ROUNDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';
 import type { Run } from '../load.ts';
 import { median, type Work } from '../race.ts';
+import { WITHOUT_QUERY } from './reads.ts';
 
 const LOGIN_GOAL = 0.85;
 const DELETION_GOAL = 1.3;
@@ -118,7 +120,10 @@ const slowestOf = async (blockers: readonly Blocker[], accounts: readonly Accoun
   return slowest.blocker;
 };
 
-const deletions = async (calls: number, runs: number): Promise<{ work: Work; close: () => void }> => {
+const deletions = async (
+  calls: number,
+  runs: number,
+): Promise<{ phase1: Work; withoutProduct: Work; close: () => void }> => {
   const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
   const accounts: Account[] = [];
   await measure(accountsFor(calls, runs, CODES_A_MINUTE), 4, async () =>
@@ -129,7 +134,16 @@ const deletions = async (calls: number, runs: number): Promise<{ work: Work; clo
   const digest = await hash(PASSWORD, COST);
   let next = 0;
   const account = (): Account => accounts[next++ % accounts.length]!;
-  const work: Work = {
+  const userId = (index: number): number => accounts[index % accounts.length]?.id ?? 0;
+  const peer: Work['peer'] = {
+    name: 'one argon2 check and the slowest blocker',
+    run: () =>
+      run(calls, 1, async (index) => {
+        await verify(digest, PASSWORD);
+        await slowest.ask(userId(index));
+      }),
+  };
+  const phase1: Work = {
     name: 'phase 1 of delete-account, five blockers',
     run: () =>
       run(calls, 1, async () => {
@@ -137,29 +151,36 @@ const deletions = async (calls: number, runs: number): Promise<{ work: Work; clo
         if (answer.body.blockers.length !== BLOCKERS.length)
           throw new Error(`not all blockers: ${answer.text}`);
       }),
-    peer: {
-      name: 'one argon2 check and the slowest blocker',
-      run: () =>
-        run(calls, 1, async (index) => {
-          await verify(digest, PASSWORD);
-          await slowest.ask(accounts[index % accounts.length]?.id ?? 0);
-        }),
-    },
+    peer,
     goals: { time: DELETION_GOAL },
   };
+  const withoutProduct: Work = {
+    name: 'a call without a query through the gateway, then an argon2 check beside five blockers',
+    run: () =>
+      run(calls, 1, async (index) => {
+        expectStatus(await api('GET', WITHOUT_QUERY), 200);
+        await Promise.all([verify(digest, PASSWORD), ...blockers.map(({ ask }) => ask(userId(index)))]);
+      }),
+    peer,
+  };
   return {
-    work,
+    phase1,
+    withoutProduct,
     close: () => {
       for (const blocker of blockers) blocker.close();
     },
   };
 };
 
+interface Passwords {
+  works: Work[];
+  /** The least that phase 1 can take; no work of the product's identity. */
+  withoutProduct: Work;
+  close: () => void;
+}
+
 /** `runs`: how many of each the accounts must suffice for within a minute, the warm-up included. */
-export const passwords = async (
-  runs = ROUNDS + 1,
-  calls = CALLS,
-): Promise<{ works: Work[]; close: () => void }> => {
-  const deletion = await deletions(calls.deletions, runs);
-  return { works: [await logins(calls.logins, runs), deletion.work], close: deletion.close };
+export const passwords = async (runs = ROUNDS + 1, calls = CALLS): Promise<Passwords> => {
+  const { phase1, withoutProduct, close } = await deletions(calls.deletions, runs);
+  return { works: [await logins(calls.logins, runs), phase1], withoutProduct, close };
 };
