@@ -37,8 +37,8 @@ const linkTo = ({ id, title, page }) => {
 const show = async () => {
   const query = field.value.trim();
   const index = await load();
-  // The text may have changed meanwhile.
-  if (query !== field.value.trim()) return;
+  // The text may have changed meanwhile, or the focus have left.
+  if (query !== field.value.trim() || !search.contains(document.activeElement)) return;
   const rows = index.search(query, {
     prefix: true,
     fuzzy: 0.1,

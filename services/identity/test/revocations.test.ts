@@ -1,10 +1,10 @@
 /** Every write that revokes advances the epochs, and its answer waits for that (docs/adr/0070). */
 import { epochKey, REVOKING } from '@fitness/contracts/credential-epochs.ts';
 import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
-import { systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
-import { type Answer, eventually, testServers } from '@fitness/shared/testing/harness.ts';
+import { type Answer, eventually, gatewayContext, testServers } from '@fitness/shared/testing/harness.ts';
 import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Model } from 'mongoose';
@@ -90,6 +90,28 @@ describe('an epoch', () => {
     const after = await epochOf('roles');
     expect(after).not.toBeNull();
     expect(after).not.toBe(before);
+  });
+
+  test('is another one when a session is made to end earlier, and the same when its idle time begins again', async () => {
+    const person = await join(harness);
+    const limit = async (): Promise<string | null> => {
+      const answer = await fetch(`${harness.url}/internal/session-limit`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-caller-context': gatewayContext('identity', person.caller),
+        },
+        body: JSON.stringify({ seconds: 7_200, idle_seconds: 900 }),
+      });
+      expect(answer.status).toBe(204);
+      return epochOf(person.id);
+    };
+    const before = await epochOf(person.id);
+    const limited = await limit();
+    expect(limited).not.toBe(before);
+    harness.clock.advance(MINUTE_MS);
+    expect(await limit()).toBe(limited);
+    expect(await isLive(harness, person.token)).toBe(true);
   });
 
   test('is the mark of a revocation from before the commit until after it', async () => {

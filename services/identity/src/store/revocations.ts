@@ -11,10 +11,13 @@ import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 export interface Revocations {
   /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
   add(session: ClientSession, subject: EpochSubject): void;
+  /** The writes of this transaction make no introspection answer less, so that none is named for them. */
+  addNone(session: ClientSession): void;
 }
 
 /** By the attempt of a transaction. */
 const named = new WeakMap<object, Set<EpochSubject>>();
+const withNone = new WeakSet<object>();
 
 export const createRevocations = (epochs: CredentialEpochs): Revocations => ({
   add: (session, subject) => {
@@ -26,6 +29,7 @@ export const createRevocations = (epochs: CredentialEpochs): Revocations => ({
     beforeCommit(session, () => epochs.close(subjects));
     afterCommit(session, () => epochs.advance(subjects));
   },
+  addNone: (session) => void withNone.add(attemptKey(session)),
 });
 
 const WRITES = [
@@ -50,7 +54,8 @@ export const guardRevocations = <T>(schema: Schema<T>, readFields: readonly (key
     const paths = pathsOf(this.getUpdate() as Update);
     if (paths !== undefined && !paths.some(isRead)) return;
     const { session } = this.getOptions();
-    if (session == null || !named.has(attemptKey(session))) {
+    const attempt = session == null ? undefined : attemptKey(session);
+    if (attempt === undefined || !(named.has(attempt) || withNone.has(attempt))) {
       throw new Error(`${this.model.modelName}: the write names no revocation`);
     }
   };

@@ -76,6 +76,8 @@ privacy(
 
 guardRevocations(schema, ['user_id', 'kind', 'permissions', 'expires_at']);
 
+const earlier = (one: Date, other: Date): Date => (one < other ? one : other);
+
 export const tokenModel = (connection: Connection): Model<Token> => connection.model<Token>('Token', schema);
 
 /** Tokens with a public id. */
@@ -182,13 +184,18 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       hash: string,
       { now, end, idleEnd }: { now: Date; end: Date; idleEnd: Date },
     ): Promise<void> => {
-      revocations.add(session, userId);
-      const endsAt = { $min: [{ $ifNull: ['$ends_at', '$expires_at'] }, end] };
-      await tokens.updateOne(
-        { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: now }) },
-        [{ $set: { ends_at: endsAt, expires_at: { $min: [endsAt, idleEnd] } } }],
-        { session, updatePipeline: true },
-      );
+      const live = { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: now }) } as const;
+      const token = await tokens
+        .findOne(live, { expires_at: 1, ends_at: 1 })
+        .session(session)
+        .lean<Pick<Token, 'expires_at' | 'ends_at'>>();
+      if (token === null) return;
+      const endsAt = earlier(token.ends_at ?? token.expires_at, end);
+      const expiresAt = earlier(endsAt, idleEnd);
+      // Without Redis a revocation takes seconds, and pages of operators are needed most when something is out of order.
+      if (expiresAt < token.expires_at) revocations.add(session, userId);
+      else revocations.addNone(session);
+      await tokens.updateOne(live, { $set: { ends_at: endsAt, expires_at: expiresAt } }, { session });
     },
 
     /** Writes nothing when the token was used after `before` already, or is revoked. */
