@@ -50,6 +50,20 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     }
   });
 
+  test('the reference has samples in curl, Kotlin, Swift and TypeScript', async () => {
+    const page = await open(view);
+    await page.goto(`${baseUrl()}/docs#tag/auth/POST/auth/login`);
+    await page.getByRole('button').filter({ hasText: 'Shell Curl' }).last().click();
+    const options = page.getByRole('option');
+    await options.first().waitFor();
+    expect((await options.allTextContents()).sort()).toEqual([
+      'Curl',
+      'Kotlin (OkHttp)',
+      'NSURLSession',
+      'TypeScript',
+    ]);
+  });
+
   test('the reference complains about nothing, and a demo account signs in', async () => {
     const page = await open(view);
     await page.goto(`${baseUrl()}/docs`);

@@ -75,7 +75,7 @@ body { margin: 0; }
 const HIDDEN_CLIENTS = {
   shell: ['httpie', 'wget'],
   ...Object.fromEntries(
-    'c clojure csharp dart fsharp go http java js kotlin node objc ocaml php powershell python r ruby rust'
+    'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell python r ruby rust'
       .split(' ')
       .map((language) => [language, true]),
   ),
