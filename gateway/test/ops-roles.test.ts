@@ -2,9 +2,6 @@
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, expect, test } from '@jest/globals';
-
-arrangeOps();
-
 import {
   arrangeOps,
   calls,
@@ -16,6 +13,8 @@ import {
   submit,
   TOKEN,
 } from './ops-support.ts';
+
+arrangeOps();
 
 const ROLE = { id: 7, name: 'reviewer', title: 'Reviewer', permissions: ['gyms.view_all', 'audit.view'] };
 const ROLES = `${PATH}/roles`;

@@ -93,9 +93,9 @@ export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages'
 ${
   isPaged &&
   html`<nav class="row" aria-label="${t(message(label))}">
-${page > 1 && turn(Math.min(page - 1, last), message('ops.newer'))}
+${page > 1 && turn(Math.min(page - 1, last), message('ops.previous'))}
 ${page <= last && html`<span>${t(message('ops.page', { page, last }))}</span>`}
-${page < last && turn(page + 1, message('ops.older'))}
+${page < last && turn(page + 1, message('ops.next'))}
 </nav>`
 }`;
 };
