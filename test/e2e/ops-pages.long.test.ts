@@ -107,6 +107,13 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
 });
 
 describe('live', () => {
+  const STREAM = '**/ops/live?*';
+  const endSession = async (): Promise<void> => {
+    const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
+    const token = cookie?.value.slice('user.'.length) ?? '';
+    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+  };
+
   test('the page of the services changes by itself, others say that something has changed', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
@@ -128,9 +135,33 @@ describe('live', () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.locator('#live-status').getByText('when something has changed').waitFor();
-    const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
-    const token = cookie?.value.slice('user.'.length) ?? '';
-    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+    await endSession();
     await page.locator('button[value=login]').waitFor();
+  });
+
+  test('a session that ends while the connection is lost is left at the next try', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    await page.route(STREAM, (route) => route.abort());
+    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    await page.locator('#live-status').getByText('The connection is lost').waitFor();
+    await endSession();
+    await page.unroute(STREAM);
+    await page.locator('button[value=login]').waitFor();
+    expect(await page.locator('#content').count()).toBe(0);
+  });
+
+  test('what is typed is kept while the stream is refused for another reason than the session', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    await page.route(STREAM, (route) => route.fulfill({ status: 503 }));
+    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    const status = page.locator('#live-status');
+    await status.getByText('The connection is lost').waitFor();
+    const reason = page.locator('input[name=reason]').first();
+    await reason.fill('The account is closed');
+    await page.unroute(STREAM);
+    await status.getByText('when something has changed').waitFor();
+    expect(await reason.inputValue()).toBe('The account is closed');
   });
 });
