@@ -1,4 +1,4 @@
-/** Roles on `/ops`: their permissions are changed after a look at the change. */
+/** Roles and second factors on `/ops`: they are changed after a look at the change. */
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, expect, test } from '@jest/globals';
@@ -94,6 +94,32 @@ test('a form without the field of the session, a role that is gone, and an opera
   gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
   expect((await submit(browser, page, 'confirm')).status).toBe(403);
   expect(puts()).toEqual([]);
+});
+
+test('a second factor is removed by a second form, which shows whose it is', async () => {
+  const user = { id: 5, username: 'sara', email: 'sara@example.com', created_at: '2026-01-01 00:00:00' };
+  replies.set('GET /users/5', { status: 200, body: { user } });
+  replies.set('DELETE /users/5/second-factor', { status: 204 });
+  const removals = (): string[] => calls.filter((call) => call.includes('DELETE'));
+  const browser = await signIn();
+  const page = await browser.get(`${PATH}/users?id=5`);
+  expect(page.html).toMatch(/<div class="row">\s*<button name="action" value="remove_second_factor">/);
+  const shown = await submit(browser, page, 'remove_second_factor');
+  expect([shown.status, removals()]).toEqual([200, []]);
+  expect(shown.html).toContain('sara@example.com');
+  expect((await submit(browser, shown, 'confirm_removal', { csrf: 'wrong' })).status).toBe(403);
+  expect(removals()).toEqual([]);
+  const done = await submit(browser, shown, 'confirm_removal');
+  expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=5&done=removed']);
+  expect(removals()).toEqual(['identity DELETE /users/5/second-factor']);
+});
+
+test('a second factor of an account that is gone is not removed', async () => {
+  replies.set('GET /users/5', { status: 200, body: { user: { id: 5, created_at: '2026-01-01 00:00:00' } } });
+  const browser = await signIn();
+  const page = await browser.get(`${PATH}/users?id=5`);
+  replies.delete('GET /users/5');
+  expect((await submit(browser, page, 'remove_second_factor')).status).toBe(404);
 });
 
 test('the boxes of a user are all roles, also those of a second page', async () => {

@@ -87,6 +87,8 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-users-found');
     await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
     await expectFine('ops-user');
+    await press('button[value=remove_second_factor]');
+    await expectFine('ops-second-factor');
     await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=gym&id=${gymId}`);
     expect(
       await page

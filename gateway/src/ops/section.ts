@@ -11,7 +11,7 @@ import type { ApiAnswer, ApiCall } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Fields } from '../pages/form-pages.ts';
 import { OPS_PATH } from '../pages/paths.ts';
-import { formOf, inputOf, type View } from '../pages/views.ts';
+import { type Button, formOf, inputOf, type View } from '../pages/views.ts';
 import type { Service } from '../routes.ts';
 
 /** One request of an operator. */
@@ -158,7 +158,7 @@ export const actionForm = (
   }: {
     hidden: Readonly<Record<string, string | number>>;
     text?: { name: string; label: Message };
-    buttons: readonly (readonly [value: string, label: Message])[];
+    buttons: readonly Button[];
     query?: string;
   },
 ): Html => {
