@@ -56,6 +56,12 @@ beforeEach(async () => {
   operator = await newOperator();
 });
 
+/** A string, because the code runs in the browser. */
+const BOXES_AWAY_FROM_THEIR_NAMES = `[...document.querySelectorAll('label.row')].flatMap((label) => {
+  const [box, name] = [...label.children].map((child) => child.getBoundingClientRect());
+  return name.top < box.bottom ? [] : [label.textContent];
+})`;
+
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   let withdrawalId: number;
   beforeEach(async () => {
@@ -74,6 +80,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     }
     await press('#content a[href$="id=2"]');
     await expectFine('ops-role');
+    expect(await page.evaluate(BOXES_AWAY_FROM_THEIR_NAMES)).toEqual([]);
     await tabTo('input[name="permission.payments.boost_all"]');
     await page.keyboard.press('Space');
     await press('button[value=change]');
