@@ -1,10 +1,7 @@
-/** Roles on `/ops`: their permissions are changed after a look at the change. */
+/** Roles and second factors on `/ops`: they are changed after a look at the change. */
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, expect, test } from '@jest/globals';
-
-arrangeOps();
-
 import {
   arrangeOps,
   calls,
@@ -16,6 +13,8 @@ import {
   submit,
   TOKEN,
 } from './ops-support.ts';
+
+arrangeOps();
 
 const ROLE = { id: 7, name: 'reviewer', title: 'Reviewer', permissions: ['gyms.view_all', 'audit.view'] };
 const ROLES = `${PATH}/roles`;
@@ -87,14 +86,40 @@ test.each([
   expect(refused.html).not.toContain('name="permission.audit.view" value="on" checked');
 });
 
-test('a role that is gone, and an operator who may not manage roles, change nothing', async () => {
+test('a form without the field of the session, a role that is gone, and an operator who may not manage roles change nothing', async () => {
   const [browser, page] = await change('users.delete');
+  expect((await submit(browser, page, 'confirm', { csrf: 'wrong' })).status).toBe(403);
   replies.set('GET /roles', { status: 200, body: { data: [], meta: {} } });
   expect((await submit(browser, page, 'confirm')).status).toBe(404);
   gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
   expect((await submit(browser, page, 'confirm')).status).toBe(403);
-  expect((await submit(browser, page, 'confirm', { csrf: 'wrong' })).status).toBe(403);
   expect(puts()).toEqual([]);
+});
+
+test('a second factor is removed by a second form, which shows whose it is', async () => {
+  const user = { id: 5, username: 'sara', email: 'sara@example.com', created_at: '2026-01-01 00:00:00' };
+  replies.set('GET /users/5', { status: 200, body: { user } });
+  replies.set('DELETE /users/5/second-factor', { status: 204 });
+  const removals = (): string[] => calls.filter((call) => call.includes('DELETE'));
+  const browser = await signIn();
+  const page = await browser.get(`${PATH}/users?id=5`);
+  expect(page.html).toMatch(/<div class="row">\s*<button name="action" value="remove_second_factor">/);
+  const shown = await submit(browser, page, 'remove_second_factor');
+  expect([shown.status, removals()]).toEqual([200, []]);
+  expect(shown.html).toContain('sara@example.com');
+  expect((await submit(browser, shown, 'confirm_removal', { csrf: 'wrong' })).status).toBe(403);
+  expect(removals()).toEqual([]);
+  const done = await submit(browser, shown, 'confirm_removal');
+  expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=5&done=removed']);
+  expect(removals()).toEqual(['identity DELETE /users/5/second-factor']);
+});
+
+test('a second factor of an account that is gone is not removed', async () => {
+  replies.set('GET /users/5', { status: 200, body: { user: { id: 5, created_at: '2026-01-01 00:00:00' } } });
+  const browser = await signIn();
+  const page = await browser.get(`${PATH}/users?id=5`);
+  replies.delete('GET /users/5');
+  expect((await submit(browser, page, 'remove_second_factor')).status).toBe(404);
 });
 
 test('the boxes of a user are all roles, also those of a second page', async () => {

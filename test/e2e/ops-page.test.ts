@@ -13,6 +13,8 @@ import {
 } from './ops-scene.ts';
 import { api, baseUrl, expectStatus, PASSWORD, register, scheduleDeletion, tokenOf } from './support.ts';
 
+const MEMBER_ROLE = 1;
+
 let operator: OpsOperator;
 let browser: Browser;
 beforeAll(async () => {
@@ -165,7 +167,7 @@ test('a scheduled deletion is listed', async () => {
   expect(html).toContain(at);
 });
 
-test('somebody is found by e-mail, gets a role, and their second factor is removed', async () => {
+test('somebody is found by e-mail, and gets a role', async () => {
   const account = await register();
   const page = await browser.get('/ops/users');
   const found = await submit(page, 'search', 'name="search"', { search: account.email });
@@ -179,7 +181,18 @@ test('somebody is found by e-mail, gets a role, and their second factor is remov
     'member',
     'operator',
   ]);
-  expect((await submit(detail, 'remove_second_factor', '')).status).toBe(303);
+});
+
+test('a second factor is removed, and the sessions are ended, after the confirmation', async () => {
+  const { id, token, username } = await newOperator([MEMBER_ROLE]);
+  const shown = await submit(await browser.get(`/ops/users?id=${id}`), 'remove_second_factor', '');
+  expect([shown.status, shown.html.includes(username)]).toEqual([200, true]);
+  expect((await api('GET', '/auth/me', { token })).status).toBe(200);
+  expect(await audited('second_factor.remove')).toEqual([]);
+  expect((await submit(shown, 'confirm_removal', '')).status).toBe(303);
+  expect((await api('GET', '/auth/me', { token })).status).toBe(401);
+  expect(await tokenOf(username)).toMatch(/./);
+  expect(await audited('second_factor.remove')).toMatchObject([{ subject_id: id }]);
 });
 
 test('a role gets a permission after the change was confirmed, and keeps what cannot be taken from it', async () => {

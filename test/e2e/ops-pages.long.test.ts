@@ -56,6 +56,12 @@ beforeEach(async () => {
   operator = await newOperator();
 });
 
+/** A string, because the code runs in the browser. */
+const BOXES_AWAY_FROM_THEIR_NAMES = `[...document.querySelectorAll('label.row')].flatMap((label) => {
+  const [box, name] = [...label.children].map((child) => child.getBoundingClientRect());
+  return name.top < box.bottom ? [] : [label.textContent];
+})`;
+
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   let withdrawalId: number;
   beforeEach(async () => {
@@ -74,6 +80,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     }
     await press('#content a[href$="id=2"]');
     await expectFine('ops-role');
+    expect(await page.evaluate(BOXES_AWAY_FROM_THEIR_NAMES)).toEqual([]);
     await tabTo('input[name="permission.payments.boost_all"]');
     await page.keyboard.press('Space');
     await press('button[value=change]');
@@ -87,6 +94,8 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-users-found');
     await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
     await expectFine('ops-user');
+    await press('button[value=remove_second_factor]');
+    await expectFine('ops-second-factor');
     await page.goto(`${baseUrl()}/ops/licenses?lang=${view.locale}&kind=gym&id=${gymId}`);
     expect(
       await page
@@ -107,6 +116,13 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
 });
 
 describe('live', () => {
+  const STREAM = '**/ops/live?*';
+  const endSession = async (): Promise<void> => {
+    const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
+    const token = cookie?.value.slice('user.'.length) ?? '';
+    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+  };
+
   test('the page of the services changes by itself, others say that something has changed', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
@@ -128,9 +144,33 @@ describe('live', () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.locator('#live-status').getByText('when something has changed').waitFor();
-    const cookie = (await visitor.context.cookies(`${baseUrl()}/ops`)).find(({ name }) => name === 'ops');
-    const token = cookie?.value.slice('user.'.length) ?? '';
-    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+    await endSession();
     await page.locator('button[value=login]').waitFor();
+  });
+
+  test('a session that ends while the connection is lost is left at the next try', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    await page.route(STREAM, (route) => route.abort());
+    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    await page.locator('#live-status').getByText('The connection is lost').waitFor();
+    await endSession();
+    await page.unroute(STREAM);
+    await page.locator('button[value=login]').waitFor();
+    expect(await page.locator('#content').count()).toBe(0);
+  });
+
+  test('what is typed is kept while the stream is refused for another reason than the session', async () => {
+    const { page } = await open(VIEWS[0]);
+    await logIn(visitor, false);
+    await page.route(STREAM, (route) => route.fulfill({ status: 503 }));
+    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    const status = page.locator('#live-status');
+    await status.getByText('The connection is lost').waitFor();
+    const reason = page.locator('input[name=reason]').first();
+    await reason.fill('The account is closed');
+    await page.unroute(STREAM);
+    await status.getByText('when something has changed').waitFor();
+    expect(await reason.inputValue()).toBe('The account is closed');
   });
 });

@@ -1,21 +1,41 @@
 // Tells what has changed since the page was opened. A page without forms shows it by itself.
 const content = document.getElementById('content');
 const status = document.getElementById('live-status');
+const { source } = content.dataset;
+const RETRY_MS = 2000;
 
 const show = (text) => {
   if (status.textContent !== text) status.textContent = text;
 };
 
-let isChanged = false;
-const changes = new EventSource(content.dataset.source);
-changes.addEventListener('open', () => show(isChanged ? status.dataset.changed : status.dataset.live));
-changes.addEventListener('content', ({ data }) => {
-  content.innerHTML = JSON.parse(data);
-});
-changes.addEventListener('changed', () => {
-  isChanged = true;
-  show(status.dataset.changed);
-});
-changes.addEventListener('error', () => show(status.dataset.lost));
 // The session is over: the log-in page is shown instead of what nobody may see any more.
-changes.addEventListener('ended', () => location.assign(location.pathname + location.search));
+const leave = () => location.assign(location.pathname + location.search);
+
+let isChanged = false;
+const listen = () => {
+  const changes = new EventSource(source);
+  changes.addEventListener('open', () => show(isChanged ? status.dataset.changed : status.dataset.live));
+  changes.addEventListener('content', ({ data }) => {
+    content.innerHTML = JSON.parse(data);
+  });
+  changes.addEventListener('changed', () => {
+    isChanged = true;
+    show(status.dataset.changed);
+  });
+  changes.addEventListener('error', () => {
+    show(status.dataset.lost);
+    if (changes.readyState === EventSource.CLOSED) tryAgain();
+  });
+  changes.addEventListener('ended', leave);
+};
+
+// After an answer that is no stream the browser does not try again by itself, and does not say which answer it was.
+const tryAgain = async () => {
+  const asking = new AbortController();
+  const answer = await fetch(source, { signal: asking.signal }).catch(() => undefined);
+  asking.abort();
+  if (answer?.status === 401 || answer?.status === 403) leave();
+  else setTimeout(listen, RETRY_MS);
+};
+
+listen();

@@ -11,7 +11,7 @@ import type { ApiAnswer, ApiCall } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Fields } from '../pages/form-pages.ts';
 import { OPS_PATH } from '../pages/paths.ts';
-import { formOf, inputOf, type View } from '../pages/views.ts';
+import { type Button, formOf, inputOf, type View } from '../pages/views.ts';
 import type { Service } from '../routes.ts';
 
 /** One request of an operator. */
@@ -93,9 +93,9 @@ export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages'
 ${
   isPaged &&
   html`<nav class="row" aria-label="${t(message(label))}">
-${page > 1 && turn(Math.min(page - 1, last), message('ops.newer'))}
+${page > 1 && turn(Math.min(page - 1, last), message('ops.previous'))}
 ${page <= last && html`<span>${t(message('ops.page', { page, last }))}</span>`}
-${page < last && turn(page + 1, message('ops.older'))}
+${page < last && turn(page + 1, message('ops.next'))}
 </nav>`
 }`;
 };
@@ -158,7 +158,7 @@ export const actionForm = (
   }: {
     hidden: Readonly<Record<string, string | number>>;
     text?: { name: string; label: Message };
-    buttons: readonly (readonly [value: string, label: Message])[];
+    buttons: readonly Button[];
     query?: string;
   },
 ): Html => {

@@ -48,10 +48,10 @@ export const loginFields = (
 ${inputOf(view, PASSWORD)}
 ${asksForCode && inputOf(view, { name: 'totp', label: message('oauth.login.code'), autocomplete: 'one-time-code' })}`;
 
-type Button = readonly [value: string, label: Message];
-export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out')];
+export type Button = readonly [value: string, label: Message, rank?: 'secondary'];
+export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out'), 'secondary'];
 
-/** The first button is what the form is for, unless it leads away. */
+/** The first button is what the form is for, unless it is secondary. */
 export const formOf = (
   { locale, csrf }: View,
   action: string,
@@ -59,7 +59,7 @@ export const formOf = (
   buttons: readonly Button[],
 ): Html => {
   const t = translator(locale);
-  const row = buttons[0] === SIGN_OUT ? 'row' : 'actions row';
+  const row = buttons[0]?.[2] === 'secondary' ? 'row' : 'actions row';
   return html`<form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="stack">

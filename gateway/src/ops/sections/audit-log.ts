@@ -85,7 +85,7 @@ ${
   entries.length === 0
     ? emptyList(t, 'ops.none')
     : html`<section class="card"><ul class="items" role="list">${entries.map((entry) => item(operator, entry))}</ul>
-${next != null && html`<p><a href="${pathOf(operator, SLUG, `&${query}`)}">${t(message('ops.older'))}</a></p>`}</section>`
+${next != null && html`<p><a href="${pathOf(operator, SLUG, `&${query}`)}">${t(message('ops.next'))}</a></p>`}</section>`
 }`;
   },
   watch: async (operator) => String(((await find(operator)).data as Entry[])[0]?.id),

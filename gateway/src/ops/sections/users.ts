@@ -19,6 +19,7 @@ import {
 import { type Role, readRoles } from './roles.ts';
 
 const SLUG = 'users';
+const REMOVAL = 'ops.second_factor.remove';
 
 interface User {
   id: number;
@@ -70,6 +71,16 @@ ${boxes}</fieldset>`;
   ]);
 };
 
+const identityOf = ({ t }: Operator, user: User): Html =>
+  factsOf(t, [
+    ['ops.id', user.id],
+    ['ops.email', user.email],
+    ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
+    ['ops.created', time(user.created_at)],
+    ['ops.roles', rolesOf(user)],
+    ['ops.deletion_at', user.deletion_scheduled_at == null ? null : time(user.deletion_scheduled_at)],
+  ]);
+
 const detail = async (operator: Operator, id: string): Promise<Html> => {
   const { t, caller } = operator;
   const answer = await operator.api({ method: 'GET', path: `/users/${id}` });
@@ -77,23 +88,29 @@ const detail = async (operator: Operator, id: string): Promise<Html> => {
   const user = answer.body.user as User;
   const mayChange = can(caller, 'users.update_any');
   return html`<section class="card"><h2>${userName(user)}</h2>
-${factsOf(t, [
-  ['ops.id', user.id],
-  ['ops.email', user.email],
-  ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
-  ['ops.created', time(user.created_at)],
-  ['ops.roles', rolesOf(user)],
-  ['ops.deletion_at', user.deletion_scheduled_at == null ? null : time(user.deletion_scheduled_at)],
-])}
+${identityOf(operator, user)}
 ${mayChange && can(caller, 'roles.manage') && (await roleForm(operator, user))}
 ${
   mayChange &&
   actionForm(operator, SLUG, {
     hidden: { user_id: user.id },
     query: `&id=${user.id}`,
-    buttons: [['remove_second_factor', message('ops.second_factor.remove')]],
+    buttons: [['remove_second_factor', message(REMOVAL), 'secondary']],
   })
 }</section>`;
+};
+
+/** Shown first: afterwards the password alone is enough for a log-in to this account. */
+const removalOf = (operator: Operator, user: User): Html => {
+  const query = `&id=${user.id}`;
+  return html`<section class="card"><h2>${operator.t(message(REMOVAL))}</h2>
+${identityOf(operator, user)}
+${actionForm(operator, SLUG, {
+  hidden: { user_id: user.id },
+  query,
+  buttons: [['confirm_removal', message(REMOVAL)]],
+})}
+<p><a href="${pathOf(operator, SLUG, query)}">${userName(user)}</a></p></section>`;
 };
 
 const queryOf = (id: string | undefined): string => `&id=${idIn(id) ?? 0}`;
@@ -124,6 +141,11 @@ export const users: Section = {
       return outcomeOf(answer, 'saved', queryOf(fields.user_id));
     },
     remove_second_factor: async (operator, { user_id: id }) => {
+      const answer = await operator.api({ method: 'GET', path: `/users/${idIn(id) ?? 0}` });
+      if (answer.status !== 200) return { refused: answer };
+      return { found: removalOf(operator, answer.body.user as User) };
+    },
+    confirm_removal: async (operator, { user_id: id }) => {
       const path = `/users/${idIn(id) ?? 0}/second-factor`;
       return outcomeOf(await operator.api({ method: 'DELETE', path }), 'removed', queryOf(id));
     },
