@@ -184,7 +184,12 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       hash: string,
       { now, end, idleEnd }: { now: Date; end: Date; idleEnd: Date },
     ): Promise<void> => {
-      const live = { _id: hash, user_id: userId, kind: 'session', expires_at: trusted({ $gt: now }) } as const;
+      const live = {
+        _id: hash,
+        user_id: userId,
+        kind: 'session',
+        expires_at: trusted({ $gt: now }),
+      } as const;
       const token = await tokens
         .findOne(live, { expires_at: 1, ends_at: 1 })
         .session(session)
