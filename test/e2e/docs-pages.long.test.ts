@@ -103,6 +103,8 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
 
     await page.locator('#search').focus();
     await page.keyboard.type('licences');
+    // Of another page: the index is loaded anew. Results do not open any more when the focus has left.
+    await results.locator('a').first().waitFor();
     await visitor.tabTo('#results a[href$="cases.html#licences"]');
     await page.keyboard.press('Enter');
     await page.locator('#licences:target').waitFor();

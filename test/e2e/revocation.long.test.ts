@@ -8,13 +8,14 @@ import { copyFileSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RECORD_LIFETIME_MS } from '@fitness/contracts/credential-epochs.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { nodeFlags } from '../../scripts/lib/node-flags.mjs';
 import { freePorts } from '../../scripts/lib/ports.mjs';
 import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
-import { baseUrl, eventually, register, stack } from './support.ts';
+import { api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
 
 const REQUESTS = Number(process.env.REVOCATION_REQUESTS ?? 1_100);
 const AT_ONCE = 4;
@@ -22,6 +23,8 @@ const AT_ONCE = 4;
 const LIMIT_MS = 300_000 + 15 * REQUESTS;
 /** Five seconds, and what password checks and the limits without Redis take. */
 const LONGEST_ANSWER_MS = 20_000;
+/** Of a restart of Redis that both gateways notice within five seconds. */
+const MOST_ATTEMPTS = 5;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const directory = mkdtempSync(join(tmpdir(), 'revocation-'));
@@ -117,6 +120,16 @@ interface Fault {
   isAcknowledged: boolean;
 }
 
+const keepSnapshot = async (): Promise<void> => {
+  await redis.save();
+  copyFileSync(join(directory, 'dump.rdb'), snapshot);
+};
+const restoreSnapshot = async (): Promise<void> => {
+  await killRedis();
+  copyFileSync(snapshot, join(directory, 'dump.rdb'));
+  await startRedis();
+};
+
 const none = async (): Promise<void> => undefined;
 
 const FAULTS: readonly Fault[] = [
@@ -142,15 +155,8 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'restored from a snapshot of before',
-    begin: async () => {
-      await redis.save();
-      copyFileSync(join(directory, 'dump.rdb'), snapshot);
-    },
-    follow: async () => {
-      await killRedis();
-      copyFileSync(snapshot, join(directory, 'dump.rdb'));
-      await startRedis();
-    },
+    begin: keepSnapshot,
+    follow: restoreSnapshot,
     isAcknowledged: true,
   },
 ];
@@ -210,3 +216,34 @@ describe('while Redis is', () => {
   };
   test.each(FAULTS)(title, nobodyIsLetIn, LIMIT_MS);
 });
+
+/**
+ * In the test above the gateways ask identity about each token before Redis is back, and forget what they knew. Here nobody
+ * reads meanwhile, so that both still have the record whose epoch the snapshot brings back.
+ */
+test(
+  'a Redis that is back within the life of a record, with the epoch of before, lets nobody in',
+  async () => {
+    const control = await register();
+    const isWithinLife = async (): Promise<boolean> => {
+      const { token } = await register();
+      const knownSince = performance.now();
+      await untilRemembered(token);
+      await keepSnapshot();
+      expectStatus(await api('POST', '/auth/logout', { token }), 204);
+      await restoreSnapshot();
+      // They are connected again, and remember on the new connection.
+      await untilRemembered(control.token);
+      const life = performance.now() - knownSince;
+      const statuses = await Promise.all(origins.map((origin) => readStatus(origin, token)));
+      expect(statuses).toEqual([401, 401]);
+      return life < RECORD_LIFETIME_MS;
+    };
+    let attempts = 0;
+    while (!(await isWithinLife())) {
+      attempts += 1;
+      expect(attempts).toBeLessThan(MOST_ATTEMPTS);
+    }
+  },
+  LIMIT_MS,
+);
