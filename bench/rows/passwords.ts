@@ -162,6 +162,7 @@ const deletions = async (
         await Promise.all([verify(digest, PASSWORD), ...blockers.map(({ ask }) => ask(userId(index)))]);
       }),
     peer,
+    goals: { time: DELETION_GOAL },
   };
   return {
     phase1,
