@@ -1,6 +1,6 @@
 /** `/ops` with the real services, as a browser without scripts uses it. */
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   deadLetter,
   disputedDeposit,
@@ -9,6 +9,7 @@ import {
   newOperator,
   type OpsOperator,
   pendingWithdrawal,
+  removeGymReviewers,
   uploadLicense,
 } from './ops-scene.ts';
 import { api, baseUrl, expectStatus, PASSWORD, register, scheduleDeletion, tokenOf } from './support.ts';
@@ -22,6 +23,7 @@ beforeAll(async () => {
   browser = createBrowser(baseUrl());
   await signIn(browser);
 });
+afterAll(removeGymReviewers);
 
 const signIn = async (visitor: Browser, account = operator): Promise<BrowserPage> => {
   const totp = account.recoveryCodes.pop() ?? '';

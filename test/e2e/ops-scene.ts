@@ -6,7 +6,7 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { deadLetterQueue, HEADER, serviceExchange } from '@fitness/shared/messaging/topology.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
-import { MongoClient } from 'mongodb';
+import { type Db, MongoClient } from 'mongodb';
 import {
   type Account,
   administratorToken,
@@ -101,20 +101,33 @@ export const disputedDeposit = async (token: string): Promise<number> => {
 
 const GYM_REVIEWERS = 901;
 
-/** The API makes no roles. Its id. */
-export const gymReviewers = async (): Promise<number> => {
-  const { environment } = stack().part('identity');
+const inIdentity = async <T>(work: (database: Db) => Promise<T>): Promise<T> => {
   const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
-  const permissions = ['gyms.approve_license', 'gyms.view_all'];
-  const role = { name: 'gym_reviewer', title: 'Gym reviewer', permissions };
   try {
-    const roles = client.db(environment.MONGODB_DATABASE).collection<{ _id: number }>('roles');
-    await roles.updateOne({ _id: GYM_REVIEWERS }, { $set: role }, { upsert: true });
+    return await work(client.db(stack().part('identity').environment.MONGODB_DATABASE));
   } finally {
     await client.close();
   }
+};
+
+/** The API makes no roles. Its id. */
+export const gymReviewers = async (): Promise<number> => {
+  const permissions = ['gyms.approve_license', 'gyms.view_all'];
+  const role = { name: 'gym_reviewer', title: 'Gym reviewer', permissions };
+  await inIdentity((database) =>
+    database
+      .collection<{ _id: number }>('roles')
+      .updateOne({ _id: GYM_REVIEWERS }, { $set: role }, { upsert: true }),
+  );
   return GYM_REVIEWERS;
 };
+
+/** Other tests of the same product know the roles that it creates. */
+export const removeGymReviewers = (): Promise<void> =>
+  inIdentity(async (database) => {
+    await database.collection('users').updateMany({}, { $pull: { role_ids: GYM_REVIEWERS as never } });
+    await database.collection<{ _id: number }>('roles').deleteOne({ _id: GYM_REVIEWERS });
+  });
 
 /** No account: its erasure changes nothing. */
 const NOBODY = 999_999_999;
