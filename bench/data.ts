@@ -9,7 +9,7 @@ import { toDocument as toGymDocument } from '../services/gyms/src/store/gym-docu
 import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
 import { measure } from './figures.ts';
 import { seedPayments, seedUsers } from './seed-accounts.ts';
-import { FILES_OF_A_POST, openPostSeeder, type PostSeed } from './seed-posts.ts';
+import { FILES_OF_A_POST, openPostSeeder } from './seed-posts.ts';
 import { batches, type Database, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
 /** How many there are of each. */
@@ -29,11 +29,6 @@ export const REQUESTS_SIZE: Size = {
   payments: 1_000,
 };
 
-/** In one post of so many. */
-export const NEEDLE = 'qxz';
-export const NEEDLE_MATCHES = 50;
-/** One of the words of which the texts are made: a third of the posts contain it. */
-export const COMMON_WORD = 'protein';
 export const PER_PAGE = 30;
 
 const AUTHORS = 40;
@@ -80,7 +75,7 @@ const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
   await connection.close();
 };
 
-/** The first one of each seller is written by the store, the further ones are copies of these. */
+/** The first one of each seller is written by the store, the further ones are copies of these; the newest is of the first seller. */
 const seedTrainingServices = async (
   count: number,
   userIds: readonly number[],
@@ -114,7 +109,7 @@ const seedTrainingServices = async (
     await insertAll(
       connection,
       'training_services',
-      ids.map((id) => ({ ...present[id % present.length], _id: id })),
+      ids.map((id) => ({ ...present[(count - id) % present.length], _id: id })),
     );
     const counted = { shardKey: 0, newest: ids.at(-1) };
     await store.transaction((session) =>
@@ -135,7 +130,8 @@ const allPostsShowFiles = async (): Promise<boolean> => {
 };
 
 export interface Data {
-  seed: PostSeed;
+  /** The authors of the posts and sellers of the training services. */
+  userIds: readonly number[];
   /** Has written posts and sells training services. */
   reader: Account;
   /** Has written and sells nothing, like most members. */
@@ -144,26 +140,19 @@ export interface Data {
   grow(size: Size, onWritten?: OnWritten): Promise<void>;
 }
 
-/** `posts`: the first ones, among which those with the needle are. */
-export const prepareData = async (posts: number): Promise<Data> => {
+export const prepareData = async (): Promise<Data> => {
   const authors: Account[] = [];
   await measure(AUTHORS, 4, async () => authors.push(await register()));
   const userIds = authors.map(({ id }) => id);
-  const seed = {
-    userIds,
-    needle: NEEDLE,
-    needleEvery: Math.floor(posts / NEEDLE_MATCHES),
-    needles: NEEDLE_MATCHES,
-  };
   const buyer = await register();
   const [reader] = authors;
   if (reader === undefined) throw new Error('there is no author');
   return {
-    seed,
+    userIds,
     reader,
     buyer,
     grow: async (size, onWritten = () => undefined) => {
-      const posts = await openPostSeeder(seed);
+      const posts = await openPostSeeder(userIds);
       await posts.upTo(size.posts, onWritten);
       await posts.close();
       await seedGyms(size.gyms, onWritten);

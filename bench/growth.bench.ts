@@ -1,25 +1,26 @@
 /**
  * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
- * the load of the machine less than the time that a client waits. The data grow between the measurements.
+ * the load of the machine less than the time that a client waits. The data grow between the measurements. At each size the
+ * works take turns, so that their samples are not all of the same moment.
  */
 import { remaining } from '../packages/shared/src/kernel/progress.mjs';
-import { ONLY, SECONDS } from './config.ts';
+import { ONLY, ROUNDS, SECONDS } from './config.ts';
 import { prepareData, type Size } from './data.ts';
-import { type Cpu, totalOf } from './processes.ts';
-import { sample, type Work } from './race.ts';
-import { cpuColumns, machine, printTable } from './report.ts';
+import { totalOf } from './processes.ts';
+import { median, medianCpu, type Sample, sample, totalCpu, type Work } from './race.ts';
+import { conditions, cpuColumns, printTable, spread } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { reads } from './rows/reads.ts';
+import { anywhere, reads } from './rows/reads.ts';
 
 const TIMES = [1, 10, 100] as const;
 const BASE: Size = { posts: 1_000, gyms: 200, trainingServices: 200, users: 300, payments: 1_000 };
 const GOAL = 1.5;
-/** Of each work at each size: one to warm up, one that counts. */
-const RUNS = 2;
+/** Of each work at each size: one to warm up, those that count. */
+const RUNS = 1 + ROUNDS;
 /** For the remaining time alone. */
 const ROWS_A_SECOND = 500;
-const WORKS = 15;
+const WORKS = 18;
 
 const sizeOf = (times: number): Size =>
   Object.fromEntries(Object.entries(BASE).map(([name, count]) => [name, count * times])) as unknown as Size;
@@ -40,18 +41,13 @@ const report = (line: string, expectedSeconds: number): void => {
   console.log(`${line}; ${(elapsedMs / 1_000).toFixed(0)} s${left && `, ${left}`}`);
 };
 
-const costOf = async (work: Work): Promise<Cpu> => {
-  await work.run();
-  return (await sample(work.run)).cpu;
-};
-
-/** By the name of the work, in the order of `TIMES`; undefined where it could not be measured. */
-const costs = new Map<string, (Cpu | undefined)[]>();
+/** By the name of the work and in the order of `TIMES`; empty where it could not be measured. */
+const samples = new Map<string, Sample[][]>();
 const skipped: string[] = [];
 
-const data = await prepareData(BASE.posts);
+const data = await prepareData();
 const wallets = await debits(false);
-const checked = await passwords(RUNS * TIMES.length + 1, { logins: 100, deletions: 12 });
+const checked = await passwords(RUNS * TIMES.length + 1, { logins: 100, deletions: 20 });
 progress.startedAt = performance.now();
 
 const grow = async (times: number): Promise<void> => {
@@ -70,39 +66,56 @@ const grow = async (times: number): Promise<void> => {
   report(`${times} ×: ${JSON.stringify(size)}, written in ${seconds.toFixed(0)} s`, 0);
 };
 
-/** The same pages at each size. */
-const allWorks = async (): Promise<Work[]> => {
+/** The same pages and words at each size, then any of them. */
+const allWorks = async (times: number): Promise<Work[]> => {
   const peers = { fastify: undefined, pocketBase: undefined };
-  const works = [...(await reads(data, BASE.posts, peers)), ...wallets.works, ...checked.works];
+  const works = [
+    ...(await reads(data, BASE.posts, peers)),
+    ...anywhere(BASE.posts * times),
+    ...wallets.works,
+    ...checked.works,
+  ];
   return works.filter(({ name }) => name.includes(ONLY));
 };
 
-/** The first measurements would otherwise be those of code that is not optimized yet. */
-const warmUp = async (): Promise<void> => {
-  for (const work of await allWorks()) {
-    const failed = await work.run().then(
-      () => '',
-      (error: Error) => `: ${error.message}`,
-    );
-    report(`warm-up: ${work.name}${failed}`, SECONDS);
+/** Of the works, those that can be done. */
+const warmUp = async (works: readonly Work[], times: number): Promise<Work[]> => {
+  const done: Work[] = [];
+  for (const work of works) {
+    try {
+      await work.run();
+      done.push(work);
+    } catch (error) {
+      skipped.push(`${work.name}, ${times} ×: ${(error as Error).message}`);
+    }
+    report(`${times} ×: warm-up: ${work.name}`, SECONDS);
   }
+  return done;
 };
 
 const measureAll = async (times: number): Promise<void> => {
-  for (const work of await allWorks()) {
-    const cpu = await costOf(work).catch((error: Error) => {
-      skipped.push(`${work.name}, ${times} ×: ${error.message}`);
-      return undefined;
-    });
-    costs.set(work.name, [...(costs.get(work.name) ?? []), cpu]);
-    const result = cpu === undefined ? 'not measured' : `${totalOf(cpu).toFixed(2)} ms`;
-    report(`${times} ×: ${work.name}: ${result}`, RUNS * SECONDS);
-  }
+  const works = await allWorks(times);
+  // The first measurements would otherwise be those of code that is not optimized yet.
+  if (times === TIMES[0]) await warmUp(works, times);
+  const measured = new Map((await warmUp(works, times)).map((work) => [work, [] as Sample[]]));
+  for (let round = 1; round <= ROUNDS; round += 1)
+    for (const [work, taken] of measured) {
+      let result = 'not measured';
+      try {
+        const one = await sample(work.run);
+        taken.push(one);
+        result = `${totalOf(one.cpu).toFixed(2)} ms`;
+      } catch (error) {
+        skipped.push(`${work.name}, ${times} ×, round ${round}: ${(error as Error).message}`);
+      }
+      report(`${times} ×, round ${round}: ${work.name}: ${result}`, SECONDS);
+    }
+  for (const work of works)
+    samples.set(work.name, [...(samples.get(work.name) ?? []), measured.get(work) ?? []]);
 };
 
 for (const times of TIMES) {
   await grow(times);
-  if (times === TIMES[0]) await warmUp();
   await measureAll(times);
 }
 checked.close();
@@ -110,28 +123,29 @@ await wallets.close();
 
 const base = Object.entries(BASE).map(([name, count]) => `${count} ${name}`);
 printTable(
-  `CPU milliseconds of all processes and servers for one, by the size of the data (goal: at most ${GOAL} × that of 1 ×). ` +
-    `1 × is ${base.join(', ')}. ${machine()}; ${SECONDS} s each.`,
+  `CPU milliseconds of all processes and servers for one, by the size of the data (goal: the median is at most ${GOAL} × that of ` +
+    `1 ×). 1 × is ${base.join(', ')}. ${conditions()}`,
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'result'],
-  [...costs].map(([name, values]) => {
-    const totals = values.map((cpu) => (cpu === undefined ? undefined : totalOf(cpu)));
-    const [first, last] = [totals[0], totals.at(-1)];
-    const growth = first === undefined || last === undefined ? undefined : last / first;
-    const cells = totals.map((total) => total?.toFixed(2) ?? '–');
+  [...samples].map(([name, sizes]) => {
+    const totals = sizes.map(totalCpu);
+    const growth = median(totals.at(-1) ?? []) / median(totals[0] ?? []);
     return [
       name,
-      ...cells,
-      growth?.toFixed(2) ?? '–',
-      growth !== undefined && growth <= GOAL ? 'met' : 'missed',
+      ...totals.map((total) => (total.length === 0 ? '–' : spread(total))),
+      Number.isNaN(growth) ? '–' : growth.toFixed(2),
+      growth <= GOAL ? 'met' : 'missed',
     ];
   }),
 );
-const [head, cells] = cpuColumns([...costs.values()].flat().filter((cpu) => cpu !== undefined));
+const costs = [...samples].flatMap(([name, sizes]) =>
+  sizes.flatMap((taken, index) =>
+    taken.length === 0 ? [] : [{ name, size: `${TIMES[index]} ×`, cpu: medianCpu(taken) }],
+  ),
+);
+const [head, cells] = cpuColumns(costs.map(({ cpu }) => cpu));
 printTable(
   'The same by process.',
   ['work', 'data', ...head],
-  [...costs].flatMap(([name, values]) =>
-    values.flatMap((cpu, index) => (cpu === undefined ? [] : [[name, `${TIMES[index]} ×`, ...cells(cpu)]])),
-  ),
+  costs.map(({ name, size, cpu }) => [name, size, ...cells(cpu)]),
 );
 for (const reason of skipped) console.log(`Skipped: ${reason}`);

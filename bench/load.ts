@@ -19,7 +19,11 @@ export interface Load {
   headers?: Readonly<Record<string, string>>;
   seconds?: number;
   connections?: number;
-  /** Between the answer and the next request of a connection; 0 without it. */
+  /**
+   * The mean time between an answer and the next request of a connection; each is drawn by the exponential distribution. With
+   * many connections and pauses much longer than an answer, requests arrive as those of clients that know nothing of each
+   * other, at a rate that hardly depends on the answers. 0 without it.
+   */
   pauseMs?: number;
 }
 
@@ -37,7 +41,8 @@ function init()
 end
 local pause = tonumber(os.getenv("BENCH_PAUSE_MS"))
 if pause > 0 then
-  function delay() return pause end
+  math.randomseed(tonumber(os.getenv("BENCH_SEED")))
+  function delay() return math.floor(-math.log(1 - math.random()) * pause) end
 end
 function request()
   at = at % #requests + 1
@@ -80,7 +85,11 @@ export const load = async ({
     ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]),
     origin,
   ];
-  const env = environmentWith({ BENCH_PATHS: list, BENCH_PAUSE_MS: String(pauseMs) });
+  const env = environmentWith({
+    BENCH_PATHS: list,
+    BENCH_PAUSE_MS: String(pauseMs),
+    BENCH_SEED: String(lists),
+  });
   const { stdout } = await promisify(execFile)(WRK, options, { env });
   const run = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Run & { failed: number };
   if (run.failed > 0) throw new Error(`${run.failed} of ${run.count} answers were no success`);

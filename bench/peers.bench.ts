@@ -1,18 +1,12 @@
 /** Prepares the peers of `npm run bench -- requests`, and asks each of them once. */
-import { COMMON_WORD, NEEDLE, NEEDLE_MATCHES } from './data.ts';
 import { startPeers } from './peers/peers.ts';
+import { COMMON_WORDS, rareWords } from './seed-posts.ts';
 
 const POSTS = 1_000;
-const seed = {
-  userIds: [1, 2],
-  needle: NEEDLE,
-  needleEvery: POSTS / NEEDLE_MATCHES,
-  needles: NEEDLE_MATCHES,
-};
 const { fastify, pocketBase, skipped, stop } = await startPeers({
   answer: '{"data":[]}',
   posts: POSTS,
-  seed,
+  userIds: [1, 2],
 });
 
 const ask = async (what: string, url: string, authorization?: string): Promise<void> => {
@@ -31,7 +25,7 @@ if (fastify !== undefined) {
 if (pocketBase !== undefined) {
   const list = `${pocketBase.origin}/api/collections/posts/records?perPage=1&sort=-created`;
   await ask('PocketBase', list, pocketBase.token);
-  for (const word of [NEEDLE, COMMON_WORD])
+  for (const word of [rareWords(POSTS)[0], COMMON_WORDS[0]])
     await ask(
       `PocketBase, posts with ${word}`,
       `${list}&fields=id&filter=${encodeURIComponent(`content ~ "${word}"`)}`,

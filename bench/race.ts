@@ -30,7 +30,7 @@ export interface Raced {
   peer: Sample[];
 }
 
-interface Sample {
+export interface Sample {
   perSecond: number;
   /** Of the product, for one unit of work. */
   cpu: Cpu;

@@ -1,7 +1,7 @@
 /**
- * One, two and three replicas of the gateway and of content, each gateway in front of its own content. Linear until the cores
- * are saturated: with a load for each gateway that leaves cores free, the rate grows with the replicas, and a request costs
- * what it costs with one. Then the same with a load that uses all cores.
+ * One, two and three replicas of the gateway and of content, each gateway in front of its own content, under a load that is
+ * raised step by step until the cores are saturated: as long as cores are left, the rate grows with the replicas, and a request
+ * costs at most what it costs with one. Then the same with connections that never pause.
  */
 import { availableParallelism } from 'node:os';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
@@ -20,12 +20,13 @@ const PROCESSES = 2;
 const GOAL = 1.2;
 /** Of a rate that is the multiple of that with one. */
 const RATE_GOAL = 0.95;
-/** For each gateway; three of them use less than half of two cores. */
-const PACED = { connections: 8, pauseMs: 120 };
+/** Requests a second that are sent to each gateway. */
+const STEPS = [60, 120, 180, 240, 320, 400, 500];
+const PAUSE_MS = 1_000;
 
 const product = connectStack();
 
-const data = await prepareData(REQUESTS_SIZE.posts);
+const data = await prepareData();
 await data.grow(REQUESTS_SIZE);
 const gateways: string[] = [product.part('gateway').url];
 const replicas: Replica[] = [];
@@ -43,6 +44,7 @@ interface Measured {
   perSecond: number;
   /** Of the gateways and contents in use and of the servers that they use, for one request. */
   cpu: number;
+  /** Of all processes of the product and its servers; the load is not among them. */
   cores: number;
 }
 
@@ -63,61 +65,88 @@ const measureWith = async (
   const answered = runs.reduce((sum, run) => sum + run.count, 0);
   const cpu = cpuPer(answered, before, cpuByProcess(inUse));
   return {
-    perSecond: answered / seconds,
+    perSecond: runs.reduce((sum, run) => sum + run.count / run.seconds, 0),
     cpu: counted(cpu),
     cores: (totalOf(cpu) * answered) / 1_000 / seconds,
   };
 };
 
 const counts = Array.from({ length: REPLICAS }, (_, index) => index + 1);
-const MEASUREMENTS = {
-  paced: (count: number) => measureWith(count, PACED),
-  full: (count: number) => measureWith(count, { connections: Math.floor(CONNECTIONS / count) }),
+/** The medians of the rounds, by the number of replicas; the numbers take turns. */
+const measureAll = async (
+  eachOf: (count: number) => { connections: number; pauseMs?: number },
+): Promise<Measured[]> => {
+  const rounds: Measured[][] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const one: Measured[] = [];
+    for (const count of counts) one.push(await measureWith(count, eachOf(count)));
+    rounds.push(one);
+  }
+  return counts.map((_, index) => {
+    const medianOf = (value: (one: Measured) => number): number =>
+      median(rounds.flatMap((one) => (one[index] === undefined ? [] : [value(one[index])])));
+    return {
+      perSecond: medianOf(({ perSecond }) => perSecond),
+      cpu: medianOf(({ cpu }) => cpu),
+      cores: medianOf(({ cores }) => cores),
+    };
+  });
 };
-type Kind = keyof typeof MEASUREMENTS;
-const measured: Record<Kind, Map<number, Measured[]>> = { paced: new Map(), full: new Map() };
-for (const kind of Object.keys(MEASUREMENTS) as Kind[]) {
-  for (const count of counts) await MEASUREMENTS[kind](count);
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const count of counts)
-      measured[kind].set(count, [...(measured[kind].get(count) ?? []), await MEASUREMENTS[kind](count)]);
-}
 
-const medianOf = (kind: Kind, count: number, value: (one: Measured) => number): number =>
-  median((measured[kind].get(count) ?? []).map(value));
-const rateOf = (kind: Kind, count: number): number => medianOf(kind, count, ({ perSecond }) => perSecond);
-const costOf = (kind: Kind, count: number): number => medianOf(kind, count, ({ cpu }) => cpu);
-const coresOf = (kind: Kind, count: number): number => medianOf(kind, count, ({ cores }) => cores);
+const withoutPause = (count: number) => ({ connections: Math.floor(CONNECTIONS / count) });
+for (const count of counts) await measureWith(count, withoutPause(count));
+
+const steps: string[][] = [];
+for (const perGateway of STEPS) {
+  // Each connection sends one request in a pause.
+  const measured = await measureAll(() => ({
+    connections: (perGateway * PAUSE_MS) / 1_000,
+    pauseMs: PAUSE_MS,
+  }));
+  const [one] = measured;
+  for (const [index, { perSecond, cpu, cores }] of measured.entries()) {
+    const rate = perSecond / (one?.perSecond ?? Number.NaN);
+    const cost = cpu / (one?.cpu ?? Number.NaN);
+    const isLinear = rate >= counts[index]! * RATE_GOAL && cost <= GOAL;
+    steps.push([
+      String(perGateway),
+      String(counts[index]),
+      perSecond.toFixed(0),
+      rate.toFixed(2),
+      cores.toFixed(2),
+      `${cpu.toFixed(2)} ms`,
+      cost.toFixed(2),
+      isLinear ? 'linear' : 'not linear',
+    ]);
+  }
+  console.log(`measured: ${perGateway} a second for each gateway`);
+}
+const full = await measureAll(withoutPause);
 
 printTable(
-  `Replicas of the gateway and content, 30 posts with files and total for a guest: ${PACED.connections} connections for each ` +
-    `gateway that pause ${PACED.pauseMs} ms between two requests (goal: the rate grows by as much as the replicas, and CPU for a ` +
-    `request is at most ${GOAL} × that with one). ${conditions()}`,
-  ['replicas', 'per second', 'to one replica', 'cores in use', 'CPU for one', 'to one replica', 'result'],
-  counts.map((count) => {
-    const [rate, cost] = [
-      rateOf('paced', count) / rateOf('paced', 1),
-      costOf('paced', count) / costOf('paced', 1),
-    ];
-    return [
-      String(count),
-      rateOf('paced', count).toFixed(0),
-      rate.toFixed(2),
-      coresOf('paced', count).toFixed(2),
-      `${costOf('paced', count).toFixed(2)} ms`,
-      cost.toFixed(2),
-      rate >= count * RATE_GOAL && cost <= GOAL ? 'met' : 'missed',
-    ];
-  }),
+  `Replicas of the gateway and content, 30 posts with files and total for a guest, at a rate for each gateway that does not wait ` +
+    `for the answers (linear: the rate grows by as much as the replicas, and CPU for a request is at most ${GOAL} × that with ` +
+    `one). ${conditions()}`,
+  [
+    'sent to each a second',
+    'replicas',
+    'answered a second',
+    'to one replica',
+    'cores in use',
+    'CPU for one',
+    'to one replica',
+    'result',
+  ],
+  steps,
 );
 printTable(
   `The same without pauses, ${CONNECTIONS} connections together: ${availableParallelism()} cores are shared with the load. ${conditions()}`,
   ['replicas', 'per second', 'cores in use', 'CPU for one'],
-  counts.map((count) => [
-    String(count),
-    rateOf('full', count).toFixed(0),
-    coresOf('full', count).toFixed(2),
-    `${costOf('full', count).toFixed(2)} ms`,
+  full.map(({ perSecond, cpu, cores }, index) => [
+    String(counts[index]),
+    perSecond.toFixed(0),
+    cores.toFixed(2),
+    `${cpu.toFixed(2)} ms`,
   ]),
 );
 for (const { stop } of replicas) stop();

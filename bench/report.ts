@@ -35,7 +35,7 @@ export const conditions = (): string =>
 
 const digits = (value: number): string => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 
-const spread = (values: readonly number[]): string =>
+export const spread = (values: readonly number[]): string =>
   values.length < 2
     ? digits(median(values))
     : `${digits(median(values))} (${digits(Math.min(...values))} to ${digits(Math.max(...values))})`;
@@ -109,7 +109,9 @@ export const cpuColumns = (all: readonly Cpu[]): [head: string[], cells: (cpu: C
 };
 
 const cpuTable = (results: readonly Raced[]): [head: string[], rows: string[][]] => {
-  const all = results.map(({ work, ours }) => ({ name: work.name, cpu: medianCpu(ours) }));
+  // Work beside two peers was measured twice.
+  const first = new Map(results.map((raced) => [raced.work.name, raced] as const).toReversed());
+  const all = [...first].toReversed().map(([name, { ours }]) => ({ name, cpu: medianCpu(ours) }));
   const [columns, cells] = cpuColumns(all.map(({ cpu }) => cpu));
   return [
     ['CPU for one, in milliseconds', ...columns, 'together'],

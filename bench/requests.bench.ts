@@ -17,13 +17,14 @@ import { reads, WITHOUT_QUERY } from './rows/reads.ts';
 /** Of the gateway that keeps answers to guests. */
 const CACHE_MIB = '16';
 const skipped: string[] = [];
-const data = await prepareData(REQUESTS_SIZE.posts);
+const data = await prepareData();
+// Before the other data, so that the newest training services are those of the reader and the other authors.
+const checked = await passwords();
 await data.grow(REQUESTS_SIZE);
 const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
-const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, seed: data.seed });
+const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, userIds: data.userIds });
 skipped.push(...peers.skipped);
 const wallets = await debits(peers.hasPackages);
-const checked = await passwords();
 const cachingGateway = await startReplica('gateway', { GUEST_CACHE_MIB: CACHE_MIB });
 
 const results: Raced[] = [];

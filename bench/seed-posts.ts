@@ -12,17 +12,6 @@ import { createStore, type Store } from '../services/content/src/store/store.ts'
 import { targetKey } from '../services/media/src/domain/media.ts';
 import { batches, databaseOf, insertAll, type OnWritten, openDatabase } from './seed-rows.ts';
 
-export interface PostSeed {
-  /** The users on whose profiles the posts are. */
-  userIds: readonly number[];
-  /** A word that no other post contains. */
-  needle: string;
-  /** One in this many of the first posts contains the needle. */
-  needleEvery: number;
-  /** How many posts do. */
-  needles: number;
-}
-
 export interface PostSeeder {
   /** Writes posts from the largest stored id up to `newest`. `onWritten` gets the number of each batch. */
   upTo(newest: number, onWritten: OnWritten): Promise<void>;
@@ -34,19 +23,53 @@ export const FILES_OF_A_POST = 2;
 
 /** Above those that the product gives during a run. */
 const FIRST_FILE_ID = 1_000_000_000;
-const WORDS = (
+/** Each is in about a quarter of the posts. */
+export const COMMON_WORDS = (
   'باشگاه تمرین تغذیه برنامه حرکت وزن روزانه مربی ورزشکار سلامت شکم بازو پا سینه کتف تعادل استراحت ' +
   'strength mobility cardio meal plan morning stretch protein squat bench deadlift recovery week coach member'
 ).split(' ');
 
-/** The same text for the same id: a linear congruential generator picks the words. */
-const textOf = (id: number, words: number): string => {
-  let state = id * 2_654_435_761;
-  return Array.from({ length: words }, () => {
+/** One in so many posts is a draft. */
+const DRAFT_EVERY = 20;
+/** Posts one after the other in which a rare word is; it is in one in `DRAFT_EVERY` of them. */
+const BLOCK = 1_000;
+/** In how many posts a rare word is. */
+export const RARE_WORD_MATCHES = BLOCK / DRAFT_EVERY;
+const RARE_WORDS_OF_A_BLOCK = DRAFT_EVERY - 1;
+const CONSONANTS = 'bcdfghjklmnpqrstvwxz';
+const RARE_WORD_LENGTH = 6;
+
+/** `count` values in [0, `limit`), the same ones for the same seed: a linear congruential generator. */
+const drawn = (seed: number, count: number, limit: number): number[] => {
+  let state = seed * 2_654_435_761;
+  return Array.from({ length: count }, () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
-    return WORDS[(state >>> 8) % WORDS.length];
-  }).join(' ');
+    return (state >>> 8) % limit;
+  });
 };
+
+/** `count` of `items`, in an order without a pattern; some may be missing, others be there more than once. */
+export const draw = <Item>(items: readonly Item[], count: number): Item[] =>
+  drawn(1, count, items.length).flatMap((index) => items[index] ?? []);
+
+const textOf = (id: number, words: number): string =>
+  drawn(id, words, COMMON_WORDS.length)
+    .map((index) => COMMON_WORDS[index])
+    .join(' ');
+
+const rareWord = (index: number): string =>
+  drawn(index + 1, RARE_WORD_LENGTH, CONSONANTS.length)
+    .map((letter) => CONSONANTS[letter])
+    .join('');
+
+/** The words without a vowel that are in `RARE_WORD_MATCHES` of the first `posts` posts each; the larger the number, the more words. */
+export const rareWords = (posts: number): string[] =>
+  Array.from({ length: Math.floor(posts / BLOCK) * RARE_WORDS_OF_A_BLOCK }, (_, index) => rareWord(index));
+
+const isDraft = (id: number): boolean => id % DRAFT_EVERY === 0;
+
+const rareWordOf = (id: number): string =>
+  rareWord(Math.floor(id / BLOCK) * RARE_WORDS_OF_A_BLOCK + (id % DRAFT_EVERY) - 1);
 
 const postTarget = (id: number) => ({ attachable_type: 'App\\Models\\Posts\\Post', attachable_id: id });
 
@@ -65,22 +88,19 @@ const mediaOf = (postId: number, written: Date): MediaCopy => ({
   files: filesOf(postId, written).map((file) => ({ ...file, created_at: formatTimestamp(file.created_at) })),
 });
 
-/** The same post for the same id. */
-export const postOf = (id: number, { userIds, needle, needleEvery, needles }: PostSeed): Post => {
+/** The same post for the same id, on the profile of one of the users. */
+export const postOf = (id: number, userIds: readonly number[]): Post => {
   const written = new Date(Date.UTC(2026, 0, 1) + id * 1_000);
   const userId = userIds[id % userIds.length] ?? 0;
   return {
     id,
     profile: userProfile(userId).ref,
     title: textOf(id, 3),
-    content:
-      id % needleEvery === 1 && id <= needleEvery * needles
-        ? `${textOf(id + 1, 6)} ${needle} ${id}`
-        : `${textOf(id + 1, 8)} ${id}`,
-    is_draft: id % 20 === 0,
+    content: isDraft(id) ? `${textOf(id + 1, 8)} ${id}` : `${textOf(id + 1, 7)} ${rareWordOf(id)} ${id}`,
+    is_draft: isDraft(id),
     in_blog: id % 4 === 0,
     owner_user_id: userId,
-    is_public: id % 20 !== 0,
+    is_public: !isDraft(id),
     gone: false,
     created_at: written,
     updated_at: written,
@@ -121,13 +141,13 @@ const toAttachmentGuard = ({ id, media }: Post) => ({
   passed: media.version,
 });
 
-/** The files have rows only, no bytes: lists do not read them. */
-export const openPostSeeder = async (seed: PostSeed): Promise<PostSeeder> => {
+/** Posts are on the profiles of the users. The files have rows only, no bytes: lists do not read them. */
+export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSeeder> => {
   const connection = await openDatabase(databaseOf('content'));
   const mediaDatabase = await openDatabase(databaseOf('media'));
   const store = createStore(connection);
   const posts = connection.collection<{ _id: number }>('posts');
-  for (const id of seed.userIds) {
+  for (const id of userIds) {
     const { ref, state } = userProfile(id);
     await store.profiles.insertIfMissing(ref, { state, version: 0 });
   }
@@ -141,7 +161,7 @@ export const openPostSeeder = async (seed: PostSeed): Promise<PostSeeder> => {
         .toArray();
       // One writer: two of them conflict in the index of the grams, and take longer.
       for (const ids of batches((last?._id ?? 0) + 1, newest + 1)) {
-        const batch = ids.map((id) => postOf(id, seed));
+        const batch = ids.map((id) => postOf(id, userIds));
         await insertAll(
           connection,
           'posts',

@@ -49,7 +49,7 @@ function end(exitCode) {
 const files = (/** @type {string[]} */ ...names) => new Set(names.map((name) => `${name}.bench.ts`));
 const compareWithPeers = files('peers', 'requests');
 /** They make load with wrk. */
-const makeLoad = files('growth', 'peers', 'replicas', 'requests');
+const makeLoad = files('growth', 'heap', 'peers', 'profile', 'replicas', 'requests');
 
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));

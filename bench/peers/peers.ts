@@ -1,6 +1,5 @@
 /** The peers that `scripts/lib/peers.mjs` has installed. */
 import { PEER_PACKAGES, POCKETBASE, SKIPPED_PEERS } from '../config.ts';
-import type { PostSeed } from '../seed-posts.ts';
 import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
 import { type PocketBase, startPocketBase } from './pocketbase.ts';
 
@@ -18,13 +17,14 @@ export interface PeerData {
   /** What the page of the proxy answers. */
   answer: string;
   posts: number;
-  seed: PostSeed;
+  /** Their authors. */
+  userIds: readonly number[];
 }
 
-export const startPeers = async ({ answer, posts, seed }: PeerData): Promise<Peers> => {
+export const startPeers = async ({ answer, posts, userIds }: PeerData): Promise<Peers> => {
   const hasPackages = PEER_PACKAGES !== undefined;
   const fastify = hasPackages ? await startFastifyPeers(answer) : undefined;
-  const pocketBase = POCKETBASE ? await startPocketBase(posts, seed) : undefined;
+  const pocketBase = POCKETBASE ? await startPocketBase(posts, userIds) : undefined;
   return {
     fastify,
     pocketBase,

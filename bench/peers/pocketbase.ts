@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { freePorts } from '../../scripts/lib/ports.mjs';
 import { POCKETBASE } from '../config.ts';
-import { FILES_OF_A_POST, type PostSeed, postOf } from '../seed-posts.ts';
+import { FILES_OF_A_POST, postOf } from '../seed-posts.ts';
 import { spawnPeer } from './spawn.ts';
 
 export interface PocketBase {
@@ -41,7 +41,7 @@ const POSTS = {
   indexes: ['CREATE INDEX idx_posts_created ON posts (is_draft, created)'],
 };
 
-const insertPosts = (file: string, count: number, seed: PostSeed): void => {
+const insertPosts = (file: string, count: number, userIds: readonly number[]): void => {
   const database = new DatabaseSync(file, { timeout: 10_000 });
   const insert = database.prepare(
     'INSERT INTO posts (id, title, content, is_draft, in_blog, user_id, files, created, updated) ' +
@@ -49,7 +49,7 @@ const insertPosts = (file: string, count: number, seed: PostSeed): void => {
   );
   database.exec('BEGIN');
   for (let id = 1; id <= count; id += 1) {
-    const post = postOf(id, seed);
+    const post = postOf(id, userIds);
     const written = post.created_at.toISOString().replace('T', ' ');
     const files = Array.from(
       { length: FILES_OF_A_POST },
@@ -72,7 +72,7 @@ const insertPosts = (file: string, count: number, seed: PostSeed): void => {
   database.close();
 };
 
-export const startPocketBase = async (count: number, seed: PostSeed): Promise<PocketBase> => {
+export const startPocketBase = async (count: number, userIds: readonly number[]): Promise<PocketBase> => {
   const command = POCKETBASE ?? '';
   const directory = mkdtempSync(join(tmpdir(), 'fitness-pocketbase-'));
   // Its migrations are read from and written to a folder beside the data.
@@ -101,7 +101,7 @@ export const startPocketBase = async (count: number, seed: PostSeed): Promise<Po
   const root = await logIn('_superusers', SUPERUSER);
   await post('', POSTS, root);
   await post('/users/records', { email: READER, password: PASSWORD, passwordConfirm: PASSWORD }, root);
-  insertPosts(join(dataDirectory, 'data.db'), count, seed);
+  insertPosts(join(dataDirectory, 'data.db'), count, userIds);
   return {
     origin,
     token: await logIn('users', READER),

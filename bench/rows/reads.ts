@@ -5,17 +5,20 @@ import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts'
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 import { api, expectStatus } from '../../test/e2e/support.ts';
 import { SECONDS } from '../config.ts';
-import { COMMON_WORD, type Data, NEEDLE, PER_PAGE } from '../data.ts';
+import { type Data, PER_PAGE } from '../data.ts';
 import { load } from '../load.ts';
 import type { FastifyPeers } from '../peers/fastify.ts';
 import type { PocketBase } from '../peers/pocketbase.ts';
 import type { Work } from '../race.ts';
 import type { Replica } from '../replica.ts';
+import { COMMON_WORDS, draw, RARE_WORD_MATCHES, rareWords } from '../seed-posts.ts';
 
 /** No command of the database, no call of another service; a test of the costs of this service demands it. */
 export const WITHOUT_QUERY = '/cities';
 const OWNER = 'gyms';
 const PAGES = 200;
+/** So many that a page or word seldom comes again before the process forgets its rows. */
+const DRAWN = 20_000;
 /** A page by a cursor of this depth; the largest page has a hundred rows. */
 const CURSOR_DEPTH = 500;
 /** Less than the lifetime of a signed context. */
@@ -138,15 +141,18 @@ const postPaths = (count: number): string[] =>
   pages(pagesOf(count), (page) => `/posts?per_page=${PER_PAGE}&page=${page}`);
 const postQueries = (count: number): string[] => pages(pagesOf(count), (page) => `page=${page}`);
 
+const searchPaths = (words: readonly string[]): string[] =>
+  words.map((word) => `/posts?per_page=${PER_PAGE}&search=${encodeURIComponent(word)}`);
+
 const containing = (word: string): string =>
   `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
 
-/** `posts`: how many there are, which limits the pages. */
+/** `count`: of the posts that the pages and words are of. */
 const posts = (token: string, count: number, peers: Peers): Work[] => {
   const paths = postPaths(count);
   const queries = postQueries(count);
   const list = `30 posts with files and total, ${pagesOf(count)} pages`;
-  const search = (word: string) => ofProduct([`/posts?per_page=${PER_PAGE}&search=${word}`]);
+  const words = rareWords(count);
   return [
     {
       name: `${list}, guest`,
@@ -161,19 +167,36 @@ const posts = (token: string, count: number, peers: Peers): Work[] => {
       goals: { rate: 1, totalCpu: CPU_GOAL_MS },
     },
     {
-      name: 'search for a word in 50 posts',
-      run: search(NEEDLE),
-      peer: peerOf(peers, [containing(NEEDLE)]),
+      name: `search for a word in ${RARE_WORD_MATCHES} posts, ${words.length} words`,
+      run: ofProduct(searchPaths(words)),
+      peer: peerOf(peers, words.map(containing)),
       goals: { rate: 3 },
     },
     {
-      name: 'search for a common word',
-      run: search(COMMON_WORD),
-      peer: peerOf(peers, [containing(COMMON_WORD)]),
+      name: `search for a common word, ${COMMON_WORDS.length} words`,
+      run: ofProduct(searchPaths(COMMON_WORDS)),
+      peer: peerOf(peers, COMMON_WORDS.map(containing)),
       goals: { rate: 1.5 },
     },
   ];
 };
+
+/** Pages and words of all `count` posts, without a pattern: with many posts most rows are not in memory. */
+export const anywhere = (count: number): Work[] => [
+  {
+    name: '30 posts with files and total, any page, guest',
+    run: ofProduct(
+      draw(
+        pages(Math.floor((count * 0.9) / PER_PAGE), (page) => `/posts?per_page=${PER_PAGE}&page=${page}`),
+        DRAWN,
+      ),
+    ),
+  },
+  {
+    name: `search for a word in ${RARE_WORD_MATCHES} posts, any word`,
+    run: ofProduct(draw(searchPaths(rareWords(count)), DRAWN)),
+  },
+];
 
 const opening = ({ reader, buyer }: Data): Work[] => [
   ...['/auth/me', '/payments/balance', '/gyms', '/training-services'].map((path) => ({
