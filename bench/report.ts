@@ -27,7 +27,7 @@ export const printTable = (title: string, head: readonly string[], rows: readonl
   if (MARKDOWN_FILE) appendFileSync(MARKDOWN_FILE, `${title}\n\n${table}\n\n`);
 };
 
-export const machine = (): string =>
+const machine = (): string =>
   `${availableParallelism()} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}; ${SERVERS}`;
 
 export const conditions = (): string =>

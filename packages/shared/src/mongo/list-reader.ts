@@ -170,7 +170,7 @@ const hasRange = (condition: Record<string, unknown>): boolean =>
   );
 
 /** Of a collection that keeps rows in memory. */
-export interface ListMemory {
+interface ListMemory {
   /** Those that exist, in any order, without their grams. */
   findByIds(ids: readonly number[]): Promise<ListRow[]>;
   /** The ids of all rows that may contain a text with this gram, in any order; undefined for too many. */

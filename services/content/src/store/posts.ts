@@ -1,9 +1,9 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
-import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
-import { createListReader, type Listed, type Slice } from '@fitness/shared/mongo/list-reader.ts';
+import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
+import type { Listed, Slice } from '@fitness/shared/mongo/list-reader.ts';
 import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
@@ -107,8 +107,9 @@ export const createPosts = (
   { posts }: Models,
   counters: Pick<Counters, 'changesSince' | 'incrementPosts'>,
 ): Posts => {
-  const memory = createListMemory(posts.collection, {
+  const lists = createKeptLists(posts.collection, {
     texts: TEXTS,
+    accepted: ['facets'],
     conditionOf: (facet) => ({ facets: facet }),
     facetsOf: ({ facets }) => facets as string[],
     faceted: ['facets'],
@@ -116,7 +117,6 @@ export const createPosts = (
     changesSince: counters.changesSince,
     toRow: (stored) => fromDocument(stored as unknown as PostDocument),
   });
-  const reader = createListReader(posts.collection, { texts: TEXTS, accepted: ['facets'], memory });
 
   return {
     isPersonal: isPersonalPostField,
@@ -172,12 +172,11 @@ export const createPosts = (
         );
       }
     },
-    count: memory.count,
+    count: lists.count,
     list: async (query, slice) => {
-      await memory.catchUp(query.versions);
-      const byId = hasSearchTerms(query.search) ? undefined : await memory.page(query, slice);
-      const listed = byId ?? (await reader.read(inFacets(query), slice));
-      return { ...listed, rows: listed.rows.map(memory.toRow) };
+      await lists.catchUp(query.versions);
+      const listed = await lists.read({ ...inFacets(query), lists: query }, slice);
+      return { ...listed, rows: listed.rows.map(lists.toRow) };
     },
     saveMedia: createSaveMedia(posts, (session, id) =>
       counters.incrementPosts(session, {}, { shardKey: id, changed: [id] }),

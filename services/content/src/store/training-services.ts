@@ -1,10 +1,10 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
-import { documentGrams, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
-import { createListReader, type ListRow } from '@fitness/shared/mongo/list-reader.ts';
+import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
+import type { ListRow } from '@fitness/shared/mongo/list-reader.ts';
 import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
@@ -112,19 +112,15 @@ export const createTrainingServices = (
   counters: Pick<Counters, 'changesSince' | 'incrementServices'>,
 ): TrainingServices => {
   const { collection } = trainingServices;
-  const memory = createListMemory(collection, {
+  const lists = createKeptLists(collection, {
     texts: TEXTS,
+    accepted: ['facets', 'price', 'boosted_until'],
     conditionOf: (facet) => ({ facets: facet }),
     facetsOf: ({ facets }) => facets as string[],
     faceted: ['facets'],
     changesSince: counters.changesSince,
     toRow: (stored) => fromDocument(stored as unknown as TrainingServiceDocument),
     ranking: { until: 'boosted_until', rank: 'boost_level' },
-  });
-  const reader = createListReader(collection, {
-    texts: TEXTS,
-    accepted: ['facets', 'price', 'boosted_until'],
-    memory,
   });
 
   const recordChange = (session: ClientSession, id: number): Promise<void> =>
@@ -143,21 +139,20 @@ export const createTrainingServices = (
     const { filter, total, newest, versions, now, request } = pageRequest;
     const { facets, search } = filter;
     const words = new Set(facets);
-    await memory.catchUp(versions);
+    await lists.catchUp(versions);
     const price = priceRange(filter);
     const accept = (row: ListRow) => isInFacets(row, words) && isInPriceRange(filter, row);
-    const isById = price === undefined && !hasSearchTerms(search);
-    return memory.rankedPage(
+    return lists.rankedPage(
       {
         ...{ versions, now, accept, total, search },
-        readRest: async (slice, ranked, isRanked) => {
-          const byId = isById ? await memory.page({ facets, total, versions }, slice, ranked) : undefined;
-          if (byId !== undefined) return byId;
+        readRest: (slice, ranked, isRanked) => {
           const more = {
             accept: (row: ListRow) => isInPriceRange(filter, row) && !isRanked(row),
             indexed: price,
           };
-          return reader.read(inFacets({ facets, total, newest, search }, more), slice);
+          const query = inFacets({ facets, total, newest, search }, more);
+          const whole = price === undefined ? { facets, total, versions } : undefined;
+          return lists.read({ ...query, lists: whole }, slice, ranked);
         },
       },
       request,
@@ -215,7 +210,7 @@ export const createTrainingServices = (
         );
       return found.map(fromDocument);
     },
-    countIn: memory.count,
+    countIn: lists.count,
     page,
     count: async (filter) => {
       const price = priceRange(filter);

@@ -2,10 +2,9 @@
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
-import { createListMemory } from '@fitness/shared/mongo/list-memory.ts';
+import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
 import {
   COUNTED_MAX,
-  createListReader,
   type ListRow,
   SEARCHED_CHARACTERS_MAX,
   SEARCHED_ROWS_MAX,
@@ -315,8 +314,9 @@ const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['li
 
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
   const gyms = gymModel(connection);
-  const memory = createListMemory(gyms.collection, {
+  const lists = createKeptLists(gyms.collection, {
     texts: SEARCHED,
+    accepted: [...FILTERED, ...BOOST],
     conditionOf: conditionOfFacet,
     facetsOf: ({ visibleTo }) => [ALL, facetOf(Number(visibleTo))],
     faceted: ['visibleTo'],
@@ -324,8 +324,6 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     toRow: (stored) => toGym(stored as unknown as GymDocument),
     ranking: { until: BOOST[0], rank: BOOST[1] },
   });
-  const accepted = [...FILTERED, ...BOOST];
-  const reader = createListReader(gyms.collection, { texts: SEARCHED, accepted, memory });
   const totals = createTotals(connection, counters);
   const near = createNearest(connection, totals);
 
@@ -340,28 +338,30 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     if (isFiltered(query)) return totals.ofFiltered(query);
     if (query.viewer.kind === 'all') return all;
     const [, own] = facetsFor(query.viewer);
-    return own === undefined ? active : active + (await memory.count(own, versions));
+    return own === undefined ? active : active + (await lists.count(own, versions));
   };
 
   const list: GymLists['list'] = async (query, page, now) => {
     const counted = await counters.totals();
     const { newest, versions } = counted;
-    await memory.catchUp(versions);
+    await lists.catchUp(versions);
     const total = await totalOf(query, counted);
     const { search } = query;
     // One condition for the index; the reader checks the others in the documents that it finds.
     const [[field, value] = []] = Object.entries(conditionsOf(query));
     const condition = { [String(field)]: value };
     const accept = accepts(query);
-    const isById = !isFiltered(query) && !hasSearchTerms(search);
-    const facets = facetsFor(query.viewer);
-    return memory.rankedPage(
+    const whole = isFiltered(query) ? undefined : { facets: facetsFor(query.viewer), total, versions };
+    return lists.rankedPage(
       {
         ...{ versions, now, accept, total, search },
-        readRest: async (slice, ranked, isRanked) => {
-          const byId = isById ? await memory.page({ facets, total, versions }, slice, ranked) : undefined;
+        readRest: (slice, ranked, isRanked) => {
           const others = (row: ListRow) => accept(row) && !isRanked(row);
-          return byId ?? reader.read({ condition, accept: others, total, newest, search }, slice);
+          return lists.read(
+            { condition, accept: others, total, newest, search, lists: whole },
+            slice,
+            ranked,
+          );
         },
       },
       page,

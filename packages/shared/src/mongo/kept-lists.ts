@@ -1,6 +1,6 @@
 /**
- * What a process keeps of the lists of one collection: the ids of its lists, rows, and candidates of searches
- * (docs/adr/0074). Every transaction that changes a row, but for its grams, writes the change into a counter document
+ * The lists of one collection, from what a process keeps of them (the ids of its lists, rows, and candidates of searches,
+ * docs/adr/0074) or, where they are not kept, by the plans of `list-reader.ts`. Every transaction that changes a row, but for its grams, writes the change into a counter document
  * (`list-versions.ts`); a reader first reads the versions and passes them here, so that it sees every confirmed change of every process.
  */
 import type { Collection } from 'mongoose';
@@ -10,8 +10,8 @@ import { createKeptCandidates } from './kept-candidates.ts';
 import { createKeptRows, LIFETIME_MS } from './kept-rows.ts';
 import { createListPositions, type FacetedRow, type Lists } from './list-positions.ts';
 import {
+  createListReader,
   type Listed,
-  type ListMemory,
   type ListQuery,
   type ListRow,
   type RankedId,
@@ -29,9 +29,11 @@ interface Ranking {
   rank: string;
 }
 
-interface ListMemoryOptions<Row> {
+interface KeptListsOptions<Row> {
   /** The fields that a search reads. */
   texts: readonly string[];
+  /** The fields that `ListQuery.accept` reads. */
+  accepted: readonly string[];
   /** The condition of the rows of a list, which one index covers. */
   conditionOf(facet: string): Record<string, unknown>;
   /** The lists that a row is in, of those that are asked for. */
@@ -57,11 +59,16 @@ interface RankedList extends Pick<ListQuery, 'total' | 'search'> {
   readRest(slice: Slice, ranked: readonly number[], isRanked: (row: ListRow) => boolean): Promise<Listed>;
 }
 
-export interface KeptLists<Row extends { id: number }> extends ListMemory {
+interface KeptListQuery extends ListQuery {
+  /** The lists that the query asks for together; undefined where a list is a part of these only. */
+  lists?: Lists | undefined;
+}
+
+export interface KeptLists<Row extends { id: number }> {
   /** Before anything that is kept is used. */
   catchUp(versions: ListVersions): Promise<void>;
-  /** Undefined where the ids of the lists are not in memory. */
-  page(lists: Lists, slice: Slice, without?: readonly number[]): Promise<Listed | undefined>;
+  /** `without`: ids of the lists that the page leaves out; `accept` refuses them, too. */
+  read(query: KeptListQuery, slice: Slice, without?: readonly number[]): Promise<Listed>;
   /** How many rows a short list has. */
   count(facet: string, versions: ListVersions): Promise<number>;
   /** A page that begins with the rows that have a rank. */
@@ -74,11 +81,12 @@ const RANKED = 'ranked';
 /** Of a row that an older release stored. */
 const LEAST_RANK = 1;
 
-export const createListMemory = <Row extends { id: number }>(
+export const createKeptLists = <Row extends { id: number }>(
   collection: Collection,
-  options: ListMemoryOptions<Row>,
+  options: KeptListsOptions<Row>,
 ): KeptLists<Row> => {
-  const { texts, conditionOf, facetsOf, faceted, changesSince, conditionOfNames, ranking } = options;
+  const { texts, accepted, conditionOf, facetsOf, faceted, changesSince, conditionOfNames, ranking } =
+    options;
   /** Of the last request: a row leaves the list of those with a rank as time passes, without a change. */
   let lastNow = new Date(0);
 
@@ -154,19 +162,35 @@ export const createListMemory = <Row extends { id: number }>(
     return ids.flatMap((id) => byId.get(id) ?? []);
   };
 
+  const reader = createListReader(collection, {
+    ...{ texts, accepted },
+    memory: { findByIds: rows.find, candidates: candidates.find },
+  });
+
+  /** Undefined where the ids of the lists are not in memory. */
+  const readByPosition = async (
+    lists: Lists,
+    slice: Slice,
+    without?: readonly number[],
+  ): Promise<Listed | undefined> => {
+    const ids = await positions.find(lists, { ...slice, without });
+    if (ids === undefined) return undefined;
+    // A row that has just left the list is not shown.
+    const listed = (await findMany(ids.slice(0, slice.take))).filter((row) => {
+      const facets = facetsOf(row);
+      return lists.facets.some((facet) => facets.includes(facet));
+    });
+    return { rows: listed, more: ids.length > slice.take, total: undefined };
+  };
+
   return {
-    findByIds: rows.find,
-    candidates: candidates.find,
     catchUp: positions.catchUp,
-    page: async (lists, slice, without) => {
-      const ids = await positions.find(lists, { ...slice, without });
-      if (ids === undefined) return undefined;
-      // A row that has just left the list is not shown.
-      const listed = (await findMany(ids.slice(0, slice.take))).filter((row) => {
-        const facets = facetsOf(row);
-        return lists.facets.some((facet) => facets.includes(facet));
-      });
-      return { rows: listed, more: ids.length > slice.take, total: undefined };
+    read: async ({ lists, ...query }, slice, without) => {
+      const byPosition =
+        lists === undefined || hasSearchTerms(query.search)
+          ? undefined
+          : await readByPosition(lists, slice, without);
+      return byPosition ?? reader.read(query, slice);
     },
     toRow,
     // Read again from time to time: nothing contradicts it where a process of an older release writes no versions.
