@@ -213,6 +213,43 @@ describe('a write that names no revocation', () => {
   });
 });
 
+describe('the id of the place of the epochs', () => {
+  const stored = () => redis.get(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
+  const told = async ({ token }: Person): Promise<string> =>
+    (await harness.identity.call('Introspect', { token })).epoch_store_id;
+  const isTold = async (person: Person): Promise<boolean> => (await told(person)) === (await stored());
+
+  test('is told with an introspection, and is the same for every replica', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    const { EVENTS_NAMESPACE: namespace } = harness.config;
+    const replica = createCredentialEpochs({ redis, namespace, random: systemRandom, log });
+    expect(await eventually(() => replica.storeId())).toBe(await stored());
+  });
+
+  test('is another one after it was lost', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    const before = await stored();
+    await redis.del(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
+    await eventually(() => isTold(person));
+    expect(await stored()).not.toBe(before);
+    expect(await stored()).not.toBeNull();
+  });
+
+  test('is not told without a connection, because the next one may lead elsewhere', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    proxy.cut();
+    try {
+      await eventually(async () => (await told(person)) === '');
+    } finally {
+      proxy.restore();
+    }
+    await eventually(() => isTold(person));
+  });
+});
+
 describe('while Redis does not answer', () => {
   const WAIT_MS = 5_000;
   /** Less than the time that the gateway waits for a service beyond its deadline (30 s, less 24 s). */
