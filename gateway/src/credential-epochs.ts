@@ -8,12 +8,19 @@ import {
 import type { Random } from '@fitness/shared/kernel/clock.ts';
 import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
+export interface Stamp {
+  /** Another one after each revocation that concerns the user. */
+  text: string;
+  /** Of the Redis and the namespace where it was read. */
+  storeId: string;
+}
+
 export interface CredentialEpochs {
   /**
-   * A text that is another one after each revocation that concerns the user. It is read by a command that is sent after this
-   * call. Undefined without an answer of Redis, and while a revocation is being committed.
+   * Is read by a command that is sent after this call. Undefined without an answer of Redis, and while a revocation is being
+   * committed.
    */
-  read(userId: number): Promise<string | undefined>;
+  read(userId: number): Promise<Stamp | undefined>;
 }
 
 interface EpochOptions {
@@ -26,7 +33,7 @@ interface EpochOptions {
 /** How long Redis is not asked after it has failed to answer, so that it does not delay every request. */
 const PAUSE_MS = 500;
 
-type Stamps = ReadonlyMap<number, string>;
+type Stamps = ReadonlyMap<number, Stamp>;
 
 const NONE: Stamps = new Map();
 
@@ -40,25 +47,32 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
   let askAgainAt = 0;
   let batch: { userIds: Set<number>; stamps: Promise<Stamps> } | undefined;
 
-  const read = async (subjects: readonly EpochSubject[]): Promise<(string | null)[]> => {
+  const storeKey = epochKey(namespace, 'store');
+
+  const create = (key: string): Promise<unknown> =>
+    key === storeKey
+      ? redis.set(key, random.uuid(), 'NX')
+      : redis.set(key, random.uuid(), 'EX', EPOCH_LIFETIME_S, 'NX');
+
+  const read = async (subjects: readonly (EpochSubject | 'store')[]): Promise<(string | null)[]> => {
     const keys = subjects.map((subject) => epochKey(namespace, subject));
     const found = await redis.mget(keys);
     const missing = keys.filter((_key, index) => found[index] === null);
     if (missing.length === 0) return found;
-    const created = missing.map((key) => redis.set(key, random.uuid(), 'EX', EPOCH_LIFETIME_S, 'NX'));
+    const created = missing.map(create);
     const [values] = await Promise.all([redis.mget(keys), ...created]);
     return values;
   };
 
   const ask = async (userIds: readonly number[]): Promise<Stamps> => {
     const asked = generation;
-    const [roles, ...users] = await read(['roles', ...userIds]);
+    const [storeId, roles, ...users] = await read(['store', 'roles', ...userIds]);
     const isOpen = (epoch: string | null | undefined): boolean =>
       typeof epoch === 'string' && epoch !== REVOKING;
-    if (generation !== asked || !isOpen(roles)) return NONE;
-    const stamps = new Map<number, string>();
+    if (generation !== asked || !storeId || !isOpen(roles)) return NONE;
+    const stamps = new Map<number, Stamp>();
     for (const [index, userId] of userIds.entries()) {
-      if (isOpen(users[index])) stamps.set(userId, `${asked} ${roles} ${users[index]}`);
+      if (isOpen(users[index])) stamps.set(userId, { text: `${asked} ${roles} ${users[index]}`, storeId });
     }
     return stamps;
   };

@@ -226,9 +226,10 @@ const createCallerOf = async (
     epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random }),
     counter: metrics.counter({
       name: 'credential_cache_total',
-      help: 'Tokens by outcome: hit (identity was not asked), miss, unavailable (no epoch in Redis)',
+      help: 'Tokens by outcome: hit (identity was not asked), miss, unavailable (no epoch in Redis), mismatch (identity uses another Redis or namespace)',
       labelNames: ['outcome'],
     }),
+    log,
   });
 };
 

@@ -41,8 +41,16 @@ const isSingle = (rawHeaders: readonly string[], name: string): boolean => {
   return count === 1;
 };
 
-/** Asks identity. `validForMs`: how long the token is valid unless it is revoked. 401; 503 without an answer. */
-export type Introspect = (token: string) => Promise<{ caller: UserCaller; validForMs: number }>;
+interface Introspection {
+  caller: UserCaller;
+  /** How long the token is valid unless it is revoked. */
+  validForMs: number;
+  /** Where identity advances the epochs of credentials; empty when it does not tell. */
+  epochStoreId: string;
+}
+
+/** Asks identity. 401; 503 without an answer. */
+export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Introspect => {
   const toSet = createToSet();
@@ -62,7 +70,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
         ...(answer.second_factor ? { hasSecondFactor: true } : {}),
         ...(answer.audience === '' ? {} : { audience: answer.audience }),
       };
-      return { caller, validForMs: answer.valid_for_ms };
+      return { caller, validForMs: answer.valid_for_ms, epochStoreId: answer.epoch_store_id };
     } catch (error) {
       throw isAppError(error) ? toPublic(error) : error;
     }

@@ -1,6 +1,7 @@
 import { epochKey, RECORD_LIFETIME_MS, REVOKING } from '@fitness/contracts/credential-epochs.ts';
 import { systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { caller, eventually, testServers } from '@fitness/shared/testing/harness.ts';
@@ -11,6 +12,7 @@ import { createCredentialEpochs } from '../src/credential-epochs.ts';
 import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const USER = 7;
+const STORE = 'an id';
 let namespace = '';
 let proxy: TcpProxy;
 /** Of the gateway, through the proxy. */
@@ -38,9 +40,12 @@ const advance = (subject: number | 'roles', epoch: string = systemRandom.uuid())
 const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
   const cache = {
     now: 0,
+    logged: [] as string[],
     /** Introspections. */
     asked: 0,
     isRevoked: false,
+    /** What identity tells. */
+    storeId: STORE,
     /** Runs in the introspection, after the database was read. */
     afterRead: async (): Promise<void> => undefined,
     outcomes: createMetrics('test', { defaults: false }).counter({
@@ -56,9 +61,14 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
       const { isRevoked } = cache;
       await cache.afterRead();
       if (isRevoked) throw unauthenticated();
-      return { caller: caller(token.startsWith('other') ? USER + 1 : USER), validForMs };
+      const userId = token.startsWith('other') ? USER + 1 : USER;
+      return { caller: caller(userId), validForMs, epochStoreId: cache.storeId };
     },
     counter: cache.outcomes,
+    log: {
+      ...createLog({ service: 'test', level: 'silent' }),
+      error: (message: string) => cache.logged.push(message),
+    },
     monotonicMs: () => cache.now,
     maxTokens,
   });
@@ -74,11 +84,16 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
   const warm = async (token?: string): Promise<void> => {
     for (let time = 0; time < 3; time += 1) await ask(token);
   };
-  return Object.assign(cache, { callerOf, ask, warm });
+  const counted = async () =>
+    Object.fromEntries(
+      (await cache.outcomes.get()).values.map(({ labels, value }) => [labels.outcome, value]),
+    );
+  return Object.assign(cache, { callerOf, ask, warm, counted });
 };
 
-beforeEach(() => {
+beforeEach(async () => {
   namespace = `cache-${systemRandom.uuid().slice(0, 8)}`;
+  await identity.set(epochKey(namespace, 'store'), STORE, 'EX', 60);
 });
 
 describe('a record', () => {
@@ -86,10 +101,7 @@ describe('a record', () => {
     const cache = createCache();
     for (let time = 0; time < 10; time += 1) expect(await cache.ask()).toBe(USER);
     expect(cache.asked).toBe(2);
-    expect((await cache.outcomes.get()).values.map(({ labels, value }) => [labels.outcome, value])).toEqual([
-      ['miss', 2],
-      ['hit', 8],
-    ]);
+    expect(await cache.counted()).toEqual({ miss: 2, hit: 8 });
   });
 
   test('gives the same caller each time', async () => {
@@ -196,6 +208,53 @@ describe('a record', () => {
   });
 });
 
+describe('while identity uses another Redis or namespace', () => {
+  test.each([
+    ['tells another id', 'another id', { miss: 1, mismatch: 9 }],
+    ['tells none, as an older one', '', { miss: 10 }],
+  ])('and %s, nothing is kept', async (_name, storeId, counted) => {
+    const cache = createCache();
+    cache.storeId = storeId;
+    for (let time = 0; time < 10; time += 1) expect(await cache.ask()).toBe(USER);
+    expect(cache.asked).toBe(10);
+    expect(await cache.counted()).toEqual(counted);
+  });
+
+  test('it is logged when it lasts, and once in a minute', async () => {
+    const cache = createCache();
+    cache.storeId = 'another id';
+    const loggedAt = async (now: number): Promise<number> => {
+      cache.now = now;
+      await cache.warm();
+      return cache.logged.length;
+    };
+    expect(await loggedAt(0)).toBe(0);
+    expect(await loggedAt(9_999)).toBe(0);
+    expect(await loggedAt(10_000)).toBe(1);
+    expect(cache.logged[0]).toMatch(/REDIS_URL.*EVENTS_NAMESPACE/);
+    expect(await loggedAt(69_999)).toBe(1);
+    expect(await loggedAt(70_000)).toBe(2);
+  });
+
+  test('a lost id is replaced, for good, and tokens are remembered when identity knows it', async () => {
+    const cache = createCache();
+    await cache.warm();
+    await identity.del(...(['store', 'roles', USER] as const).map((subject) => epochKey(namespace, subject)));
+    await cache.warm();
+    const storeId = await identity.get(epochKey(namespace, 'store'));
+    expect(storeId).not.toBeNull();
+    expect(await identity.ttl(epochKey(namespace, 'store'))).toBe(-1);
+    cache.storeId = storeId ?? '';
+    await cache.warm();
+    const before = cache.asked;
+    await cache.warm();
+    expect(cache.asked).toBe(before);
+    cache.now = 60_000;
+    await cache.warm();
+    expect(cache.logged).toEqual([]);
+  });
+});
+
 describe('without an answer of Redis', () => {
   test('identity is asked; a silent Redis delays few requests', async () => {
     const cache = createCache();
@@ -268,12 +327,12 @@ test('readers that race with revocations are never late', async () => {
 });
 
 describe('the gateway', () => {
+  const gatewayNamespace = `cache-gateway-${process.pid}`;
   let harness: Harness;
   beforeAll(async () => {
-    namespace = 'cache-gateway';
     harness = await startHarness({
       REDIS_URL: testServers().REDIS_URL,
-      EVENTS_NAMESPACE: `${namespace}-${process.pid}`,
+      EVENTS_NAMESPACE: gatewayNamespace,
     });
   });
   afterAll(() => harness.close());
@@ -284,12 +343,17 @@ describe('the gateway', () => {
     const staff = { ...caller(9, ['posts.view']), withheld: new Set(['roles.manage'] as const) };
     harness.tokens.set(MEMBER_TOKEN, staff);
     await eventually(async () => {
+      await ask();
+      harness.epochStoreId = (await identity.get(epochKey(gatewayNamespace, 'store'))) ?? '';
+      return harness.epochStoreId !== '';
+    });
+    await eventually(async () => {
       const before = harness.introspections();
       return (await ask()) === 200 && harness.introspections() === before;
     });
     expect(harness.upstreams.content.received.at(-1)?.caller).toEqual(staff);
     harness.tokens.delete(MEMBER_TOKEN);
-    namespace = `cache-gateway-${process.pid}`;
+    namespace = gatewayNamespace;
     await advance(9);
     expect(await ask()).toBe(401);
     const metrics = await (await fetch(`${harness.operationsUrl}/metrics`)).text();

@@ -130,6 +130,8 @@ export interface Harness {
   tokens: Map<string, UserCaller>;
   /** Deletion blockers by user id. */
   blockers: Map<number, { code: string; extras_json: string }[]>;
+  /** What identity tells with an introspection. */
+  epochStoreId: string;
   /** Number of introspections. */
   introspections(): number;
   stopIdentityGrpc(): Promise<void>;
@@ -162,6 +164,7 @@ export const startHarness = async (
           token_kind: user.tokenKind,
           second_factor: user.hasSecondFactor === true,
           valid_for_ms: 60_000,
+          epoch_store_id: harness.epochStoreId,
           audience: user.audience ?? '',
         };
       },
@@ -202,6 +205,7 @@ export const startHarness = async (
     upstreams,
     tokens,
     blockers,
+    epochStoreId: '',
     introspections: () => introspections,
     stopIdentityGrpc: () => identity.close(),
     reset: () => {

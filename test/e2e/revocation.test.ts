@@ -1,10 +1,10 @@
 /** No request that begins after the answer to a revocation is let in, although the gateway remembers tokens. */
-import { describe, expect, test } from '@jest/globals';
-import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany } from './revocation-ways.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
 import { administratorToken, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
 
-const hits = async (): Promise<number> =>
-  (await cacheOutcomes(stack().part('gateway').operationsUrl ?? '')).hit ?? 0;
+const outcomes = () => cacheOutcomes(stack().part('gateway').operationsUrl ?? '');
+const hits = async (): Promise<number> => (await outcomes()).hit ?? 0;
 
 describe('after the answer to', () => {
   test.each(REVOCATION_WAYS)('$name, a request with the token is 401', async ({ prepare, status }) => {
@@ -65,5 +65,24 @@ describe('after the answer to a change of permissions', () => {
       await put(`/roles/${operator.id}`, { permissions: operator.permissions });
     }
     expect(await statuses()).toEqual([200]);
+  });
+});
+
+/** Nobody advances the epochs that such a gateway reads. */
+describe.each([
+  ['namespace', () => ({ EVENTS_NAMESPACE: 'another' })],
+  ['Redis', () => ({ REDIS_URL: `${stack().describe().servers.REDIS_URL}/1` })],
+])('a gateway with another %s than identity', (_name, environment) => {
+  beforeAll(() => stack().restart('gateway', environment()));
+  afterAll(() => stack().restart('gateway'));
+
+  test('remembers no token, and says so', async () => {
+    const { token } = await register();
+    for (let time = 0; time < 10; time += 1) expect(await readStatus(baseUrl(), token)).toBe(200);
+    expectStatus(await api('POST', '/auth/logout', { token }), 204);
+    expect([...(await readMany([baseUrl()], [token], 100, 10)).keys()]).toEqual([401]);
+    const counted = await outcomes();
+    expect(counted.hit).toBeUndefined();
+    expect(counted.mismatch).toBeGreaterThan(0);
   });
 });

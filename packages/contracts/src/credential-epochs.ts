@@ -15,5 +15,8 @@ export const REVOKING = 'revoking';
 /** Longer than a transaction can be open: without an end of the revocation nothing is kept for as long. */
 export const REVOKING_LIFETIME_S = 120;
 
-export const epochKey = (namespace: string, subject: EpochSubject): string =>
+/**
+ * `store`: no epoch, but the id of the place that holds them. It does not expire, and whoever misses it creates it.
+ */
+export const epochKey = (namespace: string, subject: EpochSubject | 'store'): string =>
   `${namespace}:credential-epoch:${subject}`;

@@ -17,7 +17,7 @@ import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/run
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/audit-logs.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
-import { createCredentialEpochs } from './clients/credential-epochs.ts';
+import { createCredentialEpochs, type EpochStore } from './clients/credential-epochs.ts';
 import { createFcm, type PushSender } from './clients/fcm.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
@@ -41,6 +41,7 @@ import { createStore, type Store } from './store/store.ts';
 
 export interface Dependencies {
   store: Store;
+  epochStore: EpochStore;
   licenseDocuments: LicenseDocuments;
   mediaCopies: MediaCopyReader;
   subscriptions: SubscriptionReader;
@@ -138,6 +139,7 @@ export const createDependencies = async (
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
     store: createStore(connection, log, epochs, config.RESET_CODE_TRIES),
+    epochStore: epochs,
     newNotifications: createNewNotifications(connection),
     ...createGrpcClients(runtime, config),
     sms,

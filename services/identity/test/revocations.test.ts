@@ -3,6 +3,7 @@ import { epochKey, REVOKING } from '@fitness/contracts/credential-epochs.ts';
 import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { trusted } from '@fitness/shared/mongo/connect.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { type Answer, eventually, gatewayContext, testServers } from '@fitness/shared/testing/harness.ts';
 import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
@@ -137,6 +138,7 @@ describe('a write that names no revocation', () => {
   const id = { _id: 1 as never };
   // biome-ignore lint/suspicious/noExplicitAny: models by name have no type
   type AnyModel = Model<any>;
+  const modelOf = (name: string) => harness.database.model(name) as never as AnyModel;
   const writes: readonly (readonly [string, string, (model: AnyModel) => PromiseLike<unknown>])[] = [
     ['deletes tokens', 'Token', (model) => model.deleteMany({ user_id: 1 })],
     [
@@ -153,15 +155,98 @@ describe('a write that names no revocation', () => {
   ];
   test.each(writes)('is refused: %s', async (_name, name, write) => {
     createStore(harness.database, log, noEpochs);
-    await expect(Promise.resolve(write(harness.database.model(name) as never))).rejects.toThrow(
-      'names no revocation',
-    );
+    await expect(Promise.resolve(write(modelOf(name)))).rejects.toThrow('names no revocation');
+  });
+
+  const others: readonly (readonly [string, string, Record<string, unknown>])[] = [
+    ['tokens of another user', 'Token', { user_id: 8 }],
+    ['tokens of several users', 'Token', { user_id: trusted({ $in: [7, 8] }) }],
+    ['a token by its hash alone', 'Token', { _id: 'a hash' }],
+    ['the tokens of a grant alone', 'Token', { grant_id: 'a grant' }],
+    ['expired tokens', 'Token', { expires_at: trusted({ $lt: new Date(0) }) }],
+    ['another user', 'User', { _id: 8 }],
+    ['users by another field', 'User', { referrer_user_id: 7 }],
+    ['the second factor of another user', 'SecondFactor', { _id: 8 }],
+    ['a role', 'Role', { _id: 7 }],
+  ];
+  test.each(others)('is refused after one that names a user: of %s', async (_name, name, filter) => {
+    const store = createStore(harness.database, log, noEpochs);
+    const write = store.transaction(async (session) => {
+      store.revocations.add(session, 7);
+      await modelOf(name).deleteMany(filter, { session });
+    });
+    await expect(write).rejects.toThrow('names no revocation');
+  });
+
+  test('is refused beside one that takes nothing away', async () => {
+    const store = createStore(harness.database, log, noEpochs);
+    const filter = { _id: 'a hash', user_id: 7 };
+    const write = (isSecondAllowed: boolean) =>
+      store.transaction(async (session) => {
+        for (const isAllowed of [true, isSecondAllowed]) {
+          const update = modelOf('Token').updateOne(
+            filter,
+            { $set: { expires_at: new Date() } },
+            { session },
+          );
+          if (isAllowed) store.revocations.addNone(update);
+          await update;
+        }
+      });
+    await write(true);
+    await expect(write(false)).rejects.toThrow('names no revocation');
+  });
+
+  test('is refused of a document that was read', async () => {
+    createStore(harness.database, log, noEpochs);
+    const { id: userId } = await join(harness);
+    const user = await modelOf('User').findOne({ _id: userId });
+    user.set({ role_ids: [] });
+    await expect(user.save()).rejects.toThrow('names no revocation');
+    await expect(user.deleteOne()).rejects.toThrow('names no revocation');
   });
 
   test('is allowed of what introspection does not read', async () => {
     createStore(harness.database, log, noEpochs);
     await harness.database.model('User').updateOne({ _id: -1 }, { $inc: { pins: 1 } });
     await harness.database.model('Token').updateOne({ _id: 'none' }, { $set: { last_used_at: new Date(0) } });
+  });
+});
+
+describe('the id of the place of the epochs', () => {
+  const stored = () => redis.get(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
+  const told = async ({ token }: Person): Promise<string> =>
+    (await harness.identity.call('Introspect', { token })).epoch_store_id;
+  const isTold = async (person: Person): Promise<boolean> => (await told(person)) === (await stored());
+
+  test('is told with an introspection, and is the same for every replica', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    const { EVENTS_NAMESPACE: namespace } = harness.config;
+    const replica = createCredentialEpochs({ redis, namespace, random: systemRandom, log });
+    expect(await eventually(() => replica.storeId())).toBe(await stored());
+  });
+
+  test('is another one after it was lost', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    const before = await stored();
+    await redis.del(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
+    await eventually(() => isTold(person));
+    expect(await stored()).not.toBe(before);
+    expect(await stored()).not.toBeNull();
+  });
+
+  test('is not told without a connection, because the next one may lead elsewhere', async () => {
+    const person = await join(harness);
+    await eventually(() => isTold(person));
+    proxy.cut();
+    try {
+      await eventually(async () => (await told(person)) === '');
+    } finally {
+      proxy.restore();
+    }
+    await eventually(() => isTold(person));
   });
 });
 

@@ -10,7 +10,8 @@ import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
 import type { UsablePermissions } from './usable-permissions.ts';
 
-interface IntrospectDependencies extends Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'> {
+interface IntrospectDependencies
+  extends Pick<Dependencies, 'store' | 'epochStore' | 'clock' | 'backgroundTasks'> {
   usablePermissions: UsablePermissions;
 }
 
@@ -27,6 +28,8 @@ interface Introspection {
   tokenKind: CallerTokenKind;
   /** How long from now the token is valid, unless it is revoked. */
   validForMs: number;
+  /** Where this process advances the epochs. Undefined while it is not known. */
+  epochStoreId: string | undefined;
   /** Of an OAuth token: the resource it is for. */
   audience: string | undefined;
 }
@@ -35,7 +38,7 @@ interface Introspection {
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (dependencies: IntrospectDependencies): Introspect => {
-  const { store, clock, usablePermissions } = dependencies;
+  const { store, epochStore, clock, usablePermissions } = dependencies;
   const markUsed = createMarkUsed(dependencies);
   return async (token) => {
     if (!isWellFormedToken(token)) throw unauthenticated();
@@ -55,6 +58,7 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
       validForMs: credential.expires_at.getTime() - now.getTime(),
+      epochStoreId: epochStore.storeId(),
       audience: credential.audience ?? undefined,
     };
   };
@@ -67,7 +71,7 @@ const createMarkUsed = ({
   store,
   clock,
   backgroundTasks,
-}: Omit<IntrospectDependencies, 'usablePermissions'>) => {
+}: Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'>) => {
   /** When this process last wrote a use: a session that was read before is not written again. */
   const written = new LRUCache<string, Date>({ max: REMEMBERED_USES });
   return ({ _id: hash, kind, last_used_at: lastUsedAt }: Token): void => {

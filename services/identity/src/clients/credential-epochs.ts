@@ -25,12 +25,19 @@ export interface CredentialEpochs {
   advance(subjects: Iterable<EpochSubject>): Promise<void>;
 }
 
+export interface EpochStore {
+  /** Of the Redis and the namespace where this process advances the epochs. Undefined while it is not known. */
+  storeId(): string | undefined;
+}
+
 /** The transaction is open meanwhile. */
 const CLOSE_TIMEOUT_MS = 200;
 const ADVANCE_TIMEOUT_MS = 500;
 const RETRY_DELAY_MS = 100;
 /** For clocks of different speed, and for the end of a record that is read at its last moment. */
 const MARGIN_MS = 250;
+/** For an id that was lost while the connection stayed open. */
+const STORE_ID_INTERVAL_MS = 1_000;
 
 export const createCredentialEpochs = ({
   redis,
@@ -42,7 +49,7 @@ export const createCredentialEpochs = ({
   namespace: string;
   random: Random;
   log: Logger;
-}): CredentialEpochs => {
+}): CredentialEpochs & EpochStore => {
   /** Whether Redis has acknowledged it in time. */
   const set = async (
     subjects: Iterable<EpochSubject>,
@@ -56,7 +63,24 @@ export const createCredentialEpochs = ({
     return finishesWithin(Promise.all(sent), timeoutMs).catch(() => false);
   };
 
+  let storeId: string | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  // The next connection may lead elsewhere.
+  redis.on('close', () => {
+    storeId = undefined;
+  });
+  const readStoreId = async (): Promise<void> => {
+    askedAt = performance.now();
+    const created = random.uuid();
+    storeId = (await redis.set(epochKey(namespace, 'store'), created, 'NX', 'GET')) ?? created;
+  };
+
   return {
+    storeId: () => {
+      if (performance.now() - askedAt >= STORE_ID_INTERVAL_MS) readStoreId().catch(() => undefined);
+      return storeId;
+    },
+
     close: async (subjects) => {
       await set(subjects, () => REVOKING, REVOKING_LIFETIME_S, CLOSE_TIMEOUT_MS);
     },

@@ -41,6 +41,7 @@ export const createIdentityService = ({
         tokenId,
         tokenKind,
         validForMs,
+        epochStoreId = '',
         audience = '',
       } = await introspect(token);
       return {
@@ -52,6 +53,7 @@ export const createIdentityService = ({
         token_id: tokenId,
         token_kind: tokenKind,
         valid_for_ms: validForMs,
+        epoch_store_id: epochStoreId,
         audience,
       };
     },

@@ -118,7 +118,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       if (grant.user_id === null) throw new Error('a grant without a user');
       revocations.add(session, grant.user_id);
       await records.deleteMany({ grant_id: grantId }, { session });
-      await tokens.deleteMany({ grant_id: grantId }, { session });
+      await tokens.deleteMany({ grant_id: grantId, user_id: grant.user_id }, { session });
     },
   };
 };

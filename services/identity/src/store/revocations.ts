@@ -11,8 +11,8 @@ import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 export interface Revocations {
   /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
   add(session: ClientSession, subject: EpochSubject): void;
-  /** The writes of this transaction make no introspection answer less, so that none is named for them. */
-  addNone(session: ClientSession): void;
+  /** This write makes no introspection answer less, so that none is named for it. */
+  addNone(write: object): void;
 }
 
 /** By the attempt of a transaction. */
@@ -29,7 +29,7 @@ export const createRevocations = (epochs: CredentialEpochs): Revocations => ({
     beforeCommit(session, () => epochs.close(subjects));
     afterCommit(session, () => epochs.advance(subjects));
   },
-  addNone: (session) => void withNone.add(attemptKey(session)),
+  addNone: (write) => void withNone.add(write),
 });
 
 const WRITES = [
@@ -47,20 +47,32 @@ const pathsOf = (update: Update): string[] | undefined => {
   return entries.flatMap(([, fields]) => Object.keys(fields as object));
 };
 
-/** Refuses to delete a document, and to change what introspection reads of it, unless a revocation is named. */
-export const guardRevocations = <T>(schema: Schema<T>, readFields: readonly (keyof T & string)[]): void => {
-  const isRead = (path: string): boolean => readFields.some((field) => path.split('.')[0] === field);
+/** Whom a write concerns, by its filter. A value that is no single user (missing, several, a condition) is never named. */
+type SubjectOf<T> = (filter: { [Field in keyof T]?: unknown }) => unknown;
+
+interface Guarded<T> {
+  subjectOf: SubjectOf<T>;
+  /** What introspection reads, besides whether the document is there. */
+  fields: readonly (keyof T & string)[];
+}
+
+/** Refuses to delete a document, and to change what introspection reads of it, unless a revocation is named for its subject. */
+export const guardRevocations = <T>(schema: Schema<T>, { subjectOf, fields }: Guarded<T>): void => {
+  const isRead = (path: string): boolean => fields.some((field) => path.split('.')[0] === field);
+  const refuse = (name: string): never => {
+    throw new Error(`${name}: the write names no revocation`);
+  };
   const assertNamed = function (this: Query<unknown, T>): void {
     const paths = pathsOf(this.getUpdate() as Update);
-    if (paths !== undefined && !paths.some(isRead)) return;
+    if (withNone.has(this) || (paths !== undefined && !paths.some(isRead))) return;
     const { session } = this.getOptions();
-    const attempt = session == null ? undefined : attemptKey(session);
-    if (attempt === undefined || !(named.has(attempt) || withNone.has(attempt))) {
-      throw new Error(`${this.model.modelName}: the write names no revocation`);
-    }
+    const subjects = session == null ? undefined : named.get(attemptKey(session));
+    const subject = subjectOf(this.getFilter() as never) as EpochSubject;
+    if (subjects?.has(subject) !== true) refuse(this.model.modelName);
   };
   schema.pre(WRITES as never, { document: false, query: true } as never, assertNamed as never);
-  schema.pre('bulkWrite', () => {
-    throw new Error('a bulk write names no revocation');
+  schema.pre('save', function () {
+    if (!this.isNew) refuse('save');
   });
+  schema.pre('bulkWrite', () => refuse('bulkWrite'));
 };

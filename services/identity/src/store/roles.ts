@@ -20,7 +20,7 @@ const schema = new mongoose.Schema<Role>(
 
 privacy(schema, retain('not about a person', '_id', 'name', 'title', 'permissions'));
 
-guardRevocations(schema, ['permissions']);
+guardRevocations(schema, { subjectOf: () => 'roles', fields: ['permissions'] });
 
 export type Roles = ReturnType<typeof createRoles>;
 

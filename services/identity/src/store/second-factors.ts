@@ -45,7 +45,7 @@ privacy(
   erase('likewise', 'recovery_codes'),
 );
 
-guardRevocations(schema, ['secret']);
+guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['secret'] });
 
 export type SecondFactors = ReturnType<typeof createSecondFactors>;
 

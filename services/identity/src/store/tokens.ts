@@ -74,7 +74,10 @@ privacy(
   ),
 );
 
-guardRevocations(schema, ['user_id', 'kind', 'permissions', 'expires_at']);
+guardRevocations(schema, {
+  subjectOf: ({ user_id }) => user_id,
+  fields: ['user_id', 'kind', 'permissions', 'expires_at'],
+});
 
 const earlier = (one: Date, other: Date): Date => (one < other ? one : other);
 
@@ -169,7 +172,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       const own = { user_id: userId, kind, token_number: tokenNumber } as const;
       const token = await tokens.findOne(own, { _id: 1 }).session(session).lean<Pick<Token, '_id'>>();
       if (token === null) return false;
-      await tokens.deleteOne({ _id: token._id }, { session });
+      await tokens.deleteOne({ _id: token._id, user_id: userId }, { session });
       await devices.ofSession(session, token._id);
       return true;
     },
@@ -197,10 +200,11 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       if (token === null) return;
       const endsAt = earlier(token.ends_at ?? token.expires_at, end);
       const expiresAt = earlier(endsAt, idleEnd);
+      const write = tokens.updateOne(live, { $set: { ends_at: endsAt, expires_at: expiresAt } }, { session });
       // Without Redis a revocation takes seconds, and pages of operators are needed most when something is out of order.
       if (expiresAt < token.expires_at) revocations.add(session, userId);
-      else revocations.addNone(session);
-      await tokens.updateOne(live, { $set: { ends_at: endsAt, expires_at: expiresAt } }, { session });
+      else revocations.addNone(write);
+      await write;
     },
 
     /** Writes nothing when the token was used after `before` already, or is revoked. */

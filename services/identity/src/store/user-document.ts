@@ -117,7 +117,7 @@ privacy(
 
 export const isPersonalUserField = personalFieldsOf(schema);
 
-guardRevocations(schema, ['role_ids', 'erased_at']);
+guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['role_ids', 'erased_at'] });
 
 export const userModel = (connection: Connection): Model<StoredUser> =>
   connection.model<StoredUser>('User', schema);

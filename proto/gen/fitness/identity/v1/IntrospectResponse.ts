@@ -11,6 +11,7 @@ export interface IntrospectResponse {
   'valid_for_ms'?: (number | string | Long);
   'grantable'?: (string)[];
   'second_factor'?: (boolean);
+  'epoch_store_id'?: (string);
   'audience'?: (string);
 }
 
@@ -23,5 +24,6 @@ export interface IntrospectResponse__Output {
   'valid_for_ms': (number);
   'grantable': (string)[];
   'second_factor': (boolean);
+  'epoch_store_id': (string);
   'audience': (string);
 }
