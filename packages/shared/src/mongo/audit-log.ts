@@ -100,7 +100,7 @@ export const createAuditLog = ({
   const models = registerAuditModels(connection);
   const sequences = createSequences(connection, AUDIT_SEQUENCES);
   const reader = createAuditReader(models, service);
-  const keyOf = createKeys(models, random);
+  const findOrMakeKey = createKeys(models, random);
   const seal = createAuditSealer(connection, models, { service, clock, log, batch });
   const rounds = createRounds(seal, sealAllMs);
 
@@ -108,6 +108,7 @@ export const createAuditLog = ({
     place: string,
     state: AuditState | undefined,
     isPersonal: IsPersonal,
+    keyOf: KeyOf,
   ): Promise<string | null> => {
     if (state === undefined) return null;
     const fields: StoredField[] = [];
@@ -129,6 +130,7 @@ export const createAuditLog = ({
       session,
       { actorId, action, subject, before, after, isPersonal = () => false, requestId },
     ): Promise<void> => {
+      const keyOf = onceForEach(findOrMakeKey);
       const at = clock.now();
       const _id = auditId(service, at, await sequences.next('audit'));
       const content: AuditContent = {
@@ -140,8 +142,8 @@ export const createAuditLog = ({
         subject_type: subject.type,
         subject_id: subject.id,
         request_id: requestId === undefined ? (currentTrace()?.requestId ?? null) : requestId,
-        before: await toStored(`${_id}.before`, before, isPersonal),
-        after: await toStored(`${_id}.after`, after, isPersonal),
+        before: await toStored(`${_id}.before`, before, isPersonal, keyOf),
+        after: await toStored(`${_id}.after`, after, isPersonal, keyOf),
       };
       await models.entries.create([{ ...content, hash: auditHash(content), seal: null }], { session });
       afterCommit(session, rounds.request);
@@ -177,14 +179,26 @@ const createRounds = (seal: () => Promise<number>, sealAllMs: number) => {
   };
 };
 
+type KeyOf = (userId: number) => Promise<Buffer | null>;
+
+/** The personal values of an entry have the keys of one or two people. */
+const onceForEach = (keyOf: KeyOf): KeyOf => {
+  const known = new Map<number, Promise<Buffer | null>>();
+  return (userId) => {
+    const key = known.get(userId) ?? keyOf(userId);
+    known.set(userId, key);
+    return key;
+  };
+};
+
 /**
  * The key of a person, made at its first use; null when the account is erased. Outside of the caller's transaction, so that
  * concurrent operators do not conflict: what is encrypted under a key that an erasure destroys meanwhile cannot be read
  * either.
  */
 const createKeys =
-  ({ keys }: AuditModels, random: Pick<Random, 'bytes'>) =>
-  async (userId: number): Promise<Buffer | null> => {
+  ({ keys }: AuditModels, random: Pick<Random, 'bytes'>): KeyOf =>
+  async (userId) => {
     for (let attempt = 1; ; attempt += 1) {
       const known = await keys.findById(userId).lean<AuditKeyDocument>();
       if (known !== null) return toKey(known);

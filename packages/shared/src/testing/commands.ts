@@ -2,7 +2,7 @@
  * Records the database commands of a service. The service runs with {@link monitored} in its configuration; its
  * connection is found by the name of its database.
  */
-import mongoose from 'mongoose';
+import mongoose, { type Connection } from 'mongoose';
 import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 import type { Document, SentCommand } from './lookups.ts';
 import { createFaultFinder, type PlanOptions } from './query-plans.ts';
@@ -36,12 +36,18 @@ export const monitored = <Config extends { MONGODB_URI: string }>(config: Config
   return { ...config, MONGODB_URI: `${config.MONGODB_URI}${separator}${options}` };
 };
 
-/** Records the commands of this process's connection to `database`. */
-export const watchCommands = (database: string, options: PlanOptions = {}): CommandWatch => {
+/** This process's connection to `database` with command monitoring. */
+export const monitoredConnection = (database: string): Connection => {
   const connection = mongoose.connections.find(
     (candidate) => candidate.name === database && candidate.getClient().options.monitorCommands,
   );
   if (connection === undefined) throw new Error(`no monitored connection to ${database}`);
+  return connection;
+};
+
+/** Records the commands of this process's connection to `database`. */
+export const watchCommands = (database: string, options: PlanOptions = {}): CommandWatch => {
+  const connection = monitoredConnection(database);
   let watched: SentCommand[] | undefined;
   /** Commands without a response, by request id. */
   const pending = new Map<number, SentCommand>();

@@ -216,20 +216,21 @@ const toAnswer = async (response: Response): Promise<Answer> => {
   };
 };
 
-/** Sends signed requests to the service at `baseUrl`, as the gateway does. `path` is below `/api/v1`. */
+/** Sends signed requests to the service at `baseUrl`, as the gateway does. `path` is below `/api/v1`, `body` JSON or a form. */
 export const apiClient =
   (service: ProcessName, baseUrl: string): Send =>
   async (method, path, { as = GUEST, body, headers = {} } = {}) => {
     const context = gatewayContext(service, as);
+    const isJson = body !== undefined && !(body instanceof FormData);
     const response = await fetch(`${baseUrl}/api/v1${path}`, {
       method,
       redirect: 'manual',
       headers: {
         [CALLER_HEADER]: context,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(isJson ? { 'content-type': 'application/json' } : {}),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     return toAnswer(response);
   };
@@ -247,6 +248,26 @@ const signerOfAll: CallerSigner = {
   },
 };
 
+const callListeners = new Set<(method: string) => void>();
+
+/** `listener` runs for each call that a stand-in of this process receives, in the async context of the call. */
+export const onStandInCall = (listener: (method: string) => void): void => {
+  callListeners.add(listener);
+};
+
+type Handle = (...call: unknown[]) => unknown;
+
+const announced = (handlers: Record<string, unknown>): Record<string, Handle> =>
+  Object.fromEntries(
+    Object.entries(handlers).map(([method, handle]) => [
+      method,
+      (...call) => {
+        for (const listener of callListeners) listener(method);
+        return (handle as Handle)(...call);
+      },
+    ]),
+  );
+
 /**
  * A stand-in for other services on real gRPC; a call without a handler answers UNIMPLEMENTED. It refuses what the real
  * services would refuse: a call of a process that is not declared for it.
@@ -256,7 +277,10 @@ export const standIn = async (
 ): Promise<GrpcServer> =>
   startGrpcServer({
     address: '127.0.0.1:0',
-    services: services as never,
+    services: services.map(({ definition, handlers }) => ({
+      definition,
+      handlers: announced(handlers),
+    })) as never,
     signer: signerOfAll,
     metrics: createMetrics('stand-in', { defaults: false }),
     log: createLog({ service: 'stand-in', level: 'silent' }),

@@ -1,0 +1,176 @@
+/**
+ * What a request costs at most: database commands, and calls of other services. Each request has its own id, which follows it
+ * through all its asynchronous work and its calls, also those that it does not await. So what the process does by itself (the
+ * outbox, leases, seals, jobs, consumers) is told from it, whatever collection it uses.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Connection } from 'mongoose';
+import { API_PREFIX } from '../http/server.ts';
+import type { Caller } from '../kernel/caller.ts';
+import { currentTrace } from '../kernel/trace.ts';
+import { registerSession } from '../mongo/session-lease.ts';
+import { isWriteConflict } from '../mongo/transaction.ts';
+import { monitoredConnection } from './commands.ts';
+import { eventually, onStandInCall, type Send } from './harness.ts';
+
+interface CostlyRequest {
+  /** Below `/api/v1`. By default that of the route. */
+  path?: string;
+  as?: Caller;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A row of the table of a service. */
+export interface RouteCost {
+  /** Method and path as in the list of routes, then a query, then in brackets which case it is: `GET /posts?page=2 (few)`. */
+  route: string;
+  as: Caller;
+  /** How many a request to a warm process takes at most, or also which ones: `find posts`, sorted. */
+  commands: number | readonly string[];
+  /** gRPC methods of other services, sorted. */
+  calls?: readonly string[];
+  /** Of the answer, where it is an error. */
+  status?: number;
+  /** Prepares one request; what it does itself is not counted. */
+  request?: () => CostlyRequest | Promise<CostlyRequest>;
+}
+
+interface Cost {
+  commands: string[];
+  calls: string[];
+}
+
+interface Run extends Cost {
+  /** Its transaction was repeated, because something else wrote the same document. */
+  isDisturbed: boolean;
+}
+
+const RUNS = 3;
+/** A request that always conflicts, with itself, is measured with its repetitions. */
+const DISTURBED_RUNS = 5;
+/** How long work that a request does not await may take. */
+const FOLLOW_UP_MS = 5_000;
+
+const partsOf = (route: string) => {
+  const [, method = '', path = '', query = ''] = /^(\S+) ([^\s?]+)(\?\S+)?/.exec(route) ?? [];
+  return { method, path, query };
+};
+
+const numberOf = ({ commands }: RouteCost): number =>
+  typeof commands === 'number' ? commands : commands.length;
+
+const isAs = ({ commands, calls = [] }: RouteCost, run: Cost): boolean =>
+  run.calls.toSorted().join() === calls.join() &&
+  (typeof commands === 'number'
+    ? run.commands.length === commands
+    : run.commands.toSorted().join() === commands.join());
+
+const isMore = (row: RouteCost, { commands, calls }: Cost): boolean =>
+  commands.length > numberOf(row) || calls.length > (row.calls?.length ?? 0);
+
+/**
+ * No run may cost more, and one must cost as much. One may cost less: a read that the process makes at that moment for others
+ * can be shared.
+ */
+const faultsOf = (row: RouteCost, runs: readonly Cost[]): Cost[] => {
+  const more = runs.filter((run) => isMore(row, run));
+  const faults = more.length > 0 || runs.some((run) => isAs(row, run)) ? more : runs;
+  return faults.map(({ commands, calls }) => ({ commands: commands.toSorted(), calls: calls.toSorted() }));
+};
+
+/** More than a process uses at a time. */
+const SESSIONS = 32;
+
+/**
+ * A process stores each of its database sessions before the first transaction in it. Which request opens one more depends
+ * on what else runs at that time, so that all are stored before the first request is measured.
+ */
+const storeSessions = async (connection: Connection): Promise<void> => {
+  const opening = Array.from({ length: SESSIONS }, () => connection.startSession());
+  const sessions = await Promise.all(opening);
+  for (const session of sessions) await registerSession(connection, session);
+  for (const session of sessions) await session.endSession();
+};
+
+/** `database`: of a service of this process that runs with `monitored`; `send` sends a request to it at `url`. */
+export const openCostMeter = async (database: string, { send, url }: { send: Send; url: string }) => {
+  const connection = monitoredConnection(database);
+  await storeSessions(connection);
+  const requests = new Map<string, Run>();
+  const current = (): Run | undefined => requests.get(currentTrace()?.requestId ?? '');
+  /** By the id of the command. */
+  const senders = new Map<number, Run>();
+  const client = connection.getClient();
+  client.on('commandStarted', ({ commandName, command, requestId }) => {
+    const run = current();
+    if (run === undefined) return;
+    const collection = command[commandName];
+    run.commands.push(typeof collection === 'string' ? `${commandName} ${collection}` : commandName);
+    senders.set(requestId, run);
+  });
+  client.on('commandFailed', ({ requestId, failure }) => {
+    const run = senders.get(requestId);
+    if (run !== undefined && isWriteConflict(failure)) run.isDisturbed = true;
+  });
+  onStandInCall((method) => current()?.calls.push(method));
+
+  const runOf = async ({ route, as, status, request }: RouteCost): Promise<Run> => {
+    const { method, path, query } = partsOf(route);
+    const prepared = await request?.();
+    const id = `cost-${randomUUID()}`;
+    const run: Run = { commands: [], calls: [], isDisturbed: false };
+    requests.set(id, run);
+    const answer = await send(method, prepared?.path ?? `${path}${query}`, {
+      as,
+      ...prepared,
+      headers: { ...prepared?.headers, 'x-request-id': id },
+    });
+    if (answer.status !== status && answer.status >= 400)
+      throw new Error(`${route}: ${answer.status} ${answer.text}`);
+    return run;
+  };
+  const undisturbed = async (row: RouteCost, left = DISTURBED_RUNS): Promise<Run> => {
+    const run = await runOf(row);
+    return run.isDisturbed && left > 0 ? undisturbed(row, left - 1) : run;
+  };
+
+  const runsOf = new Map<RouteCost, Run[]>();
+  return {
+    /**
+     * The runs that do not cost what the row says. A first one, which reads what the process keeps, is not among them; of the
+     * others none is chosen.
+     */
+    faults: async (row: RouteCost): Promise<Cost[]> => {
+      await runOf(row);
+      const runs: Run[] = [];
+      for (let run = 0; run < RUNS; run += 1) runs.push(await undisturbed(row));
+      runsOf.set(row, runs);
+      const isDecided = (): boolean => runs.some((run) => isAs(row, run) || isMore(row, run));
+      await eventually(isDecided, { timeoutMs: FOLLOW_UP_MS }).catch(() => undefined);
+      return faultsOf(row, runs);
+    },
+    /** The rows whose requests went on after they were measured. */
+    late: (): string[] =>
+      [...runsOf].flatMap(([row, runs]) => (faultsOf(row, runs).length === 0 ? [] : [row.route])),
+    /** The public routes of the service, sorted. */
+    routes: async (): Promise<string[]> => {
+      const response = await fetch(`${url}/internal/openapi.json`);
+      const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> };
+      return Object.entries(paths)
+        .flatMap(([path, operations]) =>
+          Object.keys(operations).map((method) => {
+            const ownPath = path.slice(API_PREFIX.length).replaceAll(/\{(\w+)\}/g, ':$1');
+            return `${method.toUpperCase()} ${ownPath}`;
+          }),
+        )
+        .toSorted();
+    },
+  };
+};
+
+/** The routes that have a row, sorted. */
+export const routesWithCosts = (rows: readonly RouteCost[]): string[] =>
+  [
+    ...new Set(rows.map(({ route }) => partsOf(route)).map(({ method, path }) => `${method} ${path}`)),
+  ].toSorted();

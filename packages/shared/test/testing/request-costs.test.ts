@@ -1,0 +1,94 @@
+/** The counts of requests: what belongs to a request is counted, however it is sent, and nothing else. */
+import { setImmediate } from 'node:timers/promises';
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
+import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
+import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
+import { createSequences } from '@fitness/shared/mongo/sequence.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { monitored } from '@fitness/shared/testing/commands.ts';
+import { type Answer, dropDatabase, type Send, testConfig } from '@fitness/shared/testing/harness.ts';
+import { openCostMeter } from '@fitness/shared/testing/request-costs.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Connection } from 'mongoose';
+
+const config = monitored(testConfig('wallet'));
+const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
+let connection: Connection;
+let meter: Awaited<ReturnType<typeof openCostMeter>>;
+let handle: () => Promise<unknown>;
+
+/** Stands for the server: runs `handle` in the async context of the request. */
+const send: Send = async (_method, _path, options) => {
+  const requestId = options?.headers?.['x-request-id'];
+  await runWithTrace({ traceparent, requestId }, handle);
+  return { status: 200 } as Answer;
+};
+
+const things = () => connection.collection('things');
+const read = () => things().findOne({});
+
+beforeAll(async () => {
+  connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  await ensureIndexes(connection);
+  await things().insertOne({});
+  meter = await openCostMeter(connection.name, { send, url: '' });
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+const costs = async (work: () => Promise<unknown>, commands: readonly string[]): Promise<unknown[]> => {
+  handle = work;
+  return meter.faults({ route: 'GET /things', as: GUEST, commands });
+};
+
+test('other commands of the process do not count, whatever they read', async () => {
+  const other = setInterval(() => void read(), 1);
+  const work = async () => {
+    for (let index = 0; index < 5; index += 1) await read();
+  };
+  const five = Array.from({ length: 5 }, () => 'find things');
+  const faults = await costs(work, five);
+  clearInterval(other);
+  expect(faults).toEqual([]);
+});
+
+test('commands count that wait for a connection, in a transaction, in a shared read and after the answer', async () => {
+  const batch = createTurnBatch(async () => read());
+  const sequences = createSequences(connection);
+  await sequences.next('a');
+  const many = Array.from({ length: 20 }, () => read);
+  const work = async () => {
+    await Promise.all(many.map((one) => one()));
+    await inTransaction(connection, (session) => things().updateOne({}, { $set: { a: 1 } }, { session }));
+    await batch([1]);
+    await sequences.next('a');
+    void setImmediate().then(() => things().countDocuments({}));
+  };
+  const finds = Array.from({ length: 21 }, () => 'find things');
+  expect(
+    await costs(work, [
+      'aggregate things',
+      'commitTransaction',
+      ...finds,
+      'findAndModify sequences',
+      'update things',
+    ]),
+  ).toEqual([]);
+});
+
+test('one run of several that costs more is a fault, and so is a row that states too much', async () => {
+  let runs = 0;
+  const unsteady = async () => {
+    runs += 1;
+    await read();
+    if (runs === 3) await read();
+  };
+  expect(await costs(unsteady, ['find things'])).toEqual([
+    { commands: ['find things', 'find things'], calls: [] },
+  ]);
+  expect(await costs(read, ['find things', 'find things'])).toHaveLength(3);
+});
