@@ -116,9 +116,10 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
       if (grant === null) return;
       if (grant.user_id === null) throw new Error('a grant without a user');
-      revocations.add(session, grant.user_id);
       await records.deleteMany({ grant_id: grantId }, { session });
-      await tokens.deleteMany({ grant_id: grantId, user_id: grant.user_id }, { session });
+      const issued = tokens.deleteMany({ grant_id: grantId }, { session });
+      revocations.addFor(session, issued, grant.user_id);
+      await issued;
     },
   };
 };

@@ -11,6 +11,8 @@ import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 export interface Revocations {
   /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
   add(session: ClientSession, subject: EpochSubject): void;
+  /** Like `add`, for one write whose filter does not tell its subject; the caller knows that it concerns no other. */
+  addFor(session: ClientSession, write: object, subject: EpochSubject): void;
   /** This write makes no introspection answer less, so that none is named for it. */
   addNone(write: object): void;
 }
@@ -18,19 +20,27 @@ export interface Revocations {
 /** By the attempt of a transaction. */
 const named = new WeakMap<object, Set<EpochSubject>>();
 const withNone = new WeakSet<object>();
+const subjects = new WeakMap<object, EpochSubject>();
 
-export const createRevocations = (epochs: CredentialEpochs): Revocations => ({
-  add: (session, subject) => {
+export const createRevocations = (epochs: CredentialEpochs): Revocations => {
+  const add: Revocations['add'] = (session, subject) => {
     const attempt = attemptKey(session);
     const known = named.get(attempt);
     if (known !== undefined) return void known.add(subject);
-    const subjects = new Set([subject]);
-    named.set(attempt, subjects);
-    beforeCommit(session, () => epochs.close(subjects));
-    afterCommit(session, () => epochs.advance(subjects));
-  },
-  addNone: (write) => void withNone.add(write),
-});
+    const changed = new Set([subject]);
+    named.set(attempt, changed);
+    beforeCommit(session, () => epochs.close(changed));
+    afterCommit(session, () => epochs.advance(changed));
+  };
+  return {
+    add,
+    addFor: (session, write, subject) => {
+      add(session, subject);
+      subjects.set(write, subject);
+    },
+    addNone: (write) => void withNone.add(write),
+  };
+};
 
 const WRITES = [
   ...['updateOne', 'updateMany', 'findOneAndUpdate', 'replaceOne', 'findOneAndReplace'],
@@ -66,9 +76,9 @@ export const guardRevocations = <T>(schema: Schema<T>, { subjectOf, fields }: Gu
     const paths = pathsOf(this.getUpdate() as Update);
     if (withNone.has(this) || (paths !== undefined && !paths.some(isRead))) return;
     const { session } = this.getOptions();
-    const subjects = session == null ? undefined : named.get(attemptKey(session));
-    const subject = subjectOf(this.getFilter() as never) as EpochSubject;
-    if (subjects?.has(subject) !== true) refuse(this.model.modelName);
+    const changed = session == null ? undefined : named.get(attemptKey(session));
+    const subject = subjects.get(this) ?? (subjectOf(this.getFilter() as never) as EpochSubject);
+    if (changed?.has(subject) !== true) refuse(this.model.modelName);
   };
   schema.pre(WRITES as never, { document: false, query: true } as never, assertNamed as never);
   schema.pre('save', function () {
