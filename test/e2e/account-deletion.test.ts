@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   type Account,
+  administratorToken,
   api,
   arm,
   commit,
@@ -214,7 +215,7 @@ describe('while the deletion is pending', () => {
   test('GET /users shows the account only with users.view_all, and to everybody after the cancellation', async () => {
     const account = await register();
     const viewer = await register();
-    const administrator = await tokenOf('administrator', 'demo-password-1');
+    const administrator = await administratorToken();
     const find = async (token: string) =>
       expectStatus(await api('GET', `/users?search=${account.username}`, { token }), 200).body.data.length;
     expect(await find(viewer.token)).toBe(1);
@@ -228,7 +229,7 @@ describe('while the deletion is pending', () => {
   test('its training services are hidden at once from callers without users.view_all', async () => {
     const account = await register();
     const viewer = await register();
-    const administrator = await tokenOf('administrator', 'demo-password-1');
+    const administrator = await administratorToken();
     const title = `Plan ${account.username}`;
     const body = { title, description: 'Strength', price: 1_000, duration_days: 30 };
     expectStatus(await api('POST', '/training-services', { token: account.token, body }), 201);

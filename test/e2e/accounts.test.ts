@@ -14,6 +14,7 @@ import {
   expectStatus,
   login,
   newestCode,
+  operatorToken,
   PASSWORD,
   PNG,
   register,
@@ -191,7 +192,7 @@ describe('the visibility of a user', () => {
     expect(given.status).toBe(200);
     // It applies to the next request of an existing token.
     expect((await api('GET', '/payments', { token: account.token })).status).toBe(200);
-    const operators = await tokenOf('operator', 'demo-password-1');
+    const operators = await operatorToken();
     const administrator = roles.find(({ name }: { name: string }) => name === 'administrator');
     const refused = await api('PUT', `/users/${account.id}`, {
       token: operators,
@@ -336,7 +337,7 @@ describe('money', () => {
     const profile = { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD };
     expect((await api('PUT', '/auth/me', { token: account.token, body: profile })).status).toBe(200);
     await deposit(account.token, 50_000);
-    const operator = await tokenOf('operator', 'demo-password-1');
+    const operator = await operatorToken();
     const settle = async (verb: string, body = {}) => {
       const asked = await api('POST', '/payments/withdrawals', {
         token: account.token,

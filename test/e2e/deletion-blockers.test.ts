@@ -1,7 +1,7 @@
 /** The five blockers of specification 4.1 rule 5, each created by the routes of its owner. */
 import { unwrap } from '@fitness/client';
 import { describe, expect, test } from '@jest/globals';
-import { type Account, arm, clientOf, deposit, PASSWORD, register, smsOf, tokenOf } from './support.ts';
+import { type Account, arm, clientOf, deposit, operatorToken, PASSWORD, register, smsOf } from './support.ts';
 
 const createGym = async (owner: Account, name = 'Iron House') => {
   const body = { name, address: 'Valiasr Street', location_lat: 35.7, location_lng: 51.4 };
@@ -34,7 +34,7 @@ const premiumPrice = async (): Promise<number> =>
   (await unwrap(clientOf().GET('/api/v1/payments/prices'))).data.premium.plus;
 
 const settle = async (id: number, verb: 'pay' | 'reject') => {
-  const client = clientOf(await tokenOf('operator', 'demo-password-1'));
+  const client = clientOf(await operatorToken());
   const params = { path: { id } };
   return verb === 'pay'
     ? unwrap(client.POST('/api/v1/payments/{id}/pay', { params }))

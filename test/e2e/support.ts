@@ -1,6 +1,7 @@
 /** The view of a client: HTTP through the gateway, SMS and payments in the sandbox. */
 import { randomInt } from 'node:crypto';
-import { type Client, createClient, type Schemas, unwrap } from '@fitness/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, createClient, RateLimitError, type Schemas, unwrap } from '@fitness/client';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 
@@ -111,8 +112,31 @@ export const login = async (username: string, password = PASSWORD): Promise<Answ
 export const tokenOf = async (username: string, password = PASSWORD): Promise<string> =>
   (await clientOf().login({ login: username, password })).token;
 
-/** The administrator of the demo data. */
-export const administratorToken = (): Promise<string> => tokenOf('administrator', 'demo-password-1');
+type DemoAccount = 'administrator' | 'operator';
+const demoTokens = new Map<DemoAccount, Promise<string>>();
+
+const demoLogin = async (username: DemoAccount): Promise<string> => {
+  try {
+    return await tokenOf(username, 'demo-password-1');
+  } catch (error) {
+    if (!(error instanceof RateLimitError) || error.retryAfterSeconds === undefined) throw error;
+    await sleep(error.retryAfterSeconds * 1_000);
+    return demoLogin(username);
+  }
+};
+
+/**
+ * All test files use these accounts, and an account has ten log-ins a minute: a process logs in once, and waits
+ * when the others have used them up.
+ */
+const demoToken = (username: DemoAccount): Promise<string> => {
+  const token = demoTokens.get(username) ?? demoLogin(username);
+  demoTokens.set(username, token);
+  return token;
+};
+
+export const administratorToken = (): Promise<string> => demoToken('administrator');
+export const operatorToken = (): Promise<string> => demoToken('operator');
 
 export interface Sms {
   message: string;

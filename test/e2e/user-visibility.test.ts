@@ -17,6 +17,7 @@ import {
   expectStatus,
   login,
   newestCode,
+  operatorToken,
   PASSWORD,
   register,
   sandbox,
@@ -45,13 +46,13 @@ beforeAll(async () => {
   const { referral_code } = (await unwrap(clientOf(inviter.token).GET('/api/v1/auth/me'))).user;
   self = await register({ referral_code });
   const member = await register();
-  const operator = await login('operator', 'demo-password-1');
-  operatorId = operator.body.user.id;
+  const operator = await operatorToken();
+  operatorId = (await unwrap(clientOf(operator).GET('/api/v1/auth/me'))).user.id;
   viewers = {
     guest: { name: 'guest', token: undefined, sees: 'nobody' },
     member: { name: 'member', token: member.token, sees: member.id },
     self: { name: 'self', token: self.token, sees: self.id },
-    operator: { name: 'operator', token: operator.body.token, sees: 'all' },
+    operator: { name: 'operator', token: operator, sees: 'all' },
   };
   const profile = {
     bank_account_number: 'IR120570028780010957775103',
