@@ -1,4 +1,5 @@
 /** Estimates by a sample how common the grams of a query are. This decides how a search is executed, never its result. */
+import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongoose';
 import { EVERY_SEARCH, foldedLength, foldedSpellings, queryGrams } from '../kernel/text-search.ts';
 import { PORTION_CHARACTERS, textsOf, yieldToEventLoop } from './search-rows.ts';
@@ -24,23 +25,83 @@ const spreadIds = (newest: number, size: number): number[] => {
   return [...new Set(ids)];
 };
 
-/** An estimate is used again for this time, while the collection grows by less than a tenth. */
-const SHARE_LIFETIME_MS = 60_000;
+/** A sample is used again for this time, while the collection grows by less than a tenth. */
+const SAMPLE_LIFETIME_MS = 60_000;
+/** Grams whose share in a sample is known. */
 const SHARES_MAX = 10_000;
 
-interface KnownShare {
-  share: number;
+/** Rows read once for all searches: few searches have a gram that another one had before. */
+interface Sample {
+  /** The folded texts of each row. */
+  rows: Promise<readonly (readonly string[])[]>;
   newest: number;
   until: number;
+  shares: LRUCache<string, number>;
 }
 
-/** By collection, then by sample size and gram; the oldest first. */
-const knownShares = new WeakMap<Collection, Map<string, KnownShare>>();
+/** By collection, then by the number of rows. */
+const samples = new WeakMap<Collection, Map<number, Sample>>();
 
-const sharesOf = (collection: Collection): Map<string, KnownShare> => {
-  const known = knownShares.get(collection) ?? new Map<string, KnownShare>();
-  knownShares.set(collection, known);
-  return known;
+/** @param work Returns how many characters it has read. */
+const inPortions = async <Item>(items: readonly Item[], work: (item: Item) => number): Promise<void> => {
+  let characters = 0;
+  for (const item of items) {
+    characters += work(item);
+    if (characters < PORTION_CHARACTERS) continue;
+    await yieldToEventLoop();
+    characters = 0;
+  }
+};
+
+const readRows = async (
+  collection: Collection,
+  fields: readonly string[],
+  ids: readonly number[],
+): Promise<string[][]> => {
+  const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+  const rows = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();
+  const folded: string[][] = [];
+  await inPortions(rows, (row) => {
+    const texts = textsOf(row, fields).flatMap((text) => foldedSpellings(text.slice(0, SAMPLED_LENGTH)));
+    folded.push(texts);
+    return foldedLength(texts);
+  });
+  return folded;
+};
+
+const sampleOf = (
+  collection: Collection,
+  fields: readonly string[],
+  { newest, size }: { newest: number; size: number },
+): Sample => {
+  const bySize = samples.get(collection) ?? new Map<number, Sample>();
+  samples.set(collection, bySize);
+  const known = bySize.get(size);
+  const now = performance.now();
+  if (known !== undefined && known.until > now && newest <= known.newest * 1.1) return known;
+  const sample: Sample = {
+    rows: readRows(collection, fields, spreadIds(newest, size)),
+    newest,
+    until: now + SAMPLE_LIFETIME_MS,
+    shares: new LRUCache({ max: SHARES_MAX }),
+  };
+  bySize.set(size, sample);
+  sample.rows.catch(() => {
+    if (bySize.get(size) === sample) bySize.delete(size);
+  });
+  return sample;
+};
+
+/** The share of the rows of a sample that contain each gram. */
+const sharesIn = async (sample: Sample, grams: readonly string[]): Promise<Map<string, number>> => {
+  const rows = await sample.rows;
+  const containing = new Map(grams.map((gram) => [gram, 0]));
+  await inPortions(rows, (texts) => {
+    for (const gram of grams)
+      if (texts.some((text) => text.includes(gram))) containing.set(gram, (containing.get(gram) ?? 0) + 1);
+    return foldedLength(texts);
+  });
+  return new Map([...containing].map(([gram, count]) => [gram, count / Math.max(rows.length, 1)]));
 };
 
 /** The rarest gram of the query in a sample of `size` rows; undefined for a query that folds to ''. */
@@ -48,54 +109,15 @@ export const rarestGram = async (
   collection: Collection,
   query: string,
   fields: readonly string[],
-  sample: { newest: number; size: number },
+  of: { newest: number; size: number },
 ): Promise<Gram | undefined> => {
   const grams = queryGrams(query);
   if (grams.length === 0) return undefined;
-  const { newest, size } = sample;
-  const known = sharesOf(collection);
-  const now = performance.now();
-  const isKnown = (gram: string): boolean => {
-    const found = known.get(`${size}:${gram}`);
-    return found !== undefined && found.until > now && newest <= found.newest * 1.1;
-  };
-  const unknown = grams.filter((gram) => !isKnown(gram));
-  if (unknown.length > 0) {
-    for (const [gram, share] of await estimate(collection, unknown, fields, sample)) {
-      known.delete(`${size}:${gram}`);
-      known.set(`${size}:${gram}`, { share, newest, until: now + SHARE_LIFETIME_MS });
-    }
-    for (const key of known.keys()) {
-      if (known.size <= SHARES_MAX) break;
-      known.delete(key);
-    }
-  }
+  const sample = sampleOf(collection, fields, of);
+  const unknown = grams.filter((gram) => !sample.shares.has(gram));
+  if (unknown.length > 0)
+    for (const [gram, share] of await sharesIn(sample, unknown)) sample.shares.set(gram, share);
   return grams
-    .map((text): Gram => ({ text, share: known.get(`${size}:${text}`)?.share ?? 1 }))
+    .map((text): Gram => ({ text, share: sample.shares.get(text) ?? 1 }))
     .reduce((rarest, gram) => (gram.share < rarest.share ? gram : rarest));
-};
-
-/** The share of the rows of a sample that contain each gram. */
-const estimate = async (
-  collection: Collection,
-  grams: readonly string[],
-  fields: readonly string[],
-  { newest, size }: { newest: number; size: number },
-): Promise<[string, number][]> => {
-  const projection = Object.fromEntries(fields.map((field) => [field, 1]));
-  const ids = spreadIds(newest, size);
-  const rows = await collection.find({ _id: { $in: ids } } as never, { projection }).toArray();
-  const containing = new Map(grams.map((gram) => [gram, 0]));
-  let characters = 0;
-  for (const row of rows) {
-    const texts = textsOf(row, fields).flatMap((text) => foldedSpellings(text.slice(0, SAMPLED_LENGTH)));
-    for (const gram of grams) {
-      if (texts.some((text) => text.includes(gram))) containing.set(gram, (containing.get(gram) ?? 0) + 1);
-    }
-    characters += foldedLength(texts);
-    if (characters < PORTION_CHARACTERS) continue;
-    await yieldToEventLoop();
-    characters = 0;
-  }
-  return [...containing].map(([gram, count]) => [gram, count / Math.max(rows.length, 1)]);
 };

@@ -58,11 +58,13 @@ const watched = (target: Collection): Collection =>
       };
     },
   });
+const readerOf = (target: Collection): ListReader =>
+  createListReader(watched(target), { texts: ['title'], accepted: ['facets'] });
 
 beforeAll(async () => {
   connection = await createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE }).asPromise();
   collection = connection.collection('rows');
-  reader = createListReader(watched(collection), { texts: ['title'], accepted: ['facets'] });
+  reader = readerOf(collection);
   await collection.createIndex({ facets: 1, _id: -1 });
   await collection.createIndex({ grams: 1, _id: -1 });
   const ids = Array.from({ length: NEWEST }, (_, index) => index + 1).filter((id) => id % 7 !== 0);
@@ -176,11 +178,11 @@ describe('the rows of a list', () => {
 });
 
 describe('a text', () => {
-  const search = (query: string, slice: { order: Order; after?: number; skip?: number; counted?: boolean }) =>
-    reader.read(
-      { ...listOf('third', 'rest'), search: query },
-      { skip: 0, take: 30, counted: true, ...slice },
-    );
+  const search = (
+    query: string,
+    slice: { order: Order; after?: number; skip?: number; counted?: boolean },
+    by: ListReader = reader,
+  ) => by.read({ ...listOf('third', 'rest'), search: query }, { skip: 0, take: 30, counted: true, ...slice });
 
   /** Rows that are checked one by one. */
   const rowsOfRarestGram = (query: string): number =>
@@ -228,6 +230,15 @@ describe('a text', () => {
     }
   });
 
+  test('for a gram that no search had before reads no sample of its own', async () => {
+    const fresh = readerOf(collection);
+    const slice = { order: 'DESC', counted: false } as const;
+    const first = await documentsRead(() => search('needle', slice, fresh));
+    const second = await documentsRead(() => search('nowruz', slice, fresh));
+    expect(first).toBeGreaterThan(100);
+    expect(second).toBeLessThan(50);
+  });
+
   test('with a misleading sample costs a second sample', async () => {
     // Every row of the sample contains it, and few others.
     const ids = Array.from({ length: 128 }, (_, index) => 1 + Math.floor(((index + 0.5) * NEWEST) / 128));
@@ -236,10 +247,17 @@ describe('a text', () => {
     await collection.updateMany({ _id: { $in: chosen } } as never, {
       $set: { title, grams: indexGrams(title) },
     });
-    const found = await search('zeb', { order: 'DESC', counted: false });
-    expect(idsOf(found)).toEqual(chosen.toReversed().slice(0, 30));
+    const slice = { order: 'DESC', counted: false } as const;
+    // One that has no sample of the rows as they were before.
+    const fresh = readerOf(collection);
+    let found: Listed | undefined;
+    const documents = await documentsRead(async () => {
+      found = await search('zeb', slice, fresh);
+    });
+    expect(documents).toBeGreaterThan(1_024);
+    expect(found && idsOf(found)).toEqual(chosen.toReversed().slice(0, 30));
     const after = chosen.at(-31) ?? 0;
-    const rest = await search('zeb', { order: 'DESC', counted: false, after });
+    const rest = await search('zeb', { ...slice, after }, fresh);
     expect(idsOf(rest)).toEqual(beyond(chosen.toReversed(), 'DESC', after).slice(0, 30));
   });
 });
@@ -254,7 +272,7 @@ describe('a document with too many grams', () => {
 
   beforeAll(async () => {
     mixed = connection.collection('mixed');
-    mixedReader = createListReader(watched(mixed), { texts: ['title'], accepted: ['facets'] });
+    mixedReader = readerOf(mixed);
     await mixed.createIndex({ facets: 1, _id: -1 });
     await mixed.createIndex({ grams: 1, _id: -1 });
     for (let id = 1; id <= 1_500; id += 1) {
@@ -326,7 +344,7 @@ describe('a search that finds nothing among common grams', () => {
 
   beforeAll(async () => {
     common = connection.collection('common');
-    commonReader = createListReader(watched(common), { texts: ['title'], accepted: ['facets'] });
+    commonReader = readerOf(common);
     await common.createIndex({ facets: 1, _id: -1 });
     await common.createIndex({ grams: 1, _id: -1 });
     const title = 'abcab cabca';
@@ -426,7 +444,7 @@ test('a search of long texts reads limited characters', async () => {
   }));
   for (let start = 0; start < count; start += 100)
     await long.insertMany(documents.slice(start, start + 100) as never[]);
-  const longReader = createListReader(watched(long), { texts: ['title'], accepted: ['facets'] });
+  const longReader = readerOf(long);
   const query = {
     condition: { facets: 'all' },
     accept: () => true,
