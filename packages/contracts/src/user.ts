@@ -163,22 +163,22 @@ export const fromUserMessage = (user: UserMessageOutput): UserResource => ({
 export interface UserReader {
   /**
    * By id, as `viewer` may see them. Unknown users are missing; erased ones as well, unless `withErased`: then they are
-   * {@link erasedUser}.
+   * {@link erasedUser}. `withoutPending`: those with a pending deletion are missing, too.
    */
   find(
     ids: readonly number[],
     viewer: Caller,
-    options?: { withErased?: boolean },
+    options?: { withErased?: boolean; withoutPending?: boolean },
   ): Promise<Map<number, UserResource>>;
   /** By id, for decisions only, never for responses. Unknown and erased users are missing. */
   findRecords(ids: readonly number[]): Promise<Map<number, UserRecord>>;
 }
 
 export const createUserReader = (identity: GrpcClient<IdentityDefinition>): UserReader => ({
-  find: async (ids, viewer, { withErased = false } = {}) => {
+  find: async (ids, viewer, { withErased = false, withoutPending = false } = {}) => {
     const unique = [...new Set(ids)];
     if (unique.length === 0) return new Map();
-    const asked = { ids: unique, with_erased: withErased };
+    const asked = { ids: unique, with_erased: withErased, without_pending: withoutPending };
     const { users } = await identity.call('ShowUsers', asked, { retry: true, caller: viewer });
     return new Map(users.map((user) => [user.id, fromUserMessage(user)]));
   },

@@ -70,14 +70,20 @@ export class StandIns {
 /** Ids from here on belong to no account. */
 export const NOBODY = 900_000;
 
+const PENDING_DELETION = {
+  deletion_requested_at: '2026-01-01 00:00:00',
+  deletion_scheduled_at: '2026-01-08 00:00:00',
+};
+
 const identityOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.identity(), {
     ShowUsers: async (request, context) => {
       await standIns.called('ShowUsers');
-      return showUsers((id) => (id < NOBODY && !standIns.gone.has(id) ? wholeUser(id) : undefined))(
-        request,
-        context,
-      );
+      const find = (id: number) => {
+        if (id >= NOBODY || standIns.gone.has(id)) return undefined;
+        return wholeUser(id, standIns.pending.has(id) ? PENDING_DELETION : {});
+      };
+      return showUsers(find)(request, context);
     },
     GetHiddenUsers: async ({ ids }) => {
       await standIns.called('GetHiddenUsers');

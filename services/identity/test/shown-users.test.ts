@@ -2,9 +2,20 @@
 import { erasedUser, fromUserMessage, LIMITED_ACCESS_FIELDS, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, join, joinAs, mediaCopy, PASSWORD, type Person, startHarness } from './support.ts';
+import { createUsers } from '../src/store/users.ts';
+import {
+  type Harness,
+  join,
+  joinAs,
+  mediaCopy,
+  PASSWORD,
+  type Person,
+  revocations,
+  startHarness,
+} from './support.ts';
 
 let harness: Harness;
 let person: Person;
@@ -74,6 +85,24 @@ describe('a user shown inside another resource', () => {
     expect(live?.id).toBe(person.id);
     expect(erased).toEqual(erasedUser(gone.id, gone.user.created_at));
     expect(userSchema.parse(erased)).toEqual(erased);
+  });
+
+  test('is missing on request while a deletion is pending, also to themselves', async () => {
+    const leaving = await join(harness);
+    const now = harness.clock.now();
+    await inTransaction(harness.database, (session) =>
+      createUsers(harness.database, revocations).scheduleDeletion(session, leaving.id, {
+        requestedAt: now,
+        scheduledAt: now,
+      }),
+    );
+    const ids = [leaving.id, person.id];
+    for (const viewer of [GUEST, leaving.caller, operator.caller]) {
+      expect(await shown(ids, viewer)).toHaveLength(2);
+      const asked = { ids, without_pending: true };
+      const { users } = await harness.identity.call('ShowUsers', asked, { caller: viewer });
+      expect(users.map(({ id }) => id)).toEqual([person.id]);
+    }
   });
 
   test('is missing when the account is unknown', async () => {

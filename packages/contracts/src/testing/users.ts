@@ -38,11 +38,12 @@ export const wholeUser = (id: number, fields: Partial<WholeUser> = {}): WholeUse
 export const showUsers =
   (find: (id: number) => WholeUser | undefined) =>
   async (
-    { ids, with_erased: withErased }: ShowUsersRequest__Output,
+    { ids, with_erased: withErased, without_pending: withoutPending }: ShowUsersRequest__Output,
     { caller }: InternalContext,
   ): Promise<ShowUsersResponse> => ({
     users: ids.flatMap((id) => {
       const user = find(id);
+      if (withoutPending && user !== undefined && user.deletion_scheduled_at !== null) return [];
       if (user !== undefined) return toUserMessage(limitUser(user, caller));
       return withErased ? toUserMessage(erasedUser(id, '2026-01-01 00:00:00')) : [];
     }),

@@ -1,5 +1,4 @@
 /** The list of training services: boosted ones first, pro before basic, then the newest. */
-import type { UserResource } from '@fitness/contracts/user.ts';
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -89,7 +88,7 @@ const totalOf = async (
   return total;
 };
 
-/** Two calls for any page: hidden sellers and users; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */
+/** One call for the sellers of any page; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */
 const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' | 'boosts' | 'clock'>) => {
   const { users, clock } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);
@@ -101,19 +100,16 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' 
     // A page past the end has no row of the seller, but its total would reveal how many there are.
     const isCounted = sellerId !== undefined && total !== 0;
     const sellerIds = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
-    const [hidden, sellers, embedded] = await Promise.all([
-      can(viewer, 'users.view_all') ? undefined : users.hidden(sellerIds),
+    const [sellers, embedded] = await Promise.all([
       users.sellers(sellerIds, viewer),
       fetchEmbedded(rows.filter(({ boosted_until }) => boosted_until > clock.now()).map(({ id }) => id)),
     ]);
-    // An account without a user is erased; the event that deletes its training services is on the way.
-    const shownSeller = (id: number): UserResource | undefined =>
-      hidden?.has(id) === true ? undefined : sellers.get(id);
     const data = rows.flatMap((service) => {
-      const user = shownSeller(service.user_id);
+      // Hidden, or erased: the event that deletes their training services is on the way.
+      const user = sellers.get(service.user_id);
       return user === undefined ? [] : [toTrainingServiceResource(service, user, embedded)];
     });
-    const isSellerHidden = isCounted && shownSeller(sellerId) === undefined;
+    const isSellerHidden = isCounted && !sellers.has(sellerId);
     return { data, isSellerHidden };
   };
 };

@@ -6,7 +6,7 @@ import {
 } from '@fitness/contracts/user.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { shareReadsById } from '@fitness/shared/kernel/share-reads.ts';
 
 type HiddenUsers = ReadonlyMap<number, 'deletion_scheduled' | 'gone'>;
@@ -18,8 +18,9 @@ export interface Users extends Pick<UserReader, 'find'> {
    */
   hidden(ids: readonly number[]): Promise<HiddenUsers>;
   /**
-   * By id, as `viewer` may see them; others may be among them. Unknown and erased ones are missing. Concurrent calls for what
-   * everybody sees share one that begins after them. Throws `unavailable`.
+   * By id, as `viewer` may see them; others may be among them. Missing: unknown and erased ones, and those with a pending
+   * deletion for a viewer who may not see all users. Concurrent calls for what everybody sees share one that begins after
+   * them. Throws `unavailable`.
    */
   sellers(ids: readonly number[], viewer: Caller): Promise<ReadonlyMap<number, UserResource>>;
 }
@@ -40,7 +41,9 @@ const inParts = async <Row>(
 
 export const createUsers = (identity: GrpcClient<IdentityDefinition>): Users => {
   const { find } = createUserReader(identity);
-  const findPublic = shareReadsById((ids) => inParts(ids, (part) => find(part, GUEST)));
+  const findPublic = shareReadsById((ids) =>
+    inParts(ids, (part) => find(part, GUEST, { withoutPending: true })),
+  );
   const findHidden = shareReadsById((ids) =>
     inParts(ids, async (part) => {
       const answer = await identity.call('GetHiddenUsers', { ids: [...part] }, { retry: true });
@@ -59,7 +62,7 @@ export const createUsers = (identity: GrpcClient<IdentityDefinition>): Users => 
       const others = ids.filter((id) => !canSeeAllFields(viewer, id));
       const [shared, own] = await Promise.all([
         others.length === 0 ? new Map<number, UserResource>() : findPublic(others),
-        find(whole, viewer),
+        find(whole, viewer, { withoutPending: !can(viewer, 'users.view_all') }),
       ]);
       return whole.length === 0 ? shared : new Map([...shared, ...own]);
     },

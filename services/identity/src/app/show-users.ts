@@ -10,18 +10,20 @@ interface ShowUsersDependencies extends Pick<Dependencies, 'store'> {
 
 /**
  * The resources that other services embed, each as `viewer` may see it. Unknown ids are missing; erased ones, too, unless
- * `withErased`: then an anonymous placeholder represents them.
+ * `withErased`: then an anonymous placeholder represents them. `withoutPending`: so are accounts with a pending deletion.
  */
 export type ShowUsers = (
   ids: readonly number[],
   viewer: Caller,
-  options: { withErased: boolean },
+  options: { withErased: boolean; withoutPending: boolean },
 ) => Promise<UserResource[]>;
 
 export const createShowUsers =
   ({ store, presentUsers }: ShowUsersDependencies): ShowUsers =>
-  async (ids, viewer, { withErased }) => {
-    const shown = await presentUsers(await store.users.findMany(ids), viewer);
+  async (ids, viewer, { withErased, withoutPending }) => {
+    const found = await store.users.findMany(ids);
+    const users = withoutPending ? found.filter((user) => user.deletion_scheduled_at === null) : found;
+    const shown = await presentUsers(users, viewer);
     const erased = withErased ? await store.users.findErased(ids) : [];
     return [...shown, ...erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)))];
   };

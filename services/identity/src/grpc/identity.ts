@@ -61,9 +61,9 @@ export const createIdentityService = ({
       assertMaxItems('ids', ids, MAX_IDS);
       return { users: (await getUsers(ids)).map(toUserRecord) };
     },
-    ShowUsers: async ({ ids, with_erased: withErased }, { caller }) => {
+    ShowUsers: async ({ ids, with_erased: withErased, without_pending: withoutPending }, { caller }) => {
       assertMaxItems('ids', ids, MAX_IDS);
-      return { users: (await showUsers(ids, caller, { withErased })).map(toUserMessage) };
+      return { users: (await showUsers(ids, caller, { withErased, withoutPending })).map(toUserMessage) };
     },
     GetHiddenUsers: async ({ ids }) => {
       assertMaxItems('ids', ids, MAX_IDS);

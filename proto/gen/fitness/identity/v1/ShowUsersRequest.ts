@@ -5,9 +5,11 @@ import type { Long } from '@grpc/proto-loader';
 export interface ShowUsersRequest {
   'ids'?: (number | string | Long)[];
   'with_erased'?: (boolean);
+  'without_pending'?: (boolean);
 }
 
 export interface ShowUsersRequest__Output {
   'ids': (number)[];
   'with_erased': (boolean);
+  'without_pending': (boolean);
 }
