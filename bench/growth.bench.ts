@@ -118,7 +118,7 @@ for (const times of TIMES) {
   await grow(times);
   await measureAll(times);
 }
-checked.close();
+await checked.close();
 await wallets.close();
 
 const base = Object.entries(BASE).map(([name, count]) => `${count} ${name}`);

@@ -62,4 +62,4 @@ for (const work of works) {
   for (let round = 0; round < ROUNDS; round += 1) await work.run();
   for (const process of processes) await show(work, process);
 }
-checked.close();
+await checked.close();

@@ -1,13 +1,14 @@
 /**
  * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
  * one argon2 check and the slowest of the five blockers that apply to the account. A further row is the least that phase 1 can
- * take where nothing is done before the password is checked.
+ * take: a call through the gateway, and what must come before the password is checked, by bare clients.
  */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { hash, verify } from '@node-rs/argon2';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 import {
@@ -24,6 +25,7 @@ import { ROUNDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';
 import type { Run } from '../load.ts';
 import { median, type Work } from '../race.ts';
+import { databaseOf, openDatabase } from '../seed-rows.ts';
 import { WITHOUT_QUERY } from './reads.ts';
 
 const LOGIN_GOAL = 0.85;
@@ -123,7 +125,7 @@ const slowestOf = async (blockers: readonly Blocker[], accounts: readonly Accoun
 const deletions = async (
   calls: number,
   runs: number,
-): Promise<{ phase1: Work; withoutProduct: Work; close: () => void }> => {
+): Promise<{ phase1: Work; leastOfPhase1: Work; close: () => Promise<void> }> => {
   const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
   const accounts: Account[] = [];
   await measure(accountsFor(calls, runs, CODES_A_MINUTE), 4, async () =>
@@ -154,11 +156,19 @@ const deletions = async (
     peer,
     goals: { time: DELETION_GOAL },
   };
-  const withoutProduct: Work = {
-    name: 'a call without a query through the gateway, then an argon2 check beside five blockers',
+  const redis = await connectRedis({ url: connectStack().describe().servers.REDIS_URL });
+  const database = await openDatabase(databaseOf('identity'));
+  const users = database.collection<{ _id: number }>('users');
+  const leastOfPhase1: Work = {
+    name:
+      'a call without a query through the gateway, the token and the limit in Redis, a read by id, ' +
+      'then an argon2 check beside five blockers',
     run: () =>
       run(calls, 1, async (index) => {
         expectStatus(await api('GET', WITHOUT_QUERY), 200);
+        await redis.mget(`bench:epoch:${userId(index)}`, 'bench:epoch');
+        await redis.incr(`bench:limit:${userId(index)}`);
+        await users.findOne({ _id: userId(index) });
         await Promise.all([verify(digest, PASSWORD), ...blockers.map(({ ask }) => ask(userId(index)))]);
       }),
     peer,
@@ -166,22 +176,24 @@ const deletions = async (
   };
   return {
     phase1,
-    withoutProduct,
-    close: () => {
+    leastOfPhase1,
+    close: async () => {
       for (const blocker of blockers) blocker.close();
+      redis.disconnect();
+      await database.close();
     },
   };
 };
 
 interface Passwords {
   works: Work[];
-  /** The least that phase 1 can take; no work of the product's identity. */
-  withoutProduct: Work;
-  close: () => void;
+  /** The least that phase 1 can take; identity has no part in it. */
+  leastOfPhase1: Work;
+  close: () => Promise<void>;
 }
 
 /** `runs`: how many of each the accounts must suffice for within a minute, the warm-up included. */
 export const passwords = async (runs = ROUNDS + 1, calls = CALLS): Promise<Passwords> => {
-  const { phase1, withoutProduct, close } = await deletions(calls.deletions, runs);
-  return { works: [await logins(calls.logins, runs), phase1], withoutProduct, close };
+  const { phase1, leastOfPhase1, close } = await deletions(calls.deletions, runs);
+  return { works: [await logins(calls.logins, runs), phase1], leastOfPhase1, close };
 };
