@@ -99,10 +99,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
   .index({ boostedUntil: 1 })
-  .index(
-    { 'license.mediaId': 1, 'license.approved': 1 },
-    { partialFilterExpression: { 'license.mediaId': { $gt: 0 } } },
-  )
+  .index({ 'license.mediaId': 1, 'license.approved': 1 })
   .index({ grams: 1, _id: -1 });
 
 privacy(

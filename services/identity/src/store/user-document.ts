@@ -78,10 +78,7 @@ const schema = new mongoose.Schema<StoredUser>(
   .index({ deletion_scheduled_at: 1 }, { partialFilterExpression: { deletion_scheduled_at: { $gt: EPOCH } } })
   .index({ standing: 1, is_trainer: 1, _id: 1 })
   .index({ role_ids: 1, _id: 1 })
-  .index(
-    { trainer_license_media_id: 1, trainer_license_approved: 1 },
-    { partialFilterExpression: { trainer_license_media_id: { $gt: 0 } } },
-  )
+  .index({ trainer_license_media_id: 1, trainer_license_approved: 1 })
   .index({ search_grams: 1, _id: 1 })
   .index({ search_all_grams: 1, _id: 1 });
 
