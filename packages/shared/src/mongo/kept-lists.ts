@@ -5,7 +5,7 @@
  */
 import type { Collection } from 'mongoose';
 import type { PageOf, PageRequest } from '../kernel/page.ts';
-import { EVERY_SEARCH, hasSearchTerms } from '../kernel/text-search.ts';
+import { hasSearchTerms } from '../kernel/text-search.ts';
 import { createKeptCandidates } from './kept-candidates.ts';
 import { createKeptRows, LIFETIME_MS } from './kept-rows.ts';
 import { createListPositions, type FacetedRow, type Lists } from './list-positions.ts';
@@ -101,17 +101,21 @@ export const createKeptLists = <Row extends { id: number }>(
     return (await found.toArray()) as unknown as ListRow[];
   };
 
-  const rows = createKeptRows(async (ids) => {
-    const found = collection.find({ _id: { $in: ids } as never }, { projection: { grams: 0 } });
+  const readRows = async (condition: Record<string, unknown>, limit?: number): Promise<ListRow[]> => {
+    const options = limit === undefined ? {} : { limit, batchSize: limit };
+    const found = collection.find(condition as never, { projection: { grams: 0 }, ...options });
     return (await found.toArray()) as unknown as ListRow[];
-  }, texts);
+  };
 
-  const candidates = createKeptCandidates(async (gram, limit) => {
-    const found = collection.find(
-      { grams: { $in: [gram, EVERY_SEARCH] } },
-      { projection: { _id: 1 }, batchSize: limit, limit },
-    );
-    return (await found.toArray()).map(({ _id }) => Number(_id));
+  const rows = createKeptRows((ids) => readRows({ _id: { $in: ids } }), texts);
+
+  const candidates = createKeptCandidates({
+    ids: async (gram, limit) => {
+      const found = collection.find({ grams: gram }, { projection: { _id: 1 }, batchSize: limit, limit });
+      return (await found.toArray()).map(({ _id }) => Number(_id));
+    },
+    rows: (gram, limit) => readRows({ grams: gram }, limit),
+    keep: rows.keep,
   });
 
   /** The lists of these rows now. */

@@ -10,6 +10,8 @@ import { textLength } from './search-rows.ts';
 export interface KeptRows {
   /** Those that exist, in any order. */
   find(ids: readonly number[]): Promise<ListRow[]>;
+  /** Rows that were read another way, of which nothing has changed since. */
+  keep(rows: readonly ListRow[]): void;
   /** Undefined: all of them. */
   forget(ids: readonly number[] | undefined): void;
 }
@@ -69,6 +71,9 @@ export const createKeptRows = (
         reads.push(readAndKeep(missing, running));
       }
       return [...found, ...(await Promise.all(reads)).flat()];
+    },
+    keep: (found) => {
+      for (const row of found) rows.set(row._id, row);
     },
     forget: (ids) => {
       if (ids === undefined) {

@@ -173,8 +173,10 @@ const hasRange = (condition: Record<string, unknown>): boolean =>
 interface ListMemory {
   /** Those that exist, in any order, without their grams. */
   findByIds(ids: readonly number[]): Promise<ListRow[]>;
-  /** The ids of all rows that may contain a text with this gram, in any order; undefined for too many. */
-  candidates(gram: string): Promise<readonly number[] | undefined>;
+  /**
+   * The ids of all rows that may contain a text with this gram, in any order; undefined for too many. `estimate`: of them.
+   */
+  candidates(gram: string, estimate: number): Promise<readonly number[] | undefined>;
 }
 
 interface ListSource {
@@ -256,12 +258,12 @@ export const createListReader = (
 
   /** The rows of a search by ids in memory; from the index for a gram that too many rows contain. */
   async function* fromCandidates(
-    { conditions = [], gram }: Pick<Plan, 'conditions' | 'gram'>,
+    { conditions = [], gram, cost }: Omit<Plan, 'isCountable'>,
     slice: Slice,
     projection: Projection,
   ): AsyncGenerator<Batch> {
     const { order, after } = slice;
-    const candidates = gram === undefined ? undefined : await memory?.candidates(gram);
+    const candidates = gram === undefined ? undefined : await memory?.candidates(gram, cost);
     if (memory === undefined || candidates === undefined) {
       yield* fromIndex(conditions, slice, projection, { first: FIRST_SEARCH_CHUNK, isSearch: true });
       return;
