@@ -47,7 +47,7 @@ const skipped: string[] = [];
 
 const data = await prepareData();
 const wallets = await debits(false);
-const checked = await passwords(RUNS * TIMES.length + 1, { logins: 100, deletions: 20 });
+const checked = await passwords(RUNS * TIMES.length + 1, 20);
 progress.startedAt = performance.now();
 
 const grow = async (times: number): Promise<void> => {

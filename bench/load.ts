@@ -16,6 +16,8 @@ export interface Load {
   origin: string;
   /** They are requested in turn. */
   paths: readonly string[];
+  /** JSON, one for each path, which is then a POST. */
+  bodies?: readonly unknown[];
   headers?: Readonly<Record<string, string>>;
   seconds?: number;
   connections?: number;
@@ -35,8 +37,14 @@ const THREADS = 1;
 const SCRIPT = `
 local requests, at = {}, 0
 function init()
-  for path in io.lines(os.getenv("BENCH_PATHS")) do
-    requests[#requests + 1] = wrk.format("GET", path)
+  for line in io.lines(os.getenv("BENCH_PATHS")) do
+    local path, body = line:match("^(%S+) (.+)$")
+    if body then
+      wrk.headers["content-type"] = "application/json"
+      requests[#requests + 1] = wrk.format("POST", path, nil, body)
+    else
+      requests[#requests + 1] = wrk.format("GET", line)
+    end
   end
 end
 local pause = tonumber(os.getenv("BENCH_PAUSE_MS"))
@@ -65,6 +73,7 @@ let lists = 0;
 export const load = async ({
   origin,
   paths,
+  bodies = [],
   headers = {},
   seconds = SECONDS,
   connections = CONNECTIONS,
@@ -73,7 +82,10 @@ export const load = async ({
   if (WRK === undefined) throw new Error('wrk is not installed');
   lists += 1;
   const list = join(directory, `paths-${lists}`);
-  writeFileSync(list, `${paths.join('\n')}\n`);
+  const lines = paths.map((path, index) =>
+    bodies.length === 0 ? path : `${path} ${JSON.stringify(bodies[index])}`,
+  );
+  writeFileSync(list, `${lines.join('\n')}\n`);
   const options = [
     `-t${THREADS}`,
     `-c${connections}`,

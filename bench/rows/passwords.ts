@@ -1,29 +1,22 @@
 /**
  * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
- * one argon2 check and the slowest of the five blockers that apply to the account. A further row is the least that phase 1 can
- * take: a call through the gateway, and what must come before the password is checked, by bare clients.
+ * one argon2 check and the slowest of the five blockers that apply to the account. Two further rows are the least that each can take: a
+ * call through the gateway, and the commands that it cannot do without, by bare clients and without a line of identity's code.
  */
+import { randomUUID } from 'node:crypto';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { hash, verify } from '@node-rs/argon2';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
-import {
-  type Account,
-  api,
-  arm,
-  deposit,
-  expectStatus,
-  login,
-  PASSWORD,
-  register,
-} from '../../test/e2e/support.ts';
-import { ROUNDS } from '../config.ts';
+import { type Account, api, arm, deposit, expectStatus, PASSWORD, register } from '../../test/e2e/support.ts';
+import { ROUNDS, SECONDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';
-import type { Run } from '../load.ts';
+import { load, type Run } from '../load.ts';
 import { median, type Work } from '../race.ts';
 import { databaseOf, openDatabase } from '../seed-rows.ts';
 import { WITHOUT_QUERY } from './reads.ts';
@@ -37,7 +30,7 @@ const BANK_ACCOUNT = 'IR120570028780010957775103';
 /** At most so many calls of one account in a minute are answered. */
 const [LOGINS_A_MINUTE, CODES_A_MINUTE] = [10, 5];
 /** Of one run. So many that the code is compiled after the warm-up, as in a process that has run for a while. */
-const CALLS = { logins: 300, deletions: 50 };
+const DELETIONS = 50;
 
 const run = async (
   count: number,
@@ -48,25 +41,74 @@ const run = async (
   seconds: (await timed(() => measure(count, atOnce, work))) / 1_000,
 });
 
-/** Calls of so many accounts that none exceeds its limit in so many runs. */
-const accountsFor = (calls: number, runs: number, limit: number): number => Math.ceil((calls * runs) / limit);
+/** Accounts of which none exceeds its limit when `calls` of them in turn begin anew with each of so many runs. */
+const accountsFor = (calls: number, runs: number, limit: number): number =>
+  Math.ceil(calls / Math.max(1, Math.floor(limit / runs)));
 
-const logins = async (calls: number, runs: number): Promise<Work> => {
+interface LogIns {
+  work: Work;
+  least: Work;
+  close: () => Promise<void>;
+}
+
+const logins = async (runs: number): Promise<LogIns> => {
+  const digest = await hash(PASSWORD, COST);
+  const check = () => verify(digest, PASSWORD);
+  await measure(AT_ONCE, AT_ONCE, check);
+  const checkMs = (await timed(() => measure(AT_ONCE * 10, AT_ONCE, check))) / (AT_ONCE * 10);
+  /** No run of log-ins has more. */
+  const most = Math.ceil((SECONDS * 1_000) / checkMs);
   const accounts: Account[] = [];
-  await measure(accountsFor(calls, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
+  await measure(accountsFor(most, Math.min(runs, ROUNDS + 1), LOGINS_A_MINUTE), AT_ONCE, async () =>
     accounts.push(await register()),
   );
-  const digest = await hash(PASSWORD, COST);
-  let next = 0;
+  const peer: Work['peer'] = { name: 'argon2 alone', run: () => run(most, AT_ONCE, check) };
+  const { url } = connectStack().part('gateway');
+  const { MONGODB_URI, REDIS_URL } = connectStack().describe().servers;
+  const redis = await connectRedis({ url: REDIS_URL });
+  const connection = await connectMongo({ uri: MONGODB_URI, database: 'bench_logins' });
+  const client = connection.getClient();
+  const keys = connection.collection<{ _id: number; sign_ins: number }>('keys');
+  const tokens = connection.collection<{ _id: string }>('tokens');
+  await keys.insertMany(accounts.map(({ id }) => ({ _id: id, sign_ins: 0 })));
+  const logIn = async (index: number): Promise<void> => {
+    const _id = accounts[index % accounts.length]?.id ?? 0;
+    await redis.incr(`bench:logins:${_id}`);
+    await keys.findOne({ _id });
+    await check();
+    await client.withSession((session) =>
+      session.withTransaction(
+        async () => {
+          await keys.updateOne({ _id }, { $inc: { sign_ins: 1 } }, { session });
+          await tokens.insertOne({ _id: randomUUID() }, { session });
+        },
+        { writeConcern: { w: 'majority' } },
+      ),
+    );
+  };
   return {
-    name: 'log-in',
-    run: () =>
-      run(calls, AT_ONCE, async () => {
-        const account = accounts[next++ % accounts.length];
-        expectStatus(await login(account?.username ?? ''), 200);
-      }),
-    peer: { name: 'argon2 alone', run: () => run(calls, AT_ONCE, () => verify(digest, PASSWORD)) },
-    goals: { rate: LOGIN_GOAL },
+    work: {
+      name: 'log-in',
+      run: () =>
+        load({
+          origin: url,
+          paths: accounts.map(() => '/api/v1/auth/login'),
+          bodies: accounts.map(({ username }) => ({ login: username, password: PASSWORD })),
+          connections: AT_ONCE,
+        }),
+      peer,
+      goals: { rate: LOGIN_GOAL },
+    },
+    least: {
+      name: 'the limit in Redis, a read by id, an argon2 check and a transaction of two writes, without HTTP',
+      run: () => run(most, AT_ONCE, logIn),
+      peer,
+      goals: { rate: LOGIN_GOAL },
+    },
+    close: async () => {
+      redis.disconnect();
+      await connection.close();
+    },
   };
 };
 
@@ -128,7 +170,7 @@ const deletions = async (
 ): Promise<{ phase1: Work; leastOfPhase1: Work; close: () => Promise<void> }> => {
   const prices = expectStatus(await api('GET', '/payments/prices'), 200).body.data;
   const accounts: Account[] = [];
-  await measure(accountsFor(calls, runs, CODES_A_MINUTE), 4, async () =>
+  await measure(Math.ceil((calls * runs) / CODES_A_MINUTE), 4, async () =>
     accounts.push(await blockedAccount(prices.premium.plus)),
   );
   const blockers = openBlockers();
@@ -187,13 +229,21 @@ const deletions = async (
 
 interface Passwords {
   works: Work[];
-  /** The least that phase 1 can take; identity has no part in it. */
-  leastOfPhase1: Work;
+  /** The least that each of `works` can take; identity has no part in it. */
+  least: Work[];
   close: () => Promise<void>;
 }
 
-/** `runs`: how many of each the accounts must suffice for within a minute, the warm-up included. */
-export const passwords = async (runs = ROUNDS + 1, calls = CALLS): Promise<Passwords> => {
-  const { phase1, leastOfPhase1, close } = await deletions(calls.deletions, runs);
-  return { works: [await logins(calls.logins, runs), phase1], leastOfPhase1, close };
+/** `runs`: how many of each the accounts must suffice for, the warm-up included. */
+export const passwords = async (runs = ROUNDS + 1, calls = DELETIONS): Promise<Passwords> => {
+  const { phase1, leastOfPhase1, close } = await deletions(calls, runs);
+  const logIns = await logins(runs);
+  return {
+    works: [logIns.work, phase1],
+    least: [logIns.least, leastOfPhase1],
+    close: async () => {
+      await close();
+      await logIns.close();
+    },
+  };
 };
