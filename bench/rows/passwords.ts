@@ -1,14 +1,14 @@
 /**
  * Work that a password check bounds: log-ins beside argon2 alone, and phase 1 of delete-account, one call at a time, beside
- * one argon2 check and the slowest of the five blockers that apply to the account. Two further rows are the least that each can take: a
- * call through the gateway, and the commands that it cannot do without, by bare clients and without a line of identity's code.
+ * one argon2 check and the slowest of the five blockers that apply to the account. Two further rows are
+ * the least that each can take, by bare clients and without a line of identity's code: for phase 1 with a call through the gateway,
+ * for a log-in without HTTP.
  */
 import { randomUUID } from 'node:crypto';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { hash, verify } from '@node-rs/argon2';
@@ -41,7 +41,7 @@ const run = async (
   seconds: (await timed(() => measure(count, atOnce, work))) / 1_000,
 });
 
-/** Accounts of which none exceeds its limit when `calls` of them in turn begin anew with each of so many runs. */
+/** Accounts of which none exceeds its limit when `calls` of them in turn begin anew with each of so many runs within a minute. */
 const accountsFor = (calls: number, runs: number, limit: number): number =>
   Math.ceil(calls / Math.max(1, Math.floor(limit / runs)));
 
@@ -59,14 +59,13 @@ const logins = async (runs: number): Promise<LogIns> => {
   /** No run of log-ins has more. */
   const most = Math.ceil((SECONDS * 1_000) / checkMs);
   const accounts: Account[] = [];
-  await measure(accountsFor(most, Math.min(runs, ROUNDS + 1), LOGINS_A_MINUTE), AT_ONCE, async () =>
+  await measure(accountsFor(most, runs, LOGINS_A_MINUTE), AT_ONCE, async () =>
     accounts.push(await register()),
   );
   const peer: Work['peer'] = { name: 'argon2 alone', run: () => run(most, AT_ONCE, check) };
   const { url } = connectStack().part('gateway');
-  const { MONGODB_URI, REDIS_URL } = connectStack().describe().servers;
-  const redis = await connectRedis({ url: REDIS_URL });
-  const connection = await connectMongo({ uri: MONGODB_URI, database: 'bench_logins' });
+  const redis = await connectRedis({ url: connectStack().describe().servers.REDIS_URL });
+  const connection = await openDatabase('bench_logins');
   const client = connection.getClient();
   const keys = connection.collection<{ _id: number; sign_ins: number }>('keys');
   const tokens = connection.collection<{ _id: string }>('tokens');
@@ -107,6 +106,7 @@ const logins = async (runs: number): Promise<LogIns> => {
     },
     close: async () => {
       redis.disconnect();
+      await connection.dropDatabase();
       await connection.close();
     },
   };

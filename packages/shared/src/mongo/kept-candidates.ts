@@ -3,14 +3,13 @@
  * so that a row which no longer contains the gram does no harm, and every row that changes is added to all of them.
  */
 import { LRUCache } from 'lru-cache';
-import { EVERY_SEARCH } from '../kernel/text-search.ts';
 import { LIFETIME_MS } from './kept-rows.ts';
 import type { ListRow } from './list-reader.ts';
 
 export interface KeptCandidates {
   /**
-   * Those of a gram and of `EVERY_SEARCH`, in any order; undefined where more than 1,000 rows contain one of them.
-   * `estimate`: of the rows with the gram; it decides how they are read, not which.
+   * In any order; undefined for a gram that has more than 1,000. `estimate`: of their number; it decides how they are read,
+   * not which.
    */
   find(gram: string, estimate: number): Promise<readonly number[] | undefined>;
   /** These rows changed; undefined: any of them. */
@@ -18,9 +17,9 @@ export interface KeptCandidates {
 }
 
 interface CandidateSource {
-  /** At most `limit` ids of rows with the gram. */
+  /** At most `limit` ids of the candidates of a gram. */
   ids(gram: string, limit: number): Promise<number[]>;
-  /** At most `limit` rows with the gram. */
+  /** At most `limit` of these rows. */
   rows(gram: string, limit: number): Promise<ListRow[]>;
   /** Gets rows of which nothing has changed since they were read. */
   keep(rows: readonly ListRow[]): void;
@@ -69,17 +68,12 @@ export const createKeptCandidates = (source: CandidateSource): KeptCandidates =>
     }
   };
 
-  const idsOf = async (gram: string, estimate: number): Promise<readonly number[] | undefined> => {
-    const known = candidates.get(gram);
-    const ids =
-      known === undefined ? (await (reading.get(gram) ?? readAndKeep(gram, estimate))).ids : [...known];
-    return ids.length > CANDIDATES_MAX ? undefined : ids;
-  };
-
   return {
     find: async (gram, estimate) => {
-      const [own, ofEvery] = await Promise.all([idsOf(gram, estimate), idsOf(EVERY_SEARCH, 0)]);
-      return own && ofEvery && (ofEvery.length === 0 ? own : [...new Set([...own, ...ofEvery])]);
+      const known = candidates.get(gram);
+      if (known !== undefined) return known.size > CANDIDATES_MAX ? undefined : [...known];
+      const { ids } = await (reading.get(gram) ?? readAndKeep(gram, estimate));
+      return ids.length > CANDIDATES_MAX ? undefined : ids;
     },
     changed: (ids) => {
       reading.clear();

@@ -5,7 +5,7 @@
  */
 import type { Collection } from 'mongoose';
 import type { PageOf, PageRequest } from '../kernel/page.ts';
-import { hasSearchTerms } from '../kernel/text-search.ts';
+import { EVERY_SEARCH, hasSearchTerms } from '../kernel/text-search.ts';
 import { createKeptCandidates } from './kept-candidates.ts';
 import { createKeptRows, LIFETIME_MS } from './kept-rows.ts';
 import { createListPositions, type FacetedRow, type Lists } from './list-positions.ts';
@@ -109,12 +109,18 @@ export const createKeptLists = <Row extends { id: number }>(
 
   const rows = createKeptRows((ids) => readRows({ _id: { $in: ids } }), texts);
 
+  // One condition: a row that moves between the two would be missed by two reads.
+  const candidatesOf = (gram: string) => ({ grams: { $in: [gram, EVERY_SEARCH] } });
   const candidates = createKeptCandidates({
     ids: async (gram, limit) => {
-      const found = collection.find({ grams: gram }, { projection: { _id: 1 }, batchSize: limit, limit });
+      const found = collection.find(candidatesOf(gram), {
+        projection: { _id: 1 },
+        batchSize: limit,
+        limit,
+      });
       return (await found.toArray()).map(({ _id }) => Number(_id));
     },
-    rows: (gram, limit) => readRows({ grams: gram }, limit),
+    rows: (gram, limit) => readRows(candidatesOf(gram), limit),
     keep: rows.keep,
   });
 

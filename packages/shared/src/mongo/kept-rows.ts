@@ -73,7 +73,8 @@ export const createKeptRows = (
       return [...found, ...(await Promise.all(reads)).flat()];
     },
     keep: (found) => {
-      for (const row of found) rows.set(row._id, row);
+      // A row that is there is as true, and may be folded or converted already.
+      for (const row of found) if (!rows.has(row._id)) rows.set(row._id, row);
     },
     forget: (ids) => {
       if (ids === undefined) {

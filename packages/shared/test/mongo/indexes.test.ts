@@ -68,6 +68,16 @@ describe('the indexes of a new release', () => {
     await expect(next.model.create({ name: 'a', state: 'open' })).rejects.toMatchObject({ code: 11_000 });
   });
 
+  test('cover all documents where the older release had an index of a part of them', async () => {
+    const before = await release([[{ name: 1 }, OPEN]]);
+    await before.prepare();
+    const next = await release([[{ name: 1 }, {}]]);
+    await next.prepare();
+    const made = (await next.model.collection.indexes()).find(({ name }) => name === 'name_1');
+    expect(made).toBeDefined();
+    expect(made).not.toHaveProperty('partialFilterExpression');
+  });
+
   test('are refused when stored documents violate them', async () => {
     const before = await release([[{ name: 1 }, {}]]);
     await before.prepare();
