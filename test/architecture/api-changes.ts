@@ -2,12 +2,31 @@
 import { apiDiff } from 'api-smart-diff';
 import type { ApiDocument } from '../../gateway/src/openapi-merge.ts';
 
+type Difference = ReturnType<typeof apiDiff>[number];
+
 /** Generated clients name their methods after the operations; the library regards these ids as annotations. */
-const isOperationId = (path: readonly PropertyKey[]): boolean =>
-  path.length === 4 && path.at(-1) === 'operationId';
+const changesOperationId = ({ path, action }: Difference): boolean =>
+  path.length === 4 && path.at(-1) === 'operationId' && action !== 'add';
+
+/** A value of another type in an answer cannot be decoded; the library judges types of requests only. */
+const widensTypeOfAnswer = ({ path, before, after }: Difference): boolean => {
+  if (path.at(-1) !== 'type' || !path.includes('responses')) return false;
+  const known = [before].flat();
+  return [after].flat().some((type) => !known.includes(type));
+};
+
+/**
+ * A component has no direction: what an answer may gain, a request must not. The library follows the references of every
+ * operation, so that each use of a component is judged where it stands.
+ */
+const isComponent = ({ path }: Difference): boolean => path[0] === 'components';
 
 /** Where they are, e.g. `paths//api/v1/gyms/get/responses/200`. Empty when clients of `before` work with `after`. */
 export const breakingChanges = (before: ApiDocument, after: ApiDocument): string[] =>
   apiDiff(before, after, {})
-    .filter(({ type, path, action }) => type === 'breaking' || (isOperationId(path) && action !== 'add'))
+    .filter((difference) => !isComponent(difference))
+    .filter(
+      (difference) =>
+        difference.type === 'breaking' || changesOperationId(difference) || widensTypeOfAnswer(difference),
+    )
     .map(({ path }) => path.join('/'));
