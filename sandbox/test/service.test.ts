@@ -9,8 +9,11 @@ import { form, pause, startTestSandbox, type TestSandbox, timed } from './harnes
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 describe('the process', () => {
+  /** On free ports where a test does not choose them: the usual ones may belong to a product that runs on this machine. */
+  const FREE_PORTS = { HTTP_PORT: '0', PROVIDER_PORT: '0', SMTP_PORT: '0' };
+
   function run(environment: Record<string, string>) {
-    const child = spawn(process.execPath, [MAIN], { env: environment });
+    const child = spawn(process.execPath, [MAIN], { env: { ...FREE_PORTS, ...environment } });
     const output = { stdout: '', stderr: '' };
     child.stdout.on('data', (chunk) => {
       output.stdout += chunk;
@@ -34,19 +37,14 @@ describe('the process', () => {
     expect(output.stderr).toBe('sandbox: HTTP_PORT: must be a port, 0 to 65535\n');
   });
 
-  test.each(['HTTP_PORT', 'PROVIDER_PORT'])(
+  test.each(['HTTP_PORT', 'PROVIDER_PORT', 'SMTP_PORT'])(
     'names a port that is taken in one line: %s',
     async (variable) => {
       const holder = createServer().listen(0, '127.0.0.1');
       await once(holder, 'listening');
       try {
         const { port } = holder.address() as { port: number };
-        const { output, exit } = run({
-          HTTP_PORT: '0',
-          PROVIDER_PORT: '0',
-          [variable]: String(port),
-          LOG_LEVEL: 'silent',
-        });
+        const { output, exit } = run({ [variable]: String(port), LOG_LEVEL: 'silent' });
         expect((await exit)[0]).toBe(1);
         expect(output.stderr.trim().split('\n')).toHaveLength(1);
         expect(output.stderr).toContain(`127.0.0.1:${port}`);
@@ -59,7 +57,7 @@ describe('the process', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'ends with 0 on %s, also with a slow caller waiting',
     async (signal) => {
-      const { child, output, exit } = run({ HTTP_PORT: '0', PROVIDER_PORT: '0' });
+      const { child, output, exit } = run({});
       while (!/listening at/.test(output.stdout) && child.exitCode === null) await pause(20);
       const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output.stdout)?.[0] ?? '';
       expect((await fetch(`${url}/health/live`)).status).toBe(200);
