@@ -52,7 +52,7 @@ const startProduct = async (): Promise<Started> => {
   const directory = mkdtempSync(join(tmpdir(), 'npm-start-'));
   directories.push(directory);
   const run = randomBytes(4).toString('hex');
-  const [redis = 0, operations = 0, ...ports] = await freePorts(PROCESSES.length * 2 + 2);
+  const [redis = 0, operations = 0, smtp = 0, ...ports] = await freePorts(PROCESSES.length * 2 + 3);
   const http = new Map(PROCESSES.map((name, index) => [name, ports[index * 2] ?? 0]));
   const { MONGODB_URI, AMQP_URL } = testServers();
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
@@ -68,6 +68,7 @@ const startProduct = async (): Promise<Started> => {
       REDIS_PORT: String(redis),
       GATEWAY_OPERATIONS_PORT: String(operations),
       SANDBOX_PROVIDER_PORT: '0',
+      SANDBOX_SMTP_PORT: String(smtp),
       EVENTS_NAMESPACE: `start-${run}`,
       SEED_DEMO: '0',
       ...Object.fromEntries([...http].map(([name, port]) => [`${prefixOf(name)}_HTTP_PORT`, String(port)])),
