@@ -4,8 +4,11 @@ import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** The limit of the services for JSON. */
+/** Of every body that is not an upload. Each route of a service has a lower limit of its own. */
 export const BODY_LIMIT_BYTES = MEBIBYTE;
+/** Of what the gateway parses itself: JSON of `/mcp`, which takes ten of its longest calls, and forms of the pages. */
+export const JSON_LIMIT_BYTES = 64 * 1024;
+export const FORM_LIMIT_BYTES = 16 * 1024;
 /** Above the limit of media, which refuses a file that is too large itself, under its field. */
 export const UPLOAD_LIMIT_BYTES = 128 * MEBIBYTE;
 
@@ -35,7 +38,7 @@ export const overloaded = (): AppError =>
 export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
-  /** Of one body. */
+  /** Of one body without a lower limit of its own. */
   bytes: number;
   /** Time for a whole body to arrive, however steadily it does. */
   timeoutMs: number;
@@ -46,7 +49,7 @@ interface BodyLimits {
 }
 
 /** Reads a whole body. Rejects with 408, 413, and 503 where many others arrive. */
-export type ReadBody = (source: IncomingMessage) => Promise<Buffer>;
+export type ReadBody = (source: IncomingMessage, limitBytes?: number) => Promise<Buffer>;
 
 /**
  * At a limit on all bodies together the oldest one is refused, not the newest: it is the least likely to arrive, so that
@@ -64,7 +67,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
     }
   };
 
-  return (source) =>
+  return (source, limitBytes = limits.bytes) =>
     new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -86,7 +89,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
         chunks.push(chunk);
         bytes += chunk.length;
         totalBytes += chunk.length;
-        if (bytes > limits.bytes) body.fail(tooLarge());
+        if (bytes > limitBytes) body.fail(tooLarge());
         else makeRoom();
       };
       const onEnd = (): void => {
@@ -97,6 +100,7 @@ export const createReadBody = (limits: BodyLimits): ReadBody => {
       const timer = setTimeout(() => body.fail(tooSlow()), limits.timeoutMs);
       arriving.add(body);
       if (source.destroyed) return onClose();
+      if (Number(source.headers['content-length'] ?? 0) > limitBytes) return body.fail(tooLarge());
       source.on('data', onData).once('end', onEnd).once('close', onClose);
       makeRoom();
     });

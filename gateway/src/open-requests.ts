@@ -17,7 +17,7 @@ export interface OpenRequests {
    * Reads the body of an admitted request, which has no place in its share meanwhile: bodies on their way have a limit of
    * their own. Throws 503 when the share is used up after it.
    */
-  readBody(request: IncomingMessage): Promise<Buffer>;
+  readBody: ReadBody;
 }
 
 /** A share is a quarter: four of them must be used up before the total is. */
@@ -70,10 +70,10 @@ export const createOpenRequests = (
         share.taken.delete(request);
       });
     },
-    readBody: async (request) => {
+    readBody: async (request, limitBytes) => {
       const share = placesOf(request);
       share.taken.delete(request);
-      const body = await readBody(request);
+      const body = await readBody(request, limitBytes);
       // The client disconnected: nothing would free the place.
       if (!all.taken.has(request)) throw clientGone();
       if (isFull(share)) throw overloaded();

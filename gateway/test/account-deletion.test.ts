@@ -1,11 +1,14 @@
 /** `/account-deletion` as a browser without scripts uses it, with stubs of the services. */
 
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
 
 const PATH = '/account-deletion';
+const FORM = 'application/x-www-form-urlencoded';
 const SCHEDULE = {
   deletion_requested_at: '2026-01-01 00:00:00',
   deletion_scheduled_at: '2026-01-15 00:00:00',
@@ -123,6 +126,27 @@ describe('a page', () => {
   });
 });
 
+describe('a form of more than 16 KiB', () => {
+  test.each([PATH, '/ops'])('is 413 at %s, by its declared length or while it arrives', async (path) => {
+    const { headers } = await fetch(`${gateway.url}${path}`);
+    const cookie = headers.get('set-cookie')?.split(';')[0] ?? '';
+    const post = (body: Buffer, more: Record<string, string> = {}) =>
+      rawRequest(gateway.url, path, {
+        method: 'POST',
+        headers: { cookie, 'content-type': FORM, ...more },
+        body,
+      });
+    // It is read, and has no token.
+    expect((await post(Buffer.alloc(16 * 1024, 'a&'))).status).toBe(403);
+    for (const more of [{}, { 'transfer-encoding': 'chunked' }]) {
+      const refused = await post(Buffer.alloc(16 * 1024 + 1, 'a&'), more);
+      expect([refused.status, refused.headers['content-type']]).toEqual([413, 'text/html; charset=utf-8']);
+    }
+    expect((await post(Buffer.alloc(900 * 1024, 'a&'))).status).toBe(413);
+    expect(allReceived(gateway)).toEqual([]);
+  });
+});
+
 describe('a forged form is 403 and reaches no service', () => {
   test.each([
     ['without the token', {}, {}],
@@ -150,6 +174,26 @@ describe('a forged form is 403 and reaches no service', () => {
     const refused = await browser.submit(page, 'send_code', fields, headers as Record<string, string>);
     expect(refused.status).toBe(403);
     expect(allReceived(gateway)).toHaveLength(before);
+  });
+
+  /** The status of the answer to a form of which only the head is sent. */
+  const statusBeforeBody = async (path: string, headers: string[]): Promise<string> => {
+    const { hostname, port, host } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname);
+    const head = [`POST ${path} HTTP/1.1`, `host: ${host}`, ...headers];
+    socket.write(`${head.join('\r\n')}\r\ncontent-type: ${FORM}\r\ncontent-length: 9000\r\n\r\n`);
+    const [chunk] = await once(socket, 'data');
+    socket.destroy();
+    return String(chunk).slice(0, 'HTTP/1.1 403'.length);
+  };
+
+  test.each([PATH, '/ops'])('of %s before it is read, by its origin and by its cookie', async (path) => {
+    const cookie = (await fetch(`${gateway.url}${path}`)).headers.get('set-cookie')?.split(';')[0];
+    const own = `cookie: ${cookie}`;
+    expect(await statusBeforeBody(path, [own, 'origin: https://evil.example'])).toBe('HTTP/1.1 403');
+    expect(await statusBeforeBody(path, [own, 'sec-fetch-site: cross-site'])).toBe('HTTP/1.1 403');
+    expect(await statusBeforeBody(path, [])).toBe('HTTP/1.1 403');
+    expect(await statusBeforeBody(path, ['cookie: other=1'])).toBe('HTTP/1.1 403');
   });
 
   test('without the cookie, or with the token of another visit', async () => {

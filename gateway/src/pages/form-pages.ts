@@ -7,6 +7,7 @@ import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { FORM_LIMIT_BYTES } from '../body.ts';
 import { clientAddressOf } from '../client-address.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Asking } from './api.ts';
@@ -59,6 +60,8 @@ export const addFormPages = async (
 ): Promise<void> => {
   const { addressLimit, baseUrl, openRequests, trustedProxies } = dependencies;
   const { visits, stale, refusalPage, addRoutes } = options;
+  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    sendPage(reply, refusalPage(localeOfPage(request), 403, stale));
   const pages: FormPages = {
     asking: (request) => {
       const locale = localeOfPage(request);
@@ -67,11 +70,10 @@ export const addFormPages = async (
       return { request, locale, dependencies };
     },
     submit: async (request, reply, act) => {
-      assertSameOrigin(request.headers, baseUrl);
       const visit = visits.read(request.headers.cookie);
       const fields = (request.body ?? {}) as Fields;
       if (visit === undefined || !visits.isCsrfOf(visit, fields.csrf ?? '')) {
-        return sendPage(reply, refusalPage(localeOfPage(request), 403, stale));
+        return refuse(request, reply);
       }
       return pages.send(reply, await act(pages.asking(request), visit, fields));
     },
@@ -88,12 +90,16 @@ export const addFormPages = async (
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(FORM, (_request, payload, done) => {
       openRequests
-        .readBody(payload as IncomingMessage)
+        .readBody(payload as IncomingMessage, FORM_LIMIT_BYTES)
         .then((body) => done(null, Object.fromEntries(new URLSearchParams(body.toString()))), done);
     });
     scope.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, refusalPage));
     scope.addHook('onRequest', async (request, reply) => {
       await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
+      if (request.method !== 'POST') return;
+      // Before its form is read: a page of another site cannot have its visitors send forms that cost anything.
+      assertSameOrigin(request.headers, baseUrl);
+      if (visits.read(request.headers.cookie) === undefined) return refuse(request, reply);
     });
     addRoutes(scope, pages);
   });
@@ -114,6 +120,8 @@ const sendRefusal = (
   if (status >= 500) {
     request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
   }
+  // As in the answers of the API.
+  reply.removeHeader('connection');
   if (appError.headers !== undefined) reply.headers(appError.headers);
   if (appError.retryAfterS !== undefined) reply.header('retry-after', String(appError.retryAfterS));
   return sendPage(reply, refusalPage(localeOfPage(request), status, appError.publicMessage));
