@@ -1,11 +1,12 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
-import { addValidator, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
+import { addEtag, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance } from 'fastify';
 import { addAccountDeletion } from './account-deletion/routes.ts';
+import { JSON_LIMIT_BYTES } from './body.ts';
 import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
 import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
@@ -24,7 +25,7 @@ export const createHttpServer = async (dependencies: Dependencies): Promise<Fast
   const app = createBaseServer({
     ...baseOptions(dependencies),
     logsRequests: true,
-    readBody: openRequests.readBody,
+    readBody: (source) => openRequests.readBody(source, JSON_LIMIT_BYTES),
     addFirstHooks: (server) => {
       requireTls(server, baseUrl);
       allowOrigins(server, corsOrigins);
@@ -109,9 +110,9 @@ const addChallenge = (app: FastifyInstance): void => {
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const text = JSON.stringify(await readOpenapi());
+    const { json, etag } = await readOpenapi();
     reply.header('vary', VARY).type('application/json; charset=utf-8');
-    if (!addValidator(PUBLIC, text, request, reply)) return reply.send(text);
+    if (!addEtag(PUBLIC, etag, request, reply)) return reply.send(json);
     return reply.removeHeader('content-type').code(304).send();
   });
   // Without this route the proxy would take the other methods: the path is below the API's prefix.

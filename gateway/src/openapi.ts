@@ -1,11 +1,12 @@
 /** The public OpenAPI document, merged from the documents of the services. */
+import { etagOf } from '@fitness/shared/http/caching.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Agent } from 'undici';
 import { z } from 'zod';
 import { presentDocument } from './api/present.ts';
-import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
+import { mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
 import { SERVICES, type Service } from './routes.ts';
 
 const DOCUMENT_PATH = '/internal/openapi.json';
@@ -26,16 +27,21 @@ export interface OpenapiOptions {
   log: Logger;
 }
 
+interface EncodedDocument {
+  json: Buffer;
+  etag: string;
+}
+
 /**
- * The merged document. For a service that does not answer, its last document is used, and it is asked again at the next
+ * The merged document, encoded once and not for each guest. For a service that does not answer, its last document is used, and it is asked again at the next
  * call. Throws 503 when no document is known.
  */
-export type ReadOpenapi = () => Promise<ApiDocument>;
+export type ReadOpenapi = () => Promise<EncodedDocument>;
 
 export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const known = new Map<Service, ServiceDocument>();
-  let cached: { document: ApiDocument; until: number } | undefined;
-  let reading: Promise<ApiDocument> | undefined;
+  let cached: { document: EncodedDocument; until: number } | undefined;
+  let reading: Promise<EncodedDocument> | undefined;
 
   const ask = async (service: Service): Promise<boolean> => {
     try {
@@ -52,7 +58,7 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
     }
   };
 
-  const read = async (): Promise<ApiDocument> => {
+  const read = async (): Promise<EncodedDocument> => {
     const answered = await Promise.all(SERVICES.map(ask));
     if (known.size === 0) throw unavailable('no service described its routes');
     // In the order of SERVICES, not of the answers.
@@ -62,7 +68,8 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
         return document === undefined ? [] : [[service, document] as const];
       }),
     );
-    const document = presentDocument(mergeDocuments(documents, baseUrl));
+    const json = Buffer.from(JSON.stringify(presentDocument(mergeDocuments(documents, baseUrl))));
+    const document = { json, etag: etagOf(json) };
     cached = answered.every(Boolean)
       ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;

@@ -1,5 +1,5 @@
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { SERVICES } from '../src/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
@@ -66,6 +66,23 @@ const referencesIn = (document: unknown): string[] =>
   [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');
 
 describe('GET /api/v1/openapi.json', () => {
+  test('is encoded once for all guests, and has the same bytes and ETag for each', async () => {
+    await readDocument();
+    const encode = jest.spyOn(JSON, 'stringify');
+    try {
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => fetch(`${harness.url}/api/v1/openapi.json`)),
+      );
+      const texts = new Set(await Promise.all(answers.map((answer) => answer.text())));
+      const etags = new Set(answers.map(({ headers }) => headers.get('etag')));
+      expect([texts.size, etags.size]).toEqual([1, 1]);
+      const documents = encode.mock.calls.filter(([value]) => (value as { openapi?: string })?.openapi);
+      expect(documents).toEqual([]);
+    } finally {
+      encode.mockRestore();
+    }
+  });
+
   test('contains the public routes of all services, and every reference resolves', async () => {
     const { status, document } = await readDocument();
     expect(status).toBe(200);

@@ -16,7 +16,7 @@ export const isRead = ({ method, produces, responses }: Route): boolean =>
   method === 'GET' && produces === undefined && responses[200] != null && responses[302] === undefined;
 
 /** Weak: it names the content, and is no promise about ranges of bytes. */
-const etagOf = (text: string | Buffer): string => `W/"${hash('sha1', text, 'base64url')}"`;
+export const etagOf = (text: string | Buffer): string => `W/"${hash('sha1', text, 'base64url')}"`;
 
 /** Whether an `If-None-Match` names `etag`, by weak comparison (RFC 9110, 13.1.2). */
 export const isNamed = (header: string | undefined, etag: string): boolean => {
@@ -35,8 +35,15 @@ export const addValidator = (
   text: string | Buffer,
   request: FastifyRequest,
   reply: FastifyReply,
+): boolean => addEtag(cacheControl, etagOf(text), request, reply);
+
+/** The same where the ETag is known. */
+export const addEtag = (
+  cacheControl: string,
+  etag: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
 ): boolean => {
-  const etag = etagOf(text);
   reply.header('etag', etag).header('cache-control', cacheControl);
   return isNamed(request.headers['if-none-match'], etag);
 };
