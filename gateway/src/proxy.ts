@@ -119,6 +119,7 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
         method: METHODS,
         url: `${prefix}/*`,
         exposeHeadRoute: false,
+        config: { forwardsBody: true },
         onRequest: async (request, reply) => {
           await admit(request, reply, dependencies);
           limitUploads(request, reply, uploads);

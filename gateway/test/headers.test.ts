@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { bearer, type Harness, type Received, rawRequest, startHarness } from './support.ts';
+import { allReceived, bearer, type Harness, type Received, rawRequest, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -108,6 +108,60 @@ describe('request headers', () => {
       Buffer.from('hi'),
     );
     expect([headers['content-length'], headers['content-type']]).toEqual([undefined, undefined]);
+  });
+
+  test.each([
+    'a',
+    'a:80',
+    '[::1]',
+    '[::1]:8080',
+    '[2001:db8::1]:1',
+    '%41',
+    "!$&'()*+,;=",
+    'a_b',
+    'A.example',
+  ])('a request with the host %s is forwarded', async (host) => {
+    expect((await send({ host })).headers.host).toBe(host);
+  });
+
+  test.each([
+    ['an invalid one', { host: '[::1' }],
+    ['an address in brackets that is none', { host: '[a]' }],
+    ['a user', { host: 'user@a' }],
+  ])('a request with a host of %s is 400 on both ports, and reaches no service', async (_what, headers) => {
+    for (const [origin, path] of [
+      [harness.url, '/api/v1/auth/login'],
+      [harness.url, '/health/live'],
+      [harness.operationsUrl, '/health/services'],
+    ] as const) {
+      const answer = await rawRequest(origin, path, { method: 'POST', headers, body: Buffer.from('{}') });
+      expect([answer.status, JSON.parse(answer.text)]).toEqual([
+        400,
+        { message: 'The request must have exactly one valid `Host` header.' },
+      ]);
+    }
+    expect(allReceived(harness)).toEqual([]);
+  });
+
+  test('a coding of the body is judged by its service, after the permission of the caller', async () => {
+    const { headers } = await send(
+      { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      'POST',
+      Buffer.from('{}'),
+    );
+    expect(headers['content-encoding']).toBe('gzip');
+  });
+
+  test.each([
+    ['/mcp', 'application/json', {}],
+    ['/account-deletion', 'application/x-www-form-urlencoded', { cookie: 'account_deletion=guest.x' }],
+  ])('a coding of a body for %s is 415', async (path, type, more) => {
+    const answer = await rawRequest(harness.url, path, {
+      method: 'POST',
+      headers: { ...bearer(), 'content-type': type, 'content-encoding': 'gzip', ...more },
+      body: Buffer.from('{}'),
+    });
+    expect([answer.status, answer.headers['accept-encoding']]).toEqual([415, 'identity']);
   });
 
   test('Expect: 100-continue is not forwarded', async () => {

@@ -8,6 +8,7 @@ export interface Route {
   path: string;
   body?: z.ZodType;
   rawBody?: boolean;
+  bodyLimitBytes?: number;
   responses?: Readonly<Record<string, z.ZodType | null>>;
   permissions?: readonly string[];
   alsoNeeds?: readonly string[];

@@ -1,4 +1,6 @@
+import { bodyLimitOf } from '@fitness/shared/http/define-route.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { loadRouteTables, type Route } from './route-tables.ts';
 import { read, SERVICES, sources } from './support.ts';
 
@@ -65,6 +67,55 @@ test('a missing body is refused under the names of its fields', () => {
   );
   expect(routes.length).toBeGreaterThan(20);
   expect(nameless.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+});
+
+/** Bytes of the longest JSON of `schema`, a character of which takes six (`\\u0627`). */
+const longestJson = (schema: JsonSchema): number => {
+  const { type, properties = {}, items, maxItems, maxLength, pattern = '' } = schema;
+  const alternatives = schema.anyOf ?? schema.enum?.map((value) => ({ const: value }));
+  if (alternatives !== undefined) return Math.max(...alternatives.map(longestJson));
+  if (schema.const !== undefined) return 6 * JSON.stringify(schema.const).length;
+  if (type === 'object') {
+    const fields = Object.entries(properties).map(
+      ([name, value]) => 6 * name.length + 4 + longestJson(value) / (IN_ASCII.has(name) ? 6 : 1),
+    );
+    return 2 + fields.reduce((sum, bytes) => sum + bytes, 0);
+  }
+  // A list that names no number of items is limited by what may be in it, or by a refinement.
+  if (type === 'array') return 2 + (maxItems ?? items?.enum?.length ?? 100) * (1 + longestJson(items ?? {}));
+  if (type !== 'string') return MAX_NUMBER_LENGTH;
+  const repeated = [...pattern.matchAll(/,(\d+)\}/g)].map(([, count]) => Number(count));
+  return 2 + 6 * (maxLength ?? Math.max(MAX_UNTOLD_LENGTH, ...repeated));
+};
+
+interface JsonSchema {
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  enum?: unknown[];
+  const?: unknown;
+  maxItems?: number;
+  maxLength?: number;
+  pattern?: string;
+}
+
+const MAX_NUMBER_LENGTH = 24;
+/** Fields that take names of ours alone. */
+const IN_ASCII = new Set(['permissions']);
+/** Of texts in a form of their own, such as times and ids. */
+const MAX_UNTOLD_LENGTH = 64;
+
+test('the limit of the body of every route fits its longest texts', () => {
+  const routes = [...tables.values()].flat().filter(({ body, rawBody }) => body !== undefined && !rawBody);
+  const tooLow = routes.flatMap((route) => {
+    const schema = z.toJSONSchema(route.body as z.ZodType, { io: 'input', unrepresentable: 'any' });
+    const needed = longestJson(schema as JsonSchema);
+    const limit = bodyLimitOf(route);
+    return needed > limit ? [`${route.method} ${route.path}: ${limit} bytes instead of ${needed}`] : [];
+  });
+  expect(routes.length).toBeGreaterThan(20);
+  expect(tooLow).toEqual([]);
 });
 
 test('no two services answer the same route', () => {

@@ -19,6 +19,7 @@ const GRPC_STATUS: Readonly<Record<ErrorKind, status>> = {
   validation: status.INVALID_ARGUMENT,
   rate_limited: status.RESOURCE_EXHAUSTED,
   internal: status.INTERNAL,
+  not_implemented: status.UNIMPLEMENTED,
   unavailable: status.UNAVAILABLE,
 };
 

@@ -35,19 +35,23 @@ const LINGER_MS = SECOND_MS;
 
 type Refusal = readonly [status: string, key: MessageKey];
 const BAD_REQUEST: Refusal = ['400 Bad Request', 'error.bad_request'];
+const NOT_IMPLEMENTED: Refusal = ['501 Not Implemented', 'error.transfer_encoding'];
+/** What Node says of a coding that it does not know; the same error without it is about one that it knows. */
+const UNKNOWN_CODING = 'Request has invalid `Transfer-Encoding`';
 const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'error.bad_request'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'error.request_timeout'],
 };
 
 /** Answers a request that Node could not parse or did not get in time, in the form of all other errors. */
-export const answerUnreadable = (error: { code?: string }, socket: Socket): void => {
+export const answerUnreadable = (error: { code?: string; reason?: string }, socket: Socket): void => {
   // While another response of this connection is being sent, the client would read this one as a part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy();
     return;
   }
-  const [status, key] = REFUSALS[error.code ?? ''] ?? BAD_REQUEST;
+  const refusal = error.reason === UNKNOWN_CODING ? NOT_IMPLEMENTED : REFUSALS[error.code ?? ''];
+  const [status, key] = refusal ?? BAD_REQUEST;
   const body = JSON.stringify({ message: translate(DEFAULT_LOCALE, key) });
   const headers = [
     'content-type: application/json; charset=utf-8',

@@ -103,6 +103,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   idempotent?: boolean;
   /** The body is not JSON; the handler reads the stream. */
   rawBody?: boolean;
+  /** Of a JSON body; see {@link bodyLimitOf}. */
+  bodyLimitBytes?: number;
   /**
    * What guests read may be shown for some seconds more: caches keep it (docs/adr/0072, with the reviewed list of these
    * routes). Not where anything must hide at once.
@@ -143,6 +145,18 @@ export const tokenKindsOf = ({
   const isScoped = access === 'guest' || permissions !== undefined || alsoNeeds !== undefined;
   return tokenKinds ?? (isScoped ? ALL_TOKEN_KINDS : SESSION_AND_PERSONAL);
 };
+
+const KIBIBYTE = 1024;
+const BODY_LIMIT_BYTES = 64 * KIBIBYTE;
+/** What anybody may send. */
+const AUTH_BODY_LIMIT_BYTES = 16 * KIBIBYTE;
+
+/**
+ * The longest JSON body that a route accepts. It must fit the longest texts that the route permits at six bytes a
+ * character, as in `\u0627`; a test compares it with the schema.
+ */
+export const bodyLimitOf = ({ bodyLimitBytes, path }: Pick<Route, 'bodyLimitBytes' | 'path'>): number =>
+  bodyLimitBytes ?? (path.startsWith('/auth/') ? AUTH_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES);
 
 export const ok = <Body>(body: Body): { status: 200; body: Body } => ({ status: 200, body });
 export const created = <Body>(body: Body): { status: 201; body: Body } => ({ status: 201, body });

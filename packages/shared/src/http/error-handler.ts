@@ -1,6 +1,6 @@
 /** Errors → HTTP responses. A 500 contains no internal details. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError, HTTP_STATUS, isAppError, message, OUTCOME_UNKNOWN } from '../kernel/error.ts';
+import { AppError, badRequest, HTTP_STATUS, isAppError, message, OUTCOME_UNKNOWN } from '../kernel/error.ts';
 import { negotiateLocale } from '../kernel/i18n/negotiate.ts';
 import { translator } from '../kernel/i18n/translate.ts';
 import { toOutage } from '../kernel/outage.ts';
@@ -34,7 +34,7 @@ const fromFramework = (error: FrameworkError): AppError | undefined => {
   if (typeof status !== 'number' || status < 400 || status >= 500) return undefined;
   if (status === 413) return clientError('too_large', 'error.too_large');
   if (status === 415) return clientError('unsupported_media_type', 'error.unsupported_media_type');
-  return clientError('bad_request', 'error.bad_request');
+  return badRequest('bad_request', message('error.bad_request'));
 };
 
 export const toAppError = (error: unknown, scope = currentScope()): AppError => {
@@ -59,6 +59,8 @@ export const sendError = (
     request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
   const locale = negotiateLocale(request.headers['accept-language']);
   const t = translator(locale);
+  // Set by the framework for a body that it did not read. The client would lose the answer; Node reads and drops the rest.
+  reply.removeHeader('connection');
   if (appError.headers !== undefined) reply.headers(appError.headers);
   if (appError.retryAfterS !== undefined) reply.header('retry-after', String(appError.retryAfterS));
   reply.code(status).header('content-language', locale).type('application/json; charset=utf-8');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
 import { OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
 import { isRead } from './caching.ts';
-import { type Route, tokenKindsOf } from './define-route.ts';
+import { bodyLimitOf, type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
 import { idempotencyKeySchema } from './validation.ts';
 
@@ -62,6 +62,7 @@ export const completeDocument = (document: Document, routes: readonly Route[], p
       const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
       describeErrorsAsJson(operation);
       describeEtags(operation);
+      if (route?.body !== undefined) describeBodyLimit(operation, bodyLimitOf(route));
       for (const parameter of operation.parameters ?? []) describeQuery(parameter);
       // A missing body is `{}`.
       if (operation.requestBody !== undefined && route?.body?.safeParse({}).success === true)
@@ -78,6 +79,10 @@ const describeEtags = ({ responses = {} }: DocumentedOperation): void => {
     const etag = { description: 'Of this content, for `If-None-Match`', schema: { type: 'string' } };
     Object.assign(responses[status] ?? {}, { headers: { ETag: etag } });
   }
+};
+
+const describeBodyLimit = ({ responses = {} }: DocumentedOperation, bytes: number): void => {
+  Object.assign(responses[413] ?? {}, { description: `The JSON body is longer than ${bytes / 1024} KiB` });
 };
 
 /** Errors are JSON on every route, whatever media type it produces. */

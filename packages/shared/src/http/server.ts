@@ -44,15 +44,16 @@ import {
   type ConnectionLimits,
   endConnectionsWithServer,
 } from './connections.ts';
-import { type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
+import { bodyLimitOf, type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
+import { isNestedTooDeeply } from './json-nesting.ts';
 import { completeDocument, openApiSchema } from './openapi.ts';
+import { contentCodingProblem, hostProblem, transferProblem } from './request-syntax.ts';
 import { idempotencyKeySchema, issuesToFields, parseInputs, withoutEmpty } from './validation.ts';
 
 export const API_PREFIX = '/api/v1';
 /** Of routes that the gateway does not forward. */
 export const INTERNAL_PREFIX = '/internal';
-const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Longer than the gateway keeps an idle connection, so that the server never closes one that is about to be used. */
 const KEEP_ALIVE_MS = 72_000;
 /** What waits in memory for a client that reads slowly; more is in the buffers of the system. */
@@ -74,6 +75,8 @@ const REQUEST_TIMEOUT = /^[1-9]\d{0,6}$/;
 declare module 'fastify' {
   interface FastifyContextConfig {
     route?: Route;
+    /** A service reads the body, and judges it. */
+    forwardsBody?: true;
   }
   interface FastifyRequest {
     caller: Caller;
@@ -119,7 +122,6 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     logController: new LogController({ disableRequestLogging: true }),
     // The request id is in every line (log.ts); a logger for each request would cost as much as the rest of Fastify.
     childLoggerFactory: (logger) => logger,
-    bodyLimit: BODY_LIMIT_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: limits.requestMs,
     connectionTimeout: limits.stalledMs,
@@ -153,7 +155,11 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     request.headers.traceparent = traceparent;
     addCommonHeaders(request, reply);
     request.scope = createRequestScope();
-    runInContext(request, () => done(hostMissing(request)));
+    runInContext(request, () => done(hostProblem(request.raw) ?? transferProblem(request.raw)));
+  });
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    const isForwarded = request.routeOptions.config.forwardsBody === true;
+    done(isForwarded || isBodyMissing(request) ? undefined : contentCodingProblem(request.raw));
   });
   // The body arrives in the async context of its socket; restore that of the request.
   app.addHook('preValidation', (request, _reply, done) => {
@@ -226,7 +232,7 @@ const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
 
 /** The text of a 415 names what the route accepts. */
 const withAcceptedType = (error: unknown, route: Route | undefined): unknown => {
-  if (route?.rawBody !== true || toAppError(error).kind !== 'unsupported_media_type') return error;
+  if (route?.rawBody !== true || toAppError(error).code !== 'unsupported_media_type') return error;
   const text = message('error.form_expected');
   return new AppError({ kind: 'unsupported_media_type', code: 'unsupported_media_type', message: text });
 };
@@ -235,12 +241,6 @@ const runInContext = (request: FastifyRequest, fn: () => void): void =>
   runWithTrace({ traceparent: String(request.headers.traceparent), requestId: request.id }, () =>
     runInScope(request.scope ?? createRequestScope(), fn),
   );
-
-/** RFC 9112, 3.2. */
-const hostMissing = ({ headers, raw }: FastifyRequest): AppError | undefined =>
-  headers.host === undefined && raw.httpVersion !== '1.0'
-    ? badRequest('bad_request', message('error.bad_request'))
-    : undefined;
 
 const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -276,6 +276,7 @@ const acceptJson = (app: FastifyInstance, readBody: BaseServerOptions['readBody'
     } catch {
       return done(badRequest('bad_request', message('error.malformed_json')));
     }
+    if (isNestedTooDeeply(text)) return done(badRequest('bad_request', message('error.nested_too_deeply')));
     return parse(request, text, done);
   };
   app.removeAllContentTypeParsers();
@@ -372,6 +373,7 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
     method: route.method,
     url: urlOf(route),
     config: { route },
+    bodyLimit: bodyLimitOf(route),
     schema: openApiSchema(route),
     onRequest: async (request, reply) => {
       reply.header(ROUTE_HEADER, urlOf(route));

@@ -17,6 +17,7 @@ export type ErrorKind =
   | 'validation'
   | 'rate_limited'
   | 'internal'
+  | 'not_implemented'
   | 'unavailable';
 
 export const HTTP_STATUS: Readonly<Record<ErrorKind, number>> = {
@@ -32,6 +33,7 @@ export const HTTP_STATUS: Readonly<Record<ErrorKind, number>> = {
   validation: 422,
   rate_limited: 429,
   internal: 500,
+  not_implemented: 501,
   unavailable: 503,
 };
 

@@ -289,6 +289,67 @@ describe('an invalid request gets the usual error body', () => {
       'GET /api/v1/quick HTTP/1.1\r\nhost: a\r\nx: \u0001\r\n\r\n',
       400,
     ],
+    ...[
+      'host: a\r\nhost: a',
+      'host: a\r\nHOST: b',
+      'host:',
+      'host: a b',
+      'host: a/b',
+      'host: a?b',
+      'host: a#b',
+      'host: a\\b',
+      'host: user@a',
+      'host: a:b',
+      'host: a:1:2',
+      'host: a:65536',
+      'host: :80',
+      'host: http://a',
+      'host: é',
+      'host: %',
+      'host: %g0',
+      'host: [::1',
+      'host: ::1',
+      'host: []',
+      'host: [a]',
+      'host: [127.0.0.1]',
+      'host: [1:2:3:4:5:6:7:8:9]',
+      'host: [::1]a',
+      'host: [fe80::1%25eth0]',
+    ].map((hosts): [string, string, number] => [
+      `with ${JSON.stringify(hosts)}`,
+      `GET /api/v1/quick HTTP/1.1\r\n${hosts}\r\n\r\n`,
+      400,
+    ]),
+    ['of HTTP/1.0 with two hosts', 'GET /api/v1/quick HTTP/1.0\r\nhost: a\r\nhost: b\r\n\r\n', 400],
+    [
+      'with an origin in its target and an invalid host',
+      'GET http://a/api/v1/quick HTTP/1.1\r\nhost: [::1\r\n\r\n',
+      400,
+    ],
+    ['for its health with an invalid host', 'GET /health/live HTTP/1.1\r\nhost: [::1\r\n\r\n', 400],
+    ...(
+      [
+        ['gzip', 501],
+        ['identity', 501],
+        ['a-miracle', 501],
+        ['xchunked', 501],
+        ['gzip, chunked', 501],
+        ['gzip\r\ntransfer-encoding: chunked', 501],
+        ['chunked;q=1', 501],
+        ['chunked, gzip', 400],
+        ['chunked, chunked', 400],
+        ['', 400],
+      ] as const
+    ).map(([coding, status]): [string, string, number] => [
+      `with the transfer coding ${JSON.stringify(coding)}`,
+      `POST /api/v1/things HTTP/1.1\r\nhost: a\r\ntransfer-encoding: ${coding}\r\n\r\n0\r\n\r\n`,
+      status,
+    ]),
+    [
+      'with a length and a coding that nobody knows',
+      'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: gzip\r\n\r\n0\r\n\r\n',
+      400,
+    ],
     [
       'with more headers than fit',
       `GET /api/v1/quick HTTP/1.1\r\nhost: a\r\n${'a: b\r\n'.repeat(5_000)}\r\n`,
@@ -300,6 +361,46 @@ describe('an invalid request gets the usual error body', () => {
     await until(() => heard.text.includes('{"message":"'));
     expect(heard.text).toMatch(new RegExp(`^HTTP/1.1 ${status} .*x-content-type-options: nosniff`, 's'));
     expect(heard.text).toMatch(/referrer-policy: no-referrer/);
+  });
+
+  test.each([
+    'a',
+    'a:80',
+    'a:',
+    'a:00080',
+    'api.example.com:8080',
+    'xn--mgbaam7a8h',
+    'a_b-c~d.e',
+    "!$&'()*+,;=",
+    '%41',
+    '127.0.0.1:8080',
+    '999.1.1.1',
+    '[::1]',
+    '[::1]:8080',
+    '[2001:DB8::1]',
+    '[::ffff:127.0.0.1]:1',
+  ])('is served with the host %s', async (host) => {
+    const server = await listen();
+    const { heard } = await talk(
+      server,
+      (await signed('GET /api/v1/quick')).replace('host: a', () => `host: ${host}`),
+    );
+    await until(() => heard.text.includes('\r\n\r\n'));
+    expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each([
+    ['HTTP/1.0 without a host', 'GET /health/live HTTP/1.0\r\n\r\n'],
+    ['HTTP/1.0 with a host', 'GET /health/live HTTP/1.0\r\nhost: a\r\n\r\n'],
+    [
+      'the coding Chunked',
+      'GET /health/live HTTP/1.1\r\nhost: a\r\ntransfer-encoding: Chunked\r\n\r\n0\r\n\r\n',
+    ],
+  ])('is served with %s', async (_what, said) => {
+    const server = await listen();
+    const { heard } = await talk(server, said);
+    await until(() => heard.text.includes('\r\n\r\n'));
+    expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test.each([

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -154,6 +156,27 @@ const routes: Route[] = [
   }),
   defineRoute({
     method: 'POST',
+    path: '/auth/things',
+    summary: 'What anybody may send',
+    tag: 'things',
+    access: 'guest',
+    body: z.object({ name: z.string() }),
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/long',
+    summary: 'What takes a long text',
+    tag: 'things',
+    access: 'user',
+    bodyLimitBytes: 128 * 1024,
+    body: z.object({ name: z.string() }),
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
+    method: 'POST',
     path: '/things/secret',
     summary: 'What only a session may do',
     tag: 'things',
@@ -214,7 +237,7 @@ const send = async (
     caller = GUEST as Caller,
     headers = {},
     payload,
-  }: { caller?: Caller; headers?: Record<string, string>; payload?: string | Buffer } = {},
+  }: { caller?: Caller; headers?: Record<string, string>; payload?: string | Buffer | Readable } = {},
 ) => {
   const context = gatewayContext('wallet', caller);
   return app.inject({
@@ -461,7 +484,12 @@ describe('bad input', () => {
     ['a number that is none', json, '{"name":"abc","size":NaN}', 400],
     ['JSON with something behind it', json, '{"name":"abc","size":1}}', 400],
     ['nothing but blanks', json, '   ', 400],
-    ['lists in lists without end', json, `${'['.repeat(500_000)}${']'.repeat(500_000)}`, 422],
+    ['33 lists in each other', json, `${'['.repeat(33)}${']'.repeat(33)}`, 400],
+    ['32 lists in each other', json, `${'['.repeat(32)}${']'.repeat(32)}`, 422],
+    ['lists without an end', json, '['.repeat(60_000), 400],
+    ['a compressed body', { ...json, 'content-encoding': 'gzip' }, gzipSync('{"name":"abc","size":1}'), 415],
+    ['a coding on top of none', { ...json, 'content-encoding': 'identity, br' }, '{}', 415],
+    ['an encryption', { ...json, 'content-encoding': 'aes128gcm' }, '{"name":"abc","size":1}', 415],
     ['a number that no double holds', json, '{"name":"abc","size":9007199254740993}', 422],
     ['an endless number', json, '{"name":"abc","size":1e999}', 422],
     ['text that pretends to be an object', json, '{"name":{"length":3},"size":1}', 422],
@@ -469,7 +497,7 @@ describe('bad input', () => {
     ['a media type that is none', { 'content-type': ';' }, '{}', 415],
     ['another media type', { 'content-type': 'text/plain' }, 'hello', 415],
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=1', 415],
-    ['more than 1 MiB', json, JSON.stringify({ name: 'x'.repeat(1_100_000) }), 413],
+    ['more than 64 KiB', json, JSON.stringify({ name: 'x'.repeat(65_536) }), 413],
     ['a list', json, '[]', 422],
     ['a number', json, '7', 422],
     ['null', json, 'null', 422],
@@ -482,13 +510,38 @@ describe('bad input', () => {
   });
 
   test.each([
-    [1024 * 1024, 201],
-    [1024 * 1024 + 1, 413],
-  ])('JSON of %i bytes is %i', async (length, status) => {
+    ['/things', 64 * 1024, 201],
+    ['/things', 64 * 1024 + 1, 413],
+    ['/auth/things', 16 * 1024, 204],
+    ['/auth/things', 16 * 1024 + 1, 413],
+    ['/things/long', 128 * 1024, 204],
+    ['/things/long', 128 * 1024 + 1, 413],
+  ])('JSON for %s of %i bytes is %i, whether or not its length is declared', async (path, length, status) => {
     const payload = '{"name":"abc","size":1}'.padEnd(length);
-    expect((await send('POST', '/things', { caller: member, headers: json, payload })).statusCode).toBe(
-      status,
-    );
+    const answer = await send('POST', path, { caller: member, headers: json, payload });
+    expect(answer.statusCode).toBe(status);
+    const chunked = await send('POST', path, {
+      caller: member,
+      headers: { ...json, 'transfer-encoding': 'chunked' },
+      payload: Readable.from([payload.slice(0, 9), payload.slice(9)]),
+    });
+    expect(chunked.statusCode).toBe(status);
+  });
+
+  test('a 415 for a coding names the one that is accepted', async () => {
+    const headers = { ...json, 'content-encoding': 'gzip' };
+    const answer = await send('POST', '/things', { caller: member, headers, payload: gzipSync('{}') });
+    expect([answer.headers['accept-encoding'], answer.json()]).toEqual([
+      'identity',
+      { message: 'This `Content-Encoding` is not supported. Send the body without one.' },
+    ]);
+  });
+
+  test('who may not use the route is told so, whatever the coding of the body', async () => {
+    const headers = { ...json, 'content-encoding': 'gzip' };
+    const nobody = { ...member, permissions: new Set<Permission>() };
+    const refused = await send('POST', '/things', { caller: nobody, headers, payload: gzipSync('{}') });
+    expect(refused.statusCode).toBe(403);
   });
 
   test.each([
@@ -496,10 +549,12 @@ describe('bad input', () => {
     ['with a name twice: the last counts', json, '{"name":7,"name":"abc","size":1}'],
     ['with names that every object knows', json, '{"name":"abc","size":1,"constructor":7,"toString":null}'],
     [
-      'in objects in objects, as an unknown field',
+      'in 32 objects, as an unknown field',
       json,
-      `{"name":"abc","size":1,"more":${'{"a":'.repeat(90_000)}1${'}'.repeat(90_001)}`,
+      `{"name":"abc","size":1,"more":${'{"a":'.repeat(31)}1${'}'.repeat(32)}`,
     ],
+    ['with brackets in a string', json, `{"name":"abc","size":1,"more":"\\\"${'['.repeat(1_000)}"}`],
+    ['in the coding of none', { ...json, 'content-encoding': 'Identity' }, '{"name":"abc","size":1}'],
     ['with a charset', { 'content-type': 'Application/JSON; charset=UTF-8' }, '{"name":"abc","size":1.0}'],
   ])('JSON %s is read', async (_name, headers, payload) => {
     const answer = await send('POST', '/things', { caller: member, headers, payload });
@@ -706,6 +761,14 @@ describe('answers', () => {
     });
   });
 
+  test('the document tells the longest body of each route', async () => {
+    const { paths } = (await app.inject('/internal/openapi.json')).json();
+    const told = ['auth/things', 'things', 'things/long'].map(
+      (path) => paths[`/api/v1/${path}`].post.responses[413].description,
+    );
+    expect(told).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB`));
+  });
+
   test('the document is OpenAPI 3.1 from the schemas that validate', async () => {
     const document = (await app.inject('/internal/openapi.json')).json();
     expect(document.openapi).toBe('3.1.0');
@@ -717,6 +780,8 @@ describe('answers', () => {
       '/api/v1/things/{id}',
       '/api/v1/things/count',
       '/api/v1/things/own',
+      '/api/v1/auth/things',
+      '/api/v1/things/long',
       '/api/v1/things/secret',
       '/api/v1/things/ours',
     ]);

@@ -23,6 +23,9 @@ export const postInput = {
   content: wellFormed(postFields.content.min(1).max(20_000)),
 };
 
+/** Of JSON with these texts at their longest: six bytes a character, as in `\u0627`. */
+export const POST_BODY_BYTES = 128 * 1024;
+
 const fieldsSchema = z.object(postFields);
 export type PostFields = z.output<typeof fieldsSchema>;
 

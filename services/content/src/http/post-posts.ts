@@ -1,7 +1,7 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
 import { postSchema } from '../app/post-resource.ts';
-import { postInput } from '../domain/post.ts';
+import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
 import { kindOf, PROFILE_TYPES } from '../domain/profile.ts';
 import type { UseCases } from '../use-cases.ts';
 
@@ -15,6 +15,7 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create'],
+    bodyLimitBytes: POST_BODY_BYTES,
     body: z.object({
       profile_type: z.enum(PROFILE_TYPES),
       profile_id: z.int().positive(),

@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { postSchema } from '../app/post-resource.ts';
-import { postInput } from '../domain/post.ts';
+import { POST_BODY_BYTES, postInput } from '../domain/post.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Route =>
@@ -15,6 +15,7 @@ export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Rout
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],
     audits: ['post.update'],
+    bodyLimitBytes: POST_BODY_BYTES,
     params: idParams,
     body: z.object(postInput).partial(),
     responses: { 200: z.object({ data: postSchema }) },

@@ -20,6 +20,10 @@ export const catalogue = {
   'error.internal': 'Something went wrong on our side.',
   'error.unavailable': 'A part of the service is not reachable right now. Please try again shortly.',
   'error.overloaded': 'Too many requests are being answered right now. Please try again shortly.',
+  'error.invalid_host': 'The request must have exactly one valid `Host` header.',
+  'error.transfer_encoding': 'This `Transfer-Encoding` is not supported. Use `chunked` or `Content-Length`.',
+  'error.content_encoding': 'This `Content-Encoding` is not supported. Send the body without one.',
+  'error.nested_too_deeply': 'The body is nested too deeply.',
   'error.outcome_unknown':
     'The connection to a part of the service was lost, so that the outcome of your request is unknown. Please check, or try again shortly.',
 

@@ -21,6 +21,11 @@ export const catalogue: Catalogue = {
   'error.internal': 'خطایی در سامانه رخ داد.',
   'error.unavailable': 'بخشی از سامانه اکنون در دسترس نیست. کمی بعد دوباره تلاش کنید.',
   'error.overloaded': 'اکنون درخواست‌های زیادی در حال پاسخ‌گویی است. کمی بعد دوباره تلاش کنید.',
+  'error.invalid_host': 'درخواست باید دقیقاً یک سربرگ `Host` معتبر داشته باشد.',
+  'error.transfer_encoding':
+    'این `Transfer-Encoding` پشتیبانی نمی‌شود. از `chunked` یا `Content-Length` استفاده کنید.',
+  'error.content_encoding': 'این `Content-Encoding` پشتیبانی نمی‌شود. بدنهٔ درخواست را بدون آن بفرستید.',
+  'error.nested_too_deeply': 'بدنهٔ درخواست بیش از حد تودرتو است.',
   'error.outcome_unknown':
     'ارتباط با بخشی از سامانه قطع شد و نتیجهٔ درخواست شما معلوم نیست. لطفاً نتیجه را بررسی کنید یا کمی بعد دوباره تلاش کنید.',
 
