@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   documentGrams,
   EVERY_SEARCH,
+  FOLDED_MAX,
   foldedSpellings,
   foldText,
   GRAMS_MAX,
@@ -169,6 +170,21 @@ describe('the grams of a document', () => {
     expect(documentGrams([most, '?', '!'])).toHaveLength(GRAMS_MAX);
     expect(documentGrams([most, '?', '!', '.'])).toEqual([EVERY_SEARCH]);
     expect(documentGrams([distinct(20_000)])).toEqual([EVERY_SEARCH]);
+  });
+
+  test('are those of the first 60,000 characters of its folded text, which no script exceeds', () => {
+    const ligature = '\ufdfa';
+    expect(foldText(ligature)).toHaveLength(18);
+    const text = `first ${ligature.repeat(19_990)} last`;
+    expect(foldText(text)).toHaveLength(FOLDED_MAX);
+    const grams = documentGrams([text]);
+    expect([grams.includes('fir'), grams.includes('las')]).toEqual([true, false]);
+    expect([matchesFolded(text, 'first'), matchesFolded(text, 'last')]).toEqual([true, false]);
+    // Three letters for each syllable.
+    const hangul = `${'\uac01'.repeat(19_996)}last`;
+    expect([documentGrams([hangul]).includes('las'), matchesFolded(hangul, 'last')]).toEqual([true, true]);
+    // A pair of surrogates is not cut in two.
+    expect(foldText(`a${'\u{10400}'.repeat(30_000)}`).isWellFormed()).toBe(true);
   });
 
   test('no query asks for the key of such a document by itself', () => {

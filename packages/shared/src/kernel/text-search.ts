@@ -17,6 +17,12 @@ const GRAM_LENGTH_MAX = 3;
 export const GRAMS_MAX = 8_000;
 /** Longer than a gram, so that no query contains it. */
 export const EVERY_SEARCH = 'every search';
+/**
+ * Characters of a folded text. The longest text, 20,000 characters, has no more in any script: a syllable of Hangul becomes
+ * three. A character such as U+FDFA becomes 18, so that a text of it alone would cost many times as much as any other; what
+ * is behind this length is not found.
+ */
+export const FOLDED_MAX = 60_000;
 const HALF_SPACE = /\u200c/g;
 // A pattern such as /\s*\u200c/ takes quadratic time for white space without a half-space after it.
 const HALF_SPACES_OR_SPACE = /[\s\u200c]+/g;
@@ -46,15 +52,20 @@ const GRAPHEME_JOINER = '\u034f';
 
 const codePointsOf = (text: string): readonly string[] => Array.from(text);
 
+const HIGH_SURROGATE = /[\ud800-\udbff]/;
+
+const cut = (text: string): string => {
+  if (text.length <= FOLDED_MAX) return text;
+  return text.slice(0, HIGH_SURROGATE.test(text.charAt(FOLDED_MAX - 1)) ? FOLDED_MAX - 1 : FOLDED_MAX);
+};
+
 /**
- * The form in which texts are compared. Folding is idempotent; half-spaces are removed.
+ * The form in which texts are compared, {@link FOLDED_MAX} long at most. Folding is idempotent; half-spaces are removed.
  * @returns the folded text; '' for a text of white space and diacritics only
  */
 export const foldText = (text: string): string =>
-  text
-    // As in the stream-safe text format of Unicode (UAX 15): sorting a run of marks takes quadratic time.
-    .replace(REORDERED, `$&${GRAPHEME_JOINER}`)
-    .normalize('NFKD')
+  // As in the stream-safe text format of Unicode (UAX 15): sorting a run of marks takes quadratic time.
+  cut(text.replace(REORDERED, `$&${GRAPHEME_JOINER}`).normalize('NFKD'))
     .toLowerCase()
     .replace(INVISIBLE, '')
     .replace(REPLACED, (letter) => REPLACEMENTS[letter] ?? letter)
