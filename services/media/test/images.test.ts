@@ -204,6 +204,7 @@ describe('an upload that is not a whole image', () => {
 
 describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
   const DAMAGED = 'This image is damaged and cannot be read.';
+  const TOO_LONG = 'Neither side of this image may be longer than 16384 pixels.';
   const TOO_LARGE = 'This image must not have more than 52 megapixels.';
   /** A PNG of one pixel whose header says otherwise. */
   const bomb = (width: number, height: number): Buffer => {
@@ -233,6 +234,16 @@ describe('an image that is refused with 422 under file, and nothing stays on the
     ),
     ['400 megapixels in a hundred bytes', async () => bomb(20_000, 20_000), TOO_LARGE],
     ['3,600 megapixels in some hundred bytes', () => enlarged(60_000), TOO_LARGE],
+    ['a height of 52 million pixels', async () => bomb(1, 52_000_000), TOO_LONG],
+    ['a height of 16,385 pixels', async () => bomb(1, 16_385), TOO_LONG],
+    ['a width of 16,385 pixels', async () => bomb(16_385, 1), TOO_LONG],
+    ['a JPEG of 1 by 16,385 pixels', () => photo(1, 16_385).jpeg().toBuffer(), TOO_LONG],
+    ['frames of 16,385 pixels', () => animation(2, 1, 16_385).gif().toBuffer(), TOO_LONG],
+    [
+      'frames of more than a million pixels together',
+      () => animation(62, 1, 16_200).webp({ lossless: true, effort: 0 }).toBuffer(),
+      'The frames of this image must not be more than 1000000 pixels high together.',
+    ],
     ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_LARGE],
   ])('%s', async (_name, make, text) => {
     const content = await make();
@@ -241,6 +252,14 @@ describe('an image that is refused with 422 under file, and nothing stays on the
     expect([status, body.errors]).toEqual([422, { file: [text] }]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
+});
+
+test('an image whose sides are as long as they may be is stored', async () => {
+  for (const image of [photo(1, 16_384), photo(16_384, 1)]) {
+    const { id } = await uploaded(await image.png().toBuffer());
+    const { width, height } = await sharp(await bytesOf(id)).metadata();
+    expect(width * height).toBe(16_384);
+  }
 });
 
 describe('a smaller image', () => {

@@ -5,7 +5,7 @@ import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import { MAX_IMAGE_PIXELS } from '../domain/file-types.ts';
+import { MAX_IMAGE_PIXELS, MAX_IMAGE_ROWS, MAX_IMAGE_SIDE } from '../domain/file-types.ts';
 
 interface ImageSource {
   /** At most as long as an upload. */
@@ -15,8 +15,8 @@ interface ImageSource {
   owner: string;
 }
 
-/** The image cannot be decoded, or it has more pixels or frames than are decoded. */
-export type ImageRefusal = 'unreadable' | 'too_large';
+/** The image cannot be decoded, or it has more pixels or frames, longer sides or more rows than are decoded. */
+export type ImageRefusal = 'unreadable' | 'too_large' | 'side_too_long' | 'frames_too_high';
 
 /** No decoder reads its header, and it contains none of {@link METADATA_MARKERS}. */
 type NoImage = 'no_image';
@@ -89,11 +89,17 @@ const readMetadata = async (
   try {
     const metadata = await sharp(content, { ...optionsFor(mimeType), limitInputPixels: false }).metadata();
     if (`image/${metadata.format}` !== mimeType) return 'unreadable';
-    const isLarge = pixelsOf(metadata) > MAX_IMAGE_PIXELS || (metadata.pages ?? 1) > MAX_FRAMES;
-    return isLarge ? 'too_large' : metadata;
+    return refusalOf(metadata) ?? metadata;
   } catch {
     return METADATA_MARKERS.some((marker) => content.includes(marker)) ? 'unreadable' : 'no_image';
   }
+};
+
+const refusalOf = (metadata: Metadata): ImageRefusal | undefined => {
+  const { width, height, pages = 1, pageHeight = height } = metadata;
+  if (pixelsOf(metadata) > MAX_IMAGE_PIXELS || pages > MAX_FRAMES) return 'too_large';
+  if (Math.max(width, pageHeight) > MAX_IMAGE_SIDE) return 'side_too_long';
+  return height > MAX_IMAGE_ROWS ? 'frames_too_high' : undefined;
 };
 
 /** Of all frames: they are one below the other. */

@@ -32,6 +32,11 @@ export const isImage = (mimeType: string): boolean => mimeType.startsWith('image
 /** Of all frames of an image together, against decompression bombs; phones take photos of 50 megapixels. */
 export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
 
+/** A decoder works by rows: narrow images of as many pixels take it a hundred times as long. */
+export const MAX_IMAGE_SIDE = 16_384;
+/** Rows of all frames of an animation together, for the same reason. One of the most pixels has fewer from a width of 53 on. */
+export const MAX_IMAGE_ROWS = 1_000_000;
+
 /** Widths of smaller images. */
 export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 

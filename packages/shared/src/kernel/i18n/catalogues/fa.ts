@@ -50,6 +50,8 @@ export const catalogue: Catalogue = {
   'validation.file_size': 'حجم این فایل نباید بیش از {max} مبی‌بایت باشد.',
   'validation.image_unreadable': 'این تصویر خراب است و خوانده نمی‌شود.',
   'validation.image_pixels': 'این تصویر نباید بیش از {max} مگاپیکسل داشته باشد.',
+  'validation.image_side': 'هیچ ضلع این تصویر نباید بیش از {max} پیکسل باشد.',
+  'validation.image_rows': 'ارتفاع همهٔ فریم‌های این تصویر روی هم نباید بیش از {max} پیکسل باشد.',
   'validation.one_file': 'هر بار فقط یک فایل می‌توان بارگذاری کرد.',
   'validation.max_files': 'در اینجا نمی‌توان بیش از {max} فایل پیوست کرد.',
   'validation.format': 'قالب این فیلد نادرست است.',
