@@ -16,6 +16,8 @@ const portUpTo = (highest: number) =>
     .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= highest, `must be a port, 0 to ${highest}`)
     .transform(Number);
 
+const HOST_NAME = /^(?:[a-z\d_.-]+|\[[\da-f:.]+\])$/;
+
 const schema = z.object({
   // Emulated money and messages must never stand where real ones are expected.
   NODE_ENV: z
@@ -29,6 +31,19 @@ const schema = z.object({
     .default('8091')
     .pipe(portUpTo(65_536 - PROVIDERS.length)),
   SMTP_PORT: z.string().default(String(SMTP_PORT)).pipe(portUpTo(65_535)),
+  SANDBOX_HOSTS: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .toLowerCase()
+        .split(/[\s,]+/)
+        .filter((name) => name !== ''),
+    )
+    .refine(
+      (names) => names.every((name) => HOST_NAME.test(name)),
+      'must be names without ports, such as sandbox',
+    ),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 });
 
@@ -38,6 +53,8 @@ export interface SandboxConfig {
   /** The first of the ports of the providers' own addresses. */
   providerPort: number;
   smtpPort: number;
+  /** For which it answers besides loopback ones. */
+  hosts: readonly string[];
   logLevel: LogLevel;
 }
 
@@ -55,6 +72,7 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     port: HTTP_PORT,
     providerPort: PROVIDER_PORT,
     smtpPort: parsed.data.SMTP_PORT,
+    hosts: parsed.data.SANDBOX_HOSTS,
     logLevel: LOG_LEVEL,
   };
 }

@@ -3,6 +3,7 @@ import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { LogLevel } from './config.ts';
 import { control } from './control.ts';
+import { answerOnlyFor } from './hosts.ts';
 import { addPages } from './pages/routes.ts';
 import { createProviderServers } from './provider-addresses.ts';
 import { PROVIDERS } from './providers/index.ts';
@@ -18,6 +19,8 @@ export interface SandboxOptions {
   providerPort?: number;
   /** Of the SMTP relay; 0, the default, takes any free port. */
   smtpPort?: number;
+  /** Names for which it answers besides loopback ones, in lower case. */
+  hosts?: readonly string[];
   logLevel?: LogLevel;
   clock?: Clock;
   /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
@@ -75,6 +78,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   app.addHook('onRequest', async (_request, reply) => {
     reply.headers({ 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' });
   });
+  const { host = '127.0.0.1', port = 0, providerPort = 0 } = options;
+  answerOnlyFor(app, [host, ...(options.hosts ?? [])]);
   app.addHook('onResponse', async (request, reply) => {
     const route = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
     request.log.debug(
@@ -95,7 +100,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const relay = createSmtpRelay(harness);
   app.addHook('onClose', () => relay.close());
 
-  const { host = '127.0.0.1', port = 0, providerPort = 0 } = options;
   try {
     const url = await app.listen({ host, port });
     addresses.push(...(await providerServers.listen({ host, firstPort: providerPort })));

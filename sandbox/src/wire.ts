@@ -14,6 +14,8 @@ export interface Provider {
   title: string;
   /** Path of its routes in the sandbox. */
   prefix: string;
+  /** Where the original is: its clients send it as `Host`. */
+  originalHosts: readonly string[];
   /** The variables with which the product calls it. `base` is the sandbox's origin with the prefix. */
   environment(base: string): Record<string, string>;
   mount(app: FastifyInstance, harness: Harness): Promise<void>;

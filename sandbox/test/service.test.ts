@@ -1,12 +1,76 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError, loadConfig } from '../src/config.ts';
+import { type Sandbox, startSandbox } from '../src/service.ts';
 import { form, pause, startTestSandbox, type TestSandbox, timed } from './harness.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+describe('a host', () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ hosts: ['sandbox'] });
+  });
+  afterAll(() => sandbox.close());
+
+  const statusFor = async (hosts: readonly string[], port = new URL(sandbox.url).port): Promise<number> => {
+    const socket = connect(Number(port), '127.0.0.1');
+    const lines = ['GET /health/live HTTP/1.1', ...hosts.map((host) => `host: ${host}`), 'connection: close'];
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+    const [chunk] = await once(socket, 'data');
+    socket.destroy();
+    return Number(String(chunk).split(' ')[1]);
+  };
+
+  test.each([
+    'localhost',
+    'LocalHost:8090',
+    'localhost.',
+    'sandbox.localhost:8090',
+    '127.0.0.1:8090',
+    '127.0.0.53',
+    '[::1]:8090',
+    'sandbox:8090',
+    'Sandbox',
+    'api.kavenegar.com',
+    'androidpublisher.googleapis.com',
+  ])('%s is answered', async (host) => {
+    expect(await statusFor([host])).toBe(200);
+  });
+
+  test.each([
+    'evil.example',
+    'evil.example:8090',
+    'localhost.evil.example',
+    'notlocalhost',
+    '127.0.0.1.evil.example',
+    'sandbox.evil.example',
+    '128.0.0.1',
+    '[::2]',
+  ])('%s is 421, at the addresses of the providers as well', async (host) => {
+    expect(await statusFor([host])).toBe(421);
+    expect(await statusFor([host], new URL(sandbox.addresses[1]?.url ?? '').port)).toBe(421);
+  });
+
+  test.each([[['localhost', 'localhost']], [['[::1']], [['user@localhost']], [['localhost/']], [[]]])(
+    '%j is 400',
+    async (hosts) => {
+      expect(await statusFor(hosts)).toBe(400);
+    },
+  );
+
+  test('of SANDBOX_HOSTS is a name without a port', () => {
+    const hosts = (text: string) => loadConfig({ SANDBOX_HOSTS: text }).hosts;
+    expect(hosts('Sandbox, phone.test')).toEqual(['sandbox', 'phone.test']);
+    expect([hosts(''), hosts('192.168.1.5,[fd00::1]')]).toEqual([[], ['192.168.1.5', '[fd00::1]']]);
+    for (const wrong of ['http://sandbox', 'sandbox:8090', '*']) {
+      expect(() => hosts(wrong)).toThrow(/SANDBOX_HOSTS: must be names/);
+    }
+  });
+});
 
 describe('the process', () => {
   /** On free ports where a test does not choose them: the usual ones may belong to a product that runs on this machine. */
@@ -80,6 +144,7 @@ describe('configuration', () => {
   test('has defaults, and an empty variable counts as unset', () => {
     expect(loadConfig({ HTTP_PORT: '', HOST: '' })).toEqual({
       host: '127.0.0.1',
+      hosts: [],
       port: 8090,
       providerPort: 8091,
       smtpPort: 8089,
@@ -95,9 +160,11 @@ describe('configuration', () => {
         SMTP_PORT: '9001',
         HOST: '0.0.0.0',
         LOG_LEVEL: 'debug',
+        SANDBOX_HOSTS: 'sandbox',
       }),
     ).toEqual({
       host: '0.0.0.0',
+      hosts: ['sandbox'],
       port: 9000,
       providerPort: 0,
       smtpPort: 9001,

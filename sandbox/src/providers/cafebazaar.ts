@@ -66,6 +66,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const cafebazaar: Provider = {
   title: 'Cafe Bazaar',
   prefix: '/cafebazaar/devapi/v2',
+  originalHosts: ['pardakht.cafebazaar.ir'],
   environment: (base) => ({
     CAFEBAZAAR_BASE_URL: base,
     CAFEBAZAAR_API_SECRET: 'sandbox',

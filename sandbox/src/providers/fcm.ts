@@ -200,6 +200,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const fcm: Provider = {
   title: 'FCM',
   prefix: '/fcm',
+  originalHosts: ['fcm.googleapis.com'],
   environment: (base) => ({
     FCM_BASE_URL: base,
     FCM_TOKEN_URL: `${base}/token`,

@@ -190,6 +190,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const googlePlay: Provider = {
   title: 'Google Play',
   prefix: '/google-play',
+  originalHosts: ['androidpublisher.googleapis.com', 'oauth2.googleapis.com'],
   environment: (base) => ({
     GOOGLE_PLAY_BASE_URL: base,
     GOOGLE_PLAY_TOKEN_URL: `${base}/token`,

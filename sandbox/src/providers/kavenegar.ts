@@ -183,6 +183,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const kavenegar: Provider = {
   title: 'Kavenegar',
   prefix: '/kavenegar',
+  originalHosts: ['api.kavenegar.com'],
   environment: (base) => ({
     KAVENEGAR_BASE_URL: base,
     KAVENEGAR_API_KEY: 'sandbox',

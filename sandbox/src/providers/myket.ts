@@ -64,6 +64,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const myket: Provider = {
   title: 'Myket',
   prefix: '/myket',
+  originalHosts: ['developer.myket.ir'],
   environment: (base) => ({
     MYKET_BASE_URL: `${base}/api/partners`,
     MYKET_ACCESS_TOKEN: 'sandbox',

@@ -165,6 +165,7 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
 export const zibal: Provider = {
   title: 'Zibal',
   prefix: '/zibal',
+  originalHosts: ['gateway.zibal.ir'],
   environment: (base) => ({
     ZIBAL_BASE_URL: base,
     ZIBAL_MERCHANT: 'zibal',
