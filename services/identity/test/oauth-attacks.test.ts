@@ -514,6 +514,20 @@ describe('a registration', () => {
     expect([status, body]).toEqual([413, { message: 'The body is too large.' }]);
   });
 
+  test.each([OAUTH_PATHS.token, OAUTH_PATHS.revoke])(
+    'a form of more than 16 KiB for %s is 413',
+    async (path) => {
+      const post = async (body: string) =>
+        fetch(`${harness.url}${path}`, {
+          method: 'POST',
+          headers: { ...(await fromGateway()), 'content-type': 'application/x-www-form-urlencoded' },
+          body,
+        });
+      expect((await post('a&'.repeat(8 * 1024))).status).toBe(400);
+      expect((await post('a&'.repeat(8 * 1024 + 1))).status).toBe(413);
+    },
+  );
+
   test('with a large body of unknown length is refused', async () => {
     const text = JSON.stringify({ redirect_uris: ['https://c.example/'], x: 'x'.repeat(10_000) });
     const answer = await fetch(`${harness.url}${OAUTH_PATHS.register}`, {

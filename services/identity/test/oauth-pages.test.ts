@@ -233,6 +233,9 @@ describe('a sign-in on the page', () => {
     expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) })).status).toBe(413);
     const json = { 'content-type': 'application/json' };
     expect((await browser.submit(login, 'login', {}, json)).status).toBe(415);
+    // By its origin, before it is read.
+    const foreign = { origin: 'https://evil.example' };
+    expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) }, foreign)).status).toBe(403);
   });
 });
 

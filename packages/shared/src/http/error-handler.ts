@@ -47,6 +47,17 @@ export const toAppError = (error: unknown, scope = currentScope()): AppError => 
   );
 };
 
+/**
+ * The framework ends the connection after a body that it did not read. A client that is still sending would lose the answer;
+ * Node reads and drops the rest. Before the headers of the error, which may end it.
+ */
+export const keepConnection = (reply: FastifyReply): void => {
+  const { raw } = reply;
+  // One of its own headers is set while the server closes.
+  const isSetForBody = reply.hasHeader('connection') && !raw.hasHeader('connection');
+  if (isSetForBody && raw.shouldKeepAlive) reply.header('connection', 'keep-alive');
+};
+
 export const sendError = (
   error: unknown,
   request: FastifyRequest,
@@ -59,8 +70,7 @@ export const sendError = (
     request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
   const locale = negotiateLocale(request.headers['accept-language']);
   const t = translator(locale);
-  // Set by the framework for a body that it did not read. The client would lose the answer; Node reads and drops the rest.
-  reply.removeHeader('connection');
+  keepConnection(reply);
   if (appError.headers !== undefined) reply.headers(appError.headers);
   if (appError.retryAfterS !== undefined) reply.header('retry-after', String(appError.retryAfterS));
   reply.code(status).header('content-language', locale).type('application/json; charset=utf-8');

@@ -389,6 +389,29 @@ describe('an invalid request gets the usual error body', () => {
     expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
   });
 
+  test('is 413 where its body is too long, and the connection serves the next one', async () => {
+    const server = await listen();
+    const length = 100_000;
+    const first = await signed('POST /api/v1/things', [
+      'content-type: application/json',
+      `content-length: ${length}`,
+    ]);
+    const next = 'GET /health/live HTTP/1.1\r\nhost: a\r\n\r\n';
+    const { heard } = await talk(server, `${first}${'x'.repeat(length)}${next}`);
+    await until(() => heard.text.includes('{"status":"live"}'));
+    expect(heard.text).toMatch(/^HTTP\/1\.1 413 .*connection: keep-alive.*HTTP\/1\.1 200 /s);
+  });
+
+  test('is told that the connection ends where it asked for that', async () => {
+    const server = await listen();
+    for (const headers of [[], ['content-type: application/json', 'content-length: 100000']]) {
+      const line = headers.length === 0 ? 'GET /nowhere' : 'POST /api/v1/things';
+      const { heard } = await talk(server, await signed(line, ['connection: close', ...headers]));
+      await until(() => heard.text.includes('{"message":"'));
+      expect(heard.text).toMatch(/^HTTP\/1\.1 4\d\d .*connection: close/is);
+    }
+  });
+
   test.each([
     ['HTTP/1.0 without a host', 'GET /health/live HTTP/1.0\r\n\r\n'],
     ['HTTP/1.0 with a host', 'GET /health/live HTTP/1.0\r\nhost: a\r\n\r\n'],

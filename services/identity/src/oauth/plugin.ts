@@ -80,14 +80,18 @@ const takeLimit = async (limiter: RateLimiter, limit: RateLimit | undefined, req
   if (!state.allowed) throw rateLimited(state);
 };
 
+/** The library parses the body, of which it would accept more. */
+const acceptBytes = (app: HttpServer, bodyLimit: number): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
+};
+
 const addLibraryRoutes = (
   app: HttpServer,
   { limiter, limits }: Limited,
   provider: () => Promise<Provider>,
 ): void => {
-  // The library parses the body.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  acceptBytes(app, MAX_FORM_BYTES);
   const handle = (request: RawRequest, reply: RawReply): Promise<void> =>
     passOn(provider, request.raw, reply);
   app.get(OAUTH_PATHS.authorize, notInOpenApi, async (request, reply) => {
@@ -104,7 +108,9 @@ const addLibraryRoutes = (
   });
   app.get(`${OAUTH_PATHS.authorize}/:uid`, notInOpenApi, handle);
   for (const path of [OAUTH_PATHS.token, OAUTH_PATHS.revoke]) {
-    app.post(path, notInOpenApi, handle);
+    app.post(path, notInOpenApi, (request, reply) =>
+      passOn(provider, withBody(request.raw, request.body), reply),
+    );
   }
 };
 
@@ -126,12 +132,7 @@ const addRegistration = (
   { limiter, limits }: Limited,
   provider: () => Promise<Provider>,
 ): void => {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    '*',
-    { parseAs: 'buffer', bodyLimit: MAX_REGISTRATION_BYTES },
-    (_request, body, done) => done(null, body),
-  );
+  acceptBytes(app, MAX_REGISTRATION_BYTES);
   app.addHook('onRequest', (request) => takeLimit(limiter, limits.clientRegistrations, request));
   app.post(OAUTH_PATHS.register, notInOpenApi, (request, reply) =>
     passOn(provider, withBody(request.raw, request.body), reply),
@@ -187,8 +188,9 @@ const addPages = (
   app.get(path, notInOpenApi, async (request, reply) =>
     send(reply, await interactions.show(await toInteractionRequest(request, reply))),
   );
-  app.post(path, notInOpenApi, async (request, reply) => {
-    assertSameOrigin(request.headers, issuer);
+  // Before the form is read.
+  const onRequest = async ({ headers }: RawRequest): Promise<void> => assertSameOrigin(headers, issuer);
+  app.post(path, { ...notInOpenApi, onRequest }, async (request, reply) => {
     const fields = (request.body ?? {}) as Fields;
     return send(reply, await interactions.answer(await toInteractionRequest(request, reply), fields));
   });
