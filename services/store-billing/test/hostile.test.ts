@@ -54,9 +54,11 @@ describe.each(ROUTES)('%s', (path) => {
     ['a number', '5', 422],
     ['a number that overflows', '1e400', 422],
     ['true', 'true', 422],
-    ['ten thousand nested lists', nested(10_000), 422],
+    ['32 nested lists', nested(32), 422],
+    ['33 nested lists', nested(33), 400],
+    ['ten thousand nested lists', nested(10_000), 400],
     ['a prototype', '{"__proto__":{"type":"plus"}}', 400],
-    ['a deeply nested prototype', `{"a":${nested(1_000, '{"__proto__":{}}')}}`, 400],
+    ['a deeply nested prototype', `{"a":${nested(30, '{"__proto__":{}}')}}`, 400],
     ['a constructor with a prototype', '{"constructor":{"prototype":{"type":"plus"}}}', 400],
     ['half a body', '{"type":', 400],
     ['two bodies', '{}{}', 400],
@@ -92,7 +94,7 @@ describe('a redemption', () => {
     '{}',
     '{"$ne":null}',
     '{"toString":"x"}',
-    nested(5_000),
+    nested(31),
   ];
 
   test.each(['channel', 'product_id', 'purchase_token'])('with an invalid %s names it', async (name) => {
