@@ -87,6 +87,26 @@ describe('a redemption without a verdict', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
+  test('is verified in the first round after it is due, however many another user has', async () => {
+    const [many, token] = [newToken(), newToken()];
+    await putPurchase(harness, many, 'garbage');
+    await redeem(harness.send, newUser(), many);
+    const attempts = harness.database.collection<{ _id: string }>('store_purchase_attempts');
+    const { _id, ...template } = (await attempts.findOne({ purchase_token: many })) ?? {};
+    const copies = Array.from({ length: 120 }, (_, index) => ({
+      ...template,
+      _id: `copy ${index} of ${_id}`,
+    }));
+    await attempts.insertMany(copies);
+    harness.clock.advance(1_000);
+    await putPurchase(harness, token, 'unreachable');
+    await redeem(harness.send, newUser(), token);
+    await putPurchase(harness, token, 'purchased');
+    await verifyAfter();
+    expect(await attemptState(token)).toBe('granted');
+    await attempts.deleteMany({ purchase_token: many });
+  });
+
   test('is closed when the store reports it as not purchased', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'unreachable');

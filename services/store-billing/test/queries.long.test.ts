@@ -25,6 +25,10 @@ const EXCEPTIONS = [
   ...exceptOnPrebuilt('it sorts what an index has found, also where the index is in that order', [
     'SORT: find refund_queue {"resolved_at":"?"} sort {"_id":-1} limit',
     'SORT: find refund_queue {"resolved_at":"?","_id":{"$lt":"?"}} sort {"_id":-1} limit',
+    'SORT: aggregate refund_queue {"channel":"?","look_due_at":{"$lte":"?"}} sort {"look_due_at":1}',
+    'SORT: aggregate store_purchase_attempts {"channel":"?","next_check_at":{"$lte":"?"}} sort {"next_check_at":1}',
+    'SORT: aggregate store_purchases {"channel":"?","acknowledge_due_at":{"$lte":"?"}} sort {"acknowledge_due_at":1}',
+    'SORT: aggregate store_purchases {"channel":"?","look_due_at":{"$lte":"?"}} sort {"look_due_at":1}',
   ]),
 ];
 

@@ -214,6 +214,11 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
   ['disputed deposits by page', () => payments().openDisputes(FIRST_PAGE)],
   ['disputed deposits by cursor', () => payments().openDisputes(LATER)],
+  ['open deposits of a user', () => payments().countOpenDeposits(1, at, 10)],
+  [
+    'open deposits of a user in a transaction',
+    inSession((session) => payments().countOpenDeposits(1, at, 10, session)),
+  ],
   ['deposits that are due', () => payments().dueDeposits(at, 10)],
   ['a deposit is claimed', () => payments().claimDeposit(20, at, at)],
   [

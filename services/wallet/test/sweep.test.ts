@@ -1,9 +1,10 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { apiClient } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { RunningWallet } from '../src/service.ts';
-import { atTheBank, type Harness, setZibalMode, startHarness, together } from './support.ts';
+import { atTheBank, decided, type Harness, setZibalMode, startHarness, together } from './support.ts';
 
 const clock = new ManualClock();
 let harness: Harness;
@@ -90,6 +91,96 @@ test('a deposit stays open while the gateway is unreachable, and is verified lat
   clock.advance(3 * MINUTE_MS);
   expect(await harness.wallet.sweepDeposits()).toEqual({ verified: 1, credited: 1 });
   expect(await harness.balanceOf(as.userId)).toBe(20_000);
+});
+
+describe('the limit of open deposits', () => {
+  const ask = (as: UserCaller) => harness.send('POST', '/payments/deposit', { as, body: { amount: 20_000 } });
+  const openOf = ({ userId }: UserCaller) =>
+    harness.connection.collection('payments').countDocuments({ user_id: userId, 'gateway.state': 'open' });
+  const tenFor = async (as: UserCaller) => {
+    const opened: { id: number; url: string }[] = [];
+    for (let count = 0; count < 10; count += 1) opened.push(await deposit(as));
+    return opened;
+  };
+
+  test('the eleventh open deposit of a user is 422 under amount, and the bank is not asked for it', async () => {
+    const as = harness.person();
+    await tenFor(as);
+    await setZibalMode(harness, 'unreachable');
+    const refused = await ask(as);
+    await setZibalMode(harness, 'ok');
+    expect(refused.status).toBe(422);
+    expect(Object.keys(refused.body.errors)).toEqual(['amount']);
+    expect(await openOf(as)).toBe(10);
+    expect((await ask(harness.person())).status).toBe(201);
+  });
+
+  test('twenty concurrent requests open exactly ten deposits, at one process and at two', async () => {
+    const sends = [harness.send, apiClient('wallet', other.url)];
+    for (const processes of [1, 2]) {
+      const as = harness.person();
+      const answers = await together(20, (index) =>
+        decided(() =>
+          (sends[index % processes] ?? harness.send)('POST', '/payments/deposit', {
+            as,
+            body: { amount: 20_000 },
+          }),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 201)).toHaveLength(10);
+      expect(statuses.filter((status) => status === 422)).toHaveLength(10);
+      expect(await openOf(as)).toBe(10);
+    }
+  });
+
+  test('a paid deposit, a cancelled one, and each one after half an hour make room for another', async () => {
+    const as = harness.person();
+    const [first, second] = await tenFor(as);
+    for (const [settled, click] of [
+      [first, 'pay'],
+      [second, 'cancel'],
+    ] as const) {
+      await harness.send('GET', await atTheBank(harness, settled?.url ?? '', click));
+      expect((await ask(as)).status).toBe(201);
+      expect((await ask(as)).status).toBe(422);
+    }
+    clock.advance(30 * MINUTE_MS - 1);
+    expect((await ask(as)).status).toBe(422);
+    clock.advance(1);
+    expect((await ask(as)).status).toBe(201);
+  });
+
+  test('a repeat with the key of an open deposit answers it again when there are ten', async () => {
+    const as = harness.person();
+    const headers = { 'idempotency-key': `again-${as.userId}` };
+    const keyed = () => harness.send('POST', '/payments/deposit', { as, headers, body: { amount: 20_000 } });
+    const first = await keyed();
+    for (let count = 1; count < 10; count += 1) await deposit(as);
+    const again = await keyed();
+    expect([again.status, again.text]).toEqual([201, first.text]);
+  });
+});
+
+test('a round takes users in turn: the many deposits of one delay no other user', async () => {
+  const [many, one] = [harness.person(), harness.person()];
+  const payments = harness.connection.collection('payments');
+  await deposit(many);
+  const template = await payments.findOne({ user_id: many.userId });
+  const id = (index: number) => 1_000_000 + index;
+  const copies = Array.from({ length: 300 }, (_, index) => ({
+    ...template,
+    _id: id(index) as never,
+    gateway: { ...template?.gateway, track_id: `copy-${index}`, order_id: `${id(index)}-copy` },
+  }));
+  await payments.insertMany(copies as never);
+  clock.advance(MINUTE_MS);
+  const { id: paid, url } = await deposit(one);
+  await atTheBank(harness, url, 'pay');
+  clock.advance(3 * MINUTE_MS);
+  await harness.wallet.sweepDeposits();
+  expect(await stateOf(paid)).toBe('done');
+  await payments.deleteMany({ _id: { $gte: id(0) as never } });
 });
 
 test('the audit finds no difference after these tests', async () => {

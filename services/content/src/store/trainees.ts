@@ -2,6 +2,7 @@
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
 import type { Trainee, TraineeStatus } from '../domain/trainee.ts';
 import type { Models, TraineeDocument } from './models.ts';
 
@@ -36,7 +37,7 @@ export interface Trainees {
     now: Date,
     leaseUntil: Date,
   ): Promise<Attempt | undefined>;
-  /** Ids of pending purchases whose lease has expired. */
+  /** Ids of pending purchases whose lease has expired; buyers take turns. */
   interrupted(now: Date, limit: number): Promise<number[]>;
   /** Resumes a purchase whose lease has expired. Undefined when another process has done so, or it is not pending. */
   resumeInterrupted(id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
@@ -153,6 +154,11 @@ const resume = async (
   };
 };
 
+const takeInterrupted = (trainees: Models['trainees']): Trainees['interrupted'] => {
+  const takeDue = createIdTurns(trainees, { due: 'lease_until', user: 'user_id' });
+  return (now, limit) => takeDue(now, limit, { status: 'pending' });
+};
+
 export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
   find: async (id, session) =>
     orUndefined(
@@ -200,11 +206,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
     return resume(trainees, filter, { now, leaseUntil, session });
   },
-  interrupted: async (now, limit) => {
-    const due = { status: 'pending' as const, ...expired(now) };
-    const found = await trainees.find(due, { _id: 1 }).limit(limit).lean();
-    return found.map(({ _id }) => _id);
-  },
+  interrupted: takeInterrupted(trainees),
   resumeInterrupted: (id, now, leaseUntil) =>
     resume(trainees, { _id: id, status: 'pending', ...expired(now) }, { now, leaseUntil }),
   endAttempt: async ({ trainee, number, earlierLeaseUntil }) => {

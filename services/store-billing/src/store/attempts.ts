@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import {
   ATTEMPT_LEASE_MS,
   type Attempt,
@@ -33,6 +34,7 @@ export interface Attempts {
   /** Leaves it open and schedules the next verification. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   find(id: string): Promise<Attempt | undefined>;
+  /** Users take turns. */
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
   /** Claims a due attempt for the background. False when another process or transaction holds it. */
   claim(attempt: Attempt, now: Date): Promise<boolean>;
@@ -63,6 +65,7 @@ const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
 export const createAttempts = ({ attempts }: Models, random: Random): Attempts => {
+  const takeDue = createTurns(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
   /** Undefined when the attempt is granted, or a concurrent upsert inserted it first. */
   const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
     const { channel, purchaseToken, productId, userId, target } = presentation;
@@ -137,13 +140,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       const found = await attempts.findById(id).lean<AttemptDocument>();
       return found === null ? undefined : fromDocument(found);
     },
-    due: async (channel, now, limit) => {
-      const found = await attempts
-        .find({ next_check_at: trusted({ $lte: now }), channel })
-        .limit(limit)
-        .lean<AttemptDocument[]>();
-      return found.map(fromDocument);
-    },
+    due: (channel, now, limit) => takeDue(now, limit, { channel }),
     claim: async ({ id, revision, nextCheckAt }, now) => {
       const claimed = await attempts
         .updateOne(

@@ -1,6 +1,7 @@
 /** Subscriptions and boosts. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
 import { type Boost, expiryNoticeAt, type Grant, type Subscription } from '../domain/grant.ts';
 import { type Target, targetKey } from '../domain/target.ts';
 import { insertUnvalidated } from './insert.ts';
@@ -22,14 +23,14 @@ export interface Grants {
     id: number,
     now: Date,
   ): Promise<{ grant: Grant; version: number } | undefined>;
-  /** Boosts that have run out and whose end is not published. */
+  /** Boosts that have run out and whose end is not published; their users take turns. */
   boostsWithUnpublishedEnd(now: Date, limit: number): Promise<number[]>;
   /** Undefined when it is already published. */
   markEndPublished(
     session: ClientSession,
     id: number,
   ): Promise<{ boost: Boost; version: number } | undefined>;
-  /** Subscriptions whose end is to be announced by now. */
+  /** Subscriptions whose end is to be announced by now; their users take turns. */
   subscriptionsWithDueNotice(now: Date, limit: number): Promise<number[]>;
   /** Undefined when its end is already announced, or is not to be announced by now. */
   takeExpiryNotice(
@@ -134,13 +135,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       .lean<BoostDocument>();
     return ended === null ? undefined : { grant: fromBoostDocument(ended), version: ended.version };
   },
-  boostsWithUnpublishedEnd: async (now, limit) => {
-    const due = await boosts
-      .find({ end_due_at: trusted({ $lte: now }) }, { _id: 1 })
-      .limit(limit)
-      .lean<{ _id: number }[]>();
-    return due.map(({ _id }) => _id);
-  },
+  boostsWithUnpublishedEnd: createIdTurns(boosts, { due: 'end_due_at', user: 'user_id' }),
   markEndPublished: async (session, id) => {
     const taken = await boosts
       .findOneAndUpdate(
@@ -151,13 +146,7 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
       .lean<BoostDocument>();
     return taken === null ? undefined : { boost: fromBoostDocument(taken), version: taken.version };
   },
-  subscriptionsWithDueNotice: async (now, limit) => {
-    const due = await subscriptions
-      .find({ expiry_notice_due_at: trusted({ $lte: now }) }, { _id: 1 })
-      .limit(limit)
-      .lean<{ _id: number }[]>();
-    return due.map(({ _id }) => _id);
-  },
+  subscriptionsWithDueNotice: createIdTurns(subscriptions, { due: 'expiry_notice_due_at', user: 'user_id' }),
   takeExpiryNotice: async (session, id, now) => {
     const taken = await subscriptions
       .findOneAndUpdate(

@@ -1,6 +1,7 @@
 /** Receipts of redeemed store purchases. A token belongs to the user who redeemed it first. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import {
   acknowledgeWaitMs,
   nextReconciliationAt,
@@ -20,11 +21,12 @@ export const isAlreadyRedeemedError = (error: unknown): boolean => error instanc
 export interface Purchases {
   /** Throws {@link AlreadyRedeemedError} when the token has a receipt. The caller has the claim to acknowledge it. */
   insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
-  /** Receipts that are due to be acknowledged to the store. */
+  /** Receipts that are due to be acknowledged to the store; users take turns. */
   dueForAcknowledgement(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
   /** Claims a due receipt until the next acknowledgement is due. False when another process holds it. */
   claimAcknowledgement(purchase: StorePurchase, now: Date): Promise<boolean>;
   markAcknowledged(purchase: StorePurchase, at: Date): Promise<void>;
+  /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
   /** Claims a due receipt for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
   claimReconciliation(purchase: StorePurchase, now: Date): Promise<boolean>;
@@ -75,10 +77,10 @@ const toStorePurchaseDocument = (purchase: StorePurchase): StorePurchaseDocument
 });
 
 export const createPurchases = ({ storePurchases }: Models): Purchases => {
-  const due = async (query: Record<string, unknown>, limit: number): Promise<StorePurchase[]> => {
-    const found = await storePurchases.find(query).limit(limit).lean<StorePurchaseDocument[]>();
-    return found.map(fromStorePurchaseDocument);
-  };
+  const turnsBy = (due: string) =>
+    createTurns(storePurchases, { due, user: 'user_id' }, fromStorePurchaseDocument);
+  const takeToAcknowledge = turnsBy('acknowledge_due_at');
+  const takeToReconcile = turnsBy('look_due_at');
   return {
     insert: async (session, purchase) => {
       try {
@@ -89,8 +91,7 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
         throw isTokenTaken ? new AlreadyRedeemedError('', { cause: error }) : error;
       }
     },
-    dueForAcknowledgement: (channel, now, limit) =>
-      due({ acknowledge_due_at: trusted({ $lte: now }), channel }, limit),
+    dueForAcknowledgement: (channel, now, limit) => takeToAcknowledge(now, limit, { channel }),
     claimAcknowledgement: async (purchase, now) => {
       const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
       const claimed = await storePurchases.updateOne(
@@ -105,8 +106,7 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
         { $set: { acknowledged_at: at, acknowledge_due_at: null } },
       );
     },
-    dueForReconciliation: (channel, now, limit) =>
-      due({ look_due_at: trusted({ $lte: now }), channel }, limit),
+    dueForReconciliation: (channel, now, limit) => takeToReconcile(now, limit, { channel }),
     claimReconciliation: async (purchase, now) => {
       const claimed = await storePurchases.updateOne(
         { _id: keyOf(purchase), look_due_at: trusted({ $lte: now }) },

@@ -4,6 +4,7 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
@@ -28,6 +29,7 @@ export interface Refunds {
   /** Removes the notes about a user. */
   eraseNotes(session: ClientSession, userId: number): Promise<void>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
+  /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
   /** Claims a due row for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
   claimReconciliation(refund: Refund, now: Date): Promise<boolean>;
@@ -83,6 +85,7 @@ const createPage =
 
 export const createRefunds = (models: Models, sequences: Sequences): Refunds => {
   const { refunds } = models;
+  const takeToReconcile = createTurns(refunds, { due: 'look_due_at', user: 'user_id' }, fromDocument);
   return {
     isPersonal: isPersonalRefundField,
     enqueue: async (attempt, reason, now) => {
@@ -149,13 +152,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       await refunds.updateMany({ user_id: userId }, { $set: { note: null } }, { session });
     },
     page: createPage(models),
-    dueForReconciliation: async (channel, now, limit) => {
-      const found = await refunds
-        .find({ look_due_at: trusted({ $lte: now }), channel })
-        .limit(limit)
-        .lean<RefundDocument[]>();
-      return found.map(fromDocument);
-    },
+    dueForReconciliation: (channel, now, limit) => takeToReconcile(now, limit, { channel }),
     claimReconciliation: async ({ id }, now) => {
       const claimed = await refunds.updateOne(
         { _id: id, look_due_at: trusted({ $lte: now }) },

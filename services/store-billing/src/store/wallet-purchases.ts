@@ -1,5 +1,6 @@
 /** The sagas of purchases from the wallet. Every change of a state is conditional on the state before it. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
 import { sagaWaitMs, type WalletPurchase, type WalletPurchaseState } from '../domain/wallet-purchase.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { Models, WalletPurchaseDocument } from './models.ts';
@@ -35,6 +36,7 @@ export interface WalletPurchases {
   ): Promise<boolean>;
   /** To `undone`. False when another process has taken the lease over: it may have charged meanwhile. */
   undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
+  /** Users take turns. */
   due(now: Date, limit: number): Promise<string[]>;
 }
 
@@ -144,11 +146,5 @@ export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurcha
     );
     return undone.matchedCount === 1;
   },
-  due: async (now, limit) => {
-    const found = await walletPurchases
-      .find({ lease_until: trusted({ $lte: now }) }, { _id: 1 })
-      .limit(limit)
-      .lean<{ _id: string }[]>();
-    return found.map(({ _id }) => _id);
-  },
+  due: createIdTurns(walletPurchases, { due: 'lease_until', user: 'user_id' }),
 });

@@ -6,7 +6,7 @@ import type { Complete } from '@fitness/shared/mongo/idempotency.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { chargedRial, depositBreakdown } from '../domain/booking.ts';
-import { nextCheckAt, orderIdOf } from '../domain/deposit.ts';
+import { MAX_OPEN_DEPOSITS, nextCheckAt, OPEN_LIMIT_MS, orderIdOf } from '../domain/deposit.ts';
 import { newPayment } from '../domain/payment.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { providerError } from './provider-error.ts';
@@ -27,8 +27,8 @@ export interface RequestedDeposit {
 }
 
 /**
- * Throws `payments.provider_error` without a usable answer of the gateway, 422 for an amount that it does not take, 403 for an
- * erased account.
+ * Throws `payments.provider_error` without a usable answer of the gateway, 422 under `amount` for one that it does not take and
+ * for a user with {@link MAX_OPEN_DEPOSITS} open deposits, 403 for an erased account.
  */
 export type RequestDeposit = (
   input: RequestDepositInput,
@@ -46,7 +46,14 @@ export const createRequestDeposit =
   }: Pick<Dependencies, 'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway'>): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
-    const usersById = await users.find([userId], caller);
+    const assertRoom = async (session?: ClientSession): Promise<void> => {
+      const since = new Date(clock.now().getTime() - OPEN_LIMIT_MS);
+      const open = await store.payments.countOpenDeposits(userId, since, MAX_OPEN_DEPOSITS, session);
+      if (open >= MAX_OPEN_DEPOSITS)
+        throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
+    };
+    // Before the gateway is asked; the transaction counts again.
+    const [usersById] = await Promise.all([users.find([userId], caller), assertRoom()]);
     const id = await store.payments.nextId();
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
@@ -83,6 +90,8 @@ export const createRequestDeposit =
     const record = async (session: ClientSession): Promise<void> => {
       // The account may have been erased while the gateway answered.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
+      // After the wallet is locked: concurrent requests of one user count one after the other.
+      await assertRoom(session);
       await store.payments.insert(session, payment);
       await complete(session, result);
     };

@@ -31,6 +31,11 @@ const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;
 const OLD_INTERVAL_MS = 15 * MINUTE_MS;
 
+/** So many may a user have open that are younger than {@link OPEN_LIMIT_MS}: each one is verified again and again. */
+export const MAX_OPEN_DEPOSITS = 10;
+/** An older one counts no more: the payer has left it. */
+export const OPEN_LIMIT_MS = 30 * MINUTE_MS;
+
 /** When to verify a deposit without a callback again: every 2 minutes, after half an hour every 15. */
 export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   const ageMs = now.getTime() - createdAt.getTime();

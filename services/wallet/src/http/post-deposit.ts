@@ -20,7 +20,8 @@ export const postDepositRoute = (
     path: '/payments/deposit',
     summary: 'Begin a deposit',
     description:
-      'The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`.',
+      'The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`. A user has at most ten ' +
+      'open deposits, which are neither paid, cancelled nor expired, and younger than 30 minutes: one more is 422 under `amount`.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],

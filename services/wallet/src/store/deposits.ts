@@ -1,6 +1,7 @@
 /** The states of a deposit at the bank gateway. Each change is one conditional update, so that it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import type { VerifiedFields } from '../domain/deposit.ts';
 import {
   type ClosedState,
@@ -30,7 +31,9 @@ export interface Deposits {
   ): Promise<Payment | undefined>;
   /** Deposits in state `mismatch`, newest first. */
   openDisputes(request: PageRequest): Promise<PageOf<Payment>>;
-  /** Open deposits that are due for verification, the longest due first. */
+  /** Open deposits of the user that were opened after `since`; at most `limit` are counted. */
+  countOpenDeposits(userId: number, since: Date, limit: number, session?: ClientSession): Promise<number>;
+  /** Open deposits that are due for verification; users take turns. */
   dueDeposits(now: Date, limit: number): Promise<Payment[]>;
   /** Postpones a due deposit to `until`. False when another replica has claimed it. */
   claimDeposit(id: number, now: Date, until: Date): Promise<boolean>;
@@ -117,15 +120,16 @@ export const createDeposits = ({ payments }: Models): Deposits => ({
     const total = request.mode === 'cursor' ? undefined : await payments.countDocuments(state);
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   },
-  dueDeposits: async (now, limit) => {
-    const due = await payments
-      // Only open deposits have a `check_at`.
-      .find({ 'gateway.check_at': trusted({ $lte: now }) })
-      .sort({ 'gateway.check_at': 1 })
+  countOpenDeposits: async (userId, since, limit, session) => {
+    const open = await payments
+      .find({ user_id: userId, 'gateway.state': 'open', created_at: trusted({ $gt: since }) }, { _id: 1 })
+      .session(session ?? null)
       .limit(limit)
-      .lean<PaymentDocument[]>();
-    return due.map(fromDocument);
+      .lean();
+    return open.length;
   },
+  // Only open deposits have a `check_at`.
+  dueDeposits: createTurns(payments, { due: 'gateway.check_at', user: 'user_id' }, fromDocument),
   claimDeposit: async (id, now, until) => {
     const claimed = await payments.updateOne(
       { _id: id, is_done: false, 'gateway.check_at': trusted({ $lte: now }) },

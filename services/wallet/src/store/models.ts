@@ -159,6 +159,10 @@ const paymentSchema = new Schema<PaymentDocument>(
   .index({ type: 1, is_done: 1, is_rejected: 1, created_at: 1, _id: 1 })
   .index({ 'gateway.track_id': 1 }, { unique: true, ...OF_DEPOSITS })
   .index({ 'gateway.check_at': 1 }, OF_DEPOSITS)
+  .index(
+    { user_id: 1, 'gateway.state': 1, created_at: 1 },
+    { partialFilterExpression: { 'gateway.state': 'open' } },
+  )
   .index({ 'gateway.state': 1, _id: 1 }, { partialFilterExpression: { 'gateway.state': 'mismatch' } });
 
 const entrySchema = new Schema<EntryDocument>(
@@ -193,7 +197,12 @@ privacy(
     'gateway.reported.card_number',
   ),
   erase('where a withdrawal is paid to; that of an open one when it is settled', 'meta.bank_account_number'),
-  erase('text of an operator for or about the user', 'meta.reason', 'gateway.resolution.note'),
+  erase(
+    'text of an operator for or about the user',
+    'meta.reason',
+    'meta.reference',
+    'gateway.resolution.note',
+  ),
   pseudonymise('the user id', 'user_id'),
   pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
   retain('accounting records: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),

@@ -264,6 +264,7 @@ export const catalogue = {
   'ops.description': 'Description',
   'ops.created': 'Created (UTC)',
   'ops.pay': 'Mark payment {id} as transferred',
+  'ops.pay.reference': 'Bank reference of the transfer, for the user',
   'ops.reject': 'Reject payment {id}',
   'ops.reject.reason': 'Reason, for the user',
   'ops.disputes': 'Disputes',
@@ -479,6 +480,8 @@ export const catalogue = {
   'payments.price_changed': 'The price has changed meanwhile.',
   'payments.deposit_description': 'Wallet deposit',
   'payments.deposit_above_ceiling': 'The payment provider does not take so much at once. Deposit less.',
+  'payments.too_many_open_deposits':
+    'You have {max} deposits that are not paid yet. Pay or cancel one of them, or try again in half an hour.',
   'payments.withdrawal_description': 'Withdrawal to the bank account',
 
   'store_purchase.not_found': 'This purchase was not found.',

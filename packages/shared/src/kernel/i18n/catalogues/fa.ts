@@ -263,6 +263,7 @@ export const catalogue: Catalogue = {
   'ops.description': 'شرح',
   'ops.created': 'زمان ایجاد (UTC)',
   'ops.pay': 'پرداخت {id} واریز شد',
+  'ops.pay.reference': 'شمارهٔ پیگیری بانک، برای کاربر',
   'ops.reject': 'رد پرداخت {id}',
   'ops.reject.reason': 'دلیل، برای کاربر',
   'ops.disputes': 'اختلاف‌ها',
@@ -473,6 +474,8 @@ export const catalogue: Catalogue = {
   'payments.price_changed': 'قیمت در این میان تغییر کرده است.',
   'payments.deposit_description': 'واریز به کیف پول',
   'payments.deposit_above_ceiling': 'درگاه پرداخت این مبلغ را یک‌جا نمی‌پذیرد. مبلغ کمتری واریز کنید.',
+  'payments.too_many_open_deposits':
+    'شما {max} واریز پرداخت‌نشده دارید. یکی از آن‌ها را پرداخت یا لغو کنید، یا نیم ساعت دیگر دوباره تلاش کنید.',
   'payments.withdrawal_description': 'برداشت به حساب بانکی',
 
   'store_purchase.not_found': 'این خرید پیدا نشد.',
