@@ -44,12 +44,22 @@ const resolve = (id: number, outcome: 'credited' | 'returned') =>
   harness.send('POST', `/payments/${id}/resolve`, { as: OPERATOR, body: { outcome, note: 'By phone' } });
 
 test.each([
-  ['pay', 'withdrawal.pay', {}, { is_done: true, rejected_at: null, 'meta.reason': null }],
+  [
+    'pay',
+    'withdrawal.pay',
+    { reference: 'TRX-1' },
+    { is_done: true, rejected_at: null, 'meta.reason': null, 'meta.reference': 'TRX-1' },
+  ],
   [
     'reject',
     'withdrawal.reject',
     { reason: 'Wrong account' },
-    { is_done: false, rejected_at: expect.any(String), 'meta.reason': 'Wrong account' },
+    {
+      is_done: false,
+      rejected_at: expect.any(String),
+      'meta.reason': 'Wrong account',
+      'meta.reference': null,
+    },
   ],
 ] as const)('a withdrawal: %s', async (verb, action, body, after) => {
   const { id, userId } = await withdrawal();

@@ -293,6 +293,61 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(JSON.stringify(stored)).not.toContain('Sara');
   });
 
+  test('the bank’s reference of the transfer is in meta, for the user as well, and a repeat does not change it', async () => {
+    const as = await userWithBalance(4_000);
+    const pay = async (body?: unknown) =>
+      send('POST', `/payments/${await withdraw(as, 1_000)}/pay`, { as: OPERATOR, body });
+    const given = await pay({ reference: '  ۱۴۰۵-TRX/77 ' });
+    const meta = { bank_account_number: ACCOUNT, reference: '۱۴۰۵-TRX/77' };
+    expect([given.status, given.body.payment.meta]).toEqual([200, meta]);
+    const path = `/payments/${given.body.payment.id}`;
+    for (const body of [{ reference: 'another' }, {}, undefined]) {
+      const again = await send('POST', `${path}/pay`, { as: OPERATOR, body });
+      expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
+    }
+    expect((await send('GET', path, { as })).body.payment.meta).toEqual(meta);
+    for (const body of [{}, { reference: null }, { reference: ' ' }])
+      expect((await pay(body)).body.payment.meta).toEqual({ bank_account_number: ACCOUNT });
+  });
+
+  test.each([
+    7,
+    ['x'],
+    {},
+    'x'.repeat(256),
+    'half a pair \ud800',
+    'two\nlines',
+    'two\u2028lines',
+    'a\u0000b',
+    '\u200b',
+    '\u2800',
+    'abc\u202e321',
+  ])('the reference %j is 422 under reference, and nothing is settled', async (reference) => {
+    const as = await userWithBalance(1_000);
+    const id = await withdraw(as, 1_000);
+    const { status, body } = await send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: { reference } });
+    expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['reference']]);
+    const { payment } = (await send('GET', `/payments/${id}`, { as })).body;
+    expect([payment.is_done, payment.rejected_at]).toEqual([false, null]);
+  });
+
+  test('a reference is removed with the account, and not stored after its erasure', async () => {
+    const as = await userWithBalance(2_000);
+    const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
+    const pay = (id: number | undefined) =>
+      send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: { reference: 'TRX-SARA' } });
+    await pay(ids[0]);
+    await eraseAccount(harness, as.userId);
+    await pay(ids[1]);
+    for (const id of ids)
+      expect((await send('GET', `/payments/${id}`, { as: OPERATOR })).body.payment).toMatchObject({
+        is_done: true,
+        meta: { bank_account_number: null },
+      });
+    const stored = await harness.connection.collection('payments').find({ user_id: as.userId }).toArray();
+    expect(JSON.stringify(stored)).not.toContain('SARA');
+  });
+
   test('another type of payment and an unknown id are 404', async () => {
     const income = await harness.give(harness.person().userId, 5);
     for (const id of [income, 999_999, 'abc', '0', '9007199254740993'])

@@ -45,6 +45,7 @@ export const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>
   postTrainingServicesByIdPurchase: { price: 1_200_000 },
   postPaymentsDeposit: { amount: 50_000, description: 'For the spring course' },
   postPaymentsWithdrawals: { amount: 120_000 },
+  postPaymentsByIdPay: { reference: '140509041234567' },
   postPaymentsByIdReject: { reason: 'The bank account has another owner.' },
   postPaymentsByIdResolve: { outcome: 'credited', note: 'The bank confirmed the amount.' },
   postPaymentsBuyPremium: { type: 'plus' },

@@ -45,7 +45,11 @@ ${factsOf(t, [
   ['ops.created', time(createdAt)],
 ])}
 <div class="grid">
-${actionForm(operator, SLUG, { hidden: { payment_id: id }, buttons: [['pay', message('ops.pay', { id })]] })}
+${actionForm(operator, SLUG, {
+  hidden: { payment_id: id },
+  text: { name: 'reference', label: message('ops.pay.reference') },
+  buttons: [['pay', message('ops.pay', { id })]],
+})}
 ${actionForm(operator, SLUG, {
   hidden: { payment_id: id },
   text: { name: 'reason', label: message('ops.reject.reason') },
@@ -72,8 +76,10 @@ ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
   },
   // The same outcome again changes nothing and is answered as the first time: a second click pays nothing.
   actions: {
-    pay: async (operator, { payment_id: id }) =>
-      outcomeOf(await operator.api({ method: 'POST', path: `/payments/${idIn(id) ?? 0}/pay` }), 'paid'),
+    pay: async (operator, { payment_id: id, reference = '' }) => {
+      const path = `/payments/${idIn(id) ?? 0}/pay`;
+      return outcomeOf(await operator.api({ method: 'POST', path, body: { reference } }), 'paid');
+    },
     reject: async (operator, { payment_id: id, reason = '' }) => {
       const path = `/payments/${idIn(id) ?? 0}/reject`;
       return outcomeOf(await operator.api({ method: 'POST', path, body: { reason } }), 'rejected');

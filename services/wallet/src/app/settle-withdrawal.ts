@@ -11,13 +11,9 @@ import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishWithdrawalSettled } from './publish.ts';
 
-type Outcome = 'paid' | 'rejected';
-
-interface Settlement {
-  outcome: Outcome;
-  /** Of a rejection. */
-  reason: string | null;
-}
+type Settlement =
+  /** `reference`: the bank's number of the transfer. */
+  { outcome: 'paid'; reference: string | null } | { outcome: 'rejected'; reason: string | null };
 
 /** Throws 404 for a payment that is not a withdrawal, 409 for one that is settled with the other outcome. */
 export type SettleWithdrawal = (
@@ -79,10 +75,11 @@ const stateOf = (payment: Payment): AuditState => ({
     is_done: payment.isDone,
     rejected_at: payment.rejectedAt,
     'meta.reason': withdrawalMetaOf(payment)?.reason ?? null,
+    'meta.reference': withdrawalMetaOf(payment)?.reference ?? null,
   },
 });
 
-const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
+const assertSettledAs = ({ isDone }: Payment, outcome: Settlement['outcome']): void => {
   if (isDone !== (outcome === 'paid'))
     throw conflict('payments.already_settled', message('payments.already_settled'));
 };
@@ -93,16 +90,20 @@ const assertSettledAs = ({ isDone }: Payment, outcome: Outcome): void => {
  */
 const settledMeta = (
   withdrawal: Payment,
-  { reason }: Settlement,
+  settlement: Settlement,
   isErased: boolean,
 ): WithdrawalMeta | null => {
   const meta = withdrawalMetaOf(withdrawal);
   if (isErased) return meta === undefined ? null : { bank_account_number: null };
-  if (reason !== null) return { ...meta, reason };
-  return meta ?? null;
+  if (settlement.outcome === 'paid') {
+    const { reference } = settlement;
+    return reference === null ? (meta ?? null) : { ...meta, reference };
+  }
+  const { reason } = settlement;
+  return reason === null ? (meta ?? null) : { ...meta, reason };
 };
 
-const settlementEntry = ({ id, userId, amount }: Payment, outcome: Outcome): LedgerEntry =>
+const settlementEntry = ({ id, userId, amount }: Payment, outcome: Settlement['outcome']): LedgerEntry =>
   outcome === 'paid'
     ? createEntry({
         key: `withdrawal_paid:${id}`,

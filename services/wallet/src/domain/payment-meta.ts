@@ -43,6 +43,10 @@ const withdrawalMetaSchema = z.object({
         'null once the account is erased',
     }),
   reason: z.string().optional().meta({ description: 'Why it was rejected; absent without a reason' }),
+  reference: z
+    .string()
+    .optional()
+    .meta({ description: 'The bank’s number of the transfer; absent without one' }),
 });
 
 /**
@@ -60,7 +64,7 @@ export const paymentMetaSchema = z
     id: 'PaymentMeta',
     description:
       'By the `type` of the payment. `deposit`: `amount` to `charged_rial`, and `resolution`. `store_purchase`: `channel` ' +
-      'and `product_id`. `withdrawal`: `bank_account_number` and `reason`. All but withdrawals: the VAT, where a rate is in force.',
+      'and `product_id`. `withdrawal`: `bank_account_number`, `reason` and `reference`. All but withdrawals: the VAT, where a rate is in force.',
   });
 
 export type DepositMeta = z.output<typeof depositMetaSchema>;

@@ -1,12 +1,19 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
-import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 import { conflictSchema } from './schemas.ts';
 
 const MAX_REASON = 2_000;
+const MAX_REFERENCE = 255;
+/** Fillers are letters that show nothing. */
+const LETTER_OR_DIGIT = /[[\p{L}\p{N}]--\p{Default_Ignorable_Code_Point}]/v;
+const BREAKS_THE_LINE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
+const isReference = (value: string): boolean =>
+  value === '' || (LETTER_OR_DIGIT.test(value) && !BREAKS_THE_LINE.test(value));
 
 const common = {
   method: 'POST',
@@ -28,8 +35,16 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
     path: '/payments/:id/pay',
     audits: ['withdrawal.pay'],
     summary: 'Mark a withdrawal as transferred',
-    handle: async ({ params, caller }) =>
-      ok({ payment: await settleWithdrawal(params.id, { outcome: 'paid', reason: null }, caller) }),
+    body: z.object({
+      reference: wellFormed(z.string().trim().max(MAX_REFERENCE))
+        .refine(isReference, withMessage('validation.format'))
+        .nullish()
+        .meta({ description: 'The bank’s number of the transfer, in one line, for the user: in `meta`' }),
+    }),
+    handle: async ({ params, caller, body }) => {
+      const settlement = { outcome: 'paid' as const, reference: body.reference || null };
+      return ok({ payment: await settleWithdrawal(params.id, settlement, caller) });
+    },
   }),
   defineRoute({
     ...common,

@@ -30,7 +30,7 @@ export const createErasePersonal =
     if (withdrawals.length > 0)
       await payments.updateMany(
         { _id: trusted({ $in: withdrawals }) },
-        { $set: { 'meta.bank_account_number': null }, $unset: { 'meta.reason': '' } },
+        { $set: { 'meta.bank_account_number': null }, $unset: { 'meta.reason': '', 'meta.reference': '' } },
         { session },
       );
     const disputed = await idsOf({ 'gateway.reported': { $ne: null } });
