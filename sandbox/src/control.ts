@@ -7,6 +7,7 @@ import {
   EMAIL_MODES,
   normaliseReceptor,
   PURCHASE_STATES,
+  PURCHASE_TYPES,
   PUSH_MODES,
   type Purchase,
   SMS_MODES,
@@ -40,6 +41,8 @@ const purchaseBody = z.object({
   product_id: z.string().min(1).max(255),
   state: z.enum(PURCHASE_STATES),
   account_id: z.string().max(255).nullish(),
+  purchase_type: z.enum(PURCHASE_TYPES).optional(),
+  quantity: z.int().min(1).max(100).optional(),
 });
 
 /** The parsed input, or undefined after a 422 was sent. */
@@ -61,6 +64,8 @@ function purchaseResource(purchase: Purchase) {
     product_id: purchase.productId,
     state: purchase.state,
     account_id: purchase.accountId,
+    purchase_type: purchase.purchaseType,
+    quantity: purchase.quantity,
     consumed: purchase.consumed,
     acknowledged: purchase.acknowledged,
   };
@@ -146,7 +151,11 @@ function storeRoutes(app: FastifyInstance, harness: Harness): void {
     const body = checked(reply, purchaseBody, request.body);
     if (!body) return reply;
     const { token } = request.params;
-    const purchase = harness.state.putPurchase(token, body.product_id, body.state, body.account_id ?? null);
+    const purchase = harness.state.putPurchase(token, body.product_id, body.state, {
+      accountId: body.account_id ?? null,
+      ...(body.purchase_type === undefined ? {} : { purchaseType: body.purchase_type }),
+      ...(body.quantity === undefined ? {} : { quantity: body.quantity }),
+    });
     return reply.send({ data: purchaseResource(purchase) });
   });
 

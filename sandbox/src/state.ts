@@ -88,11 +88,17 @@ export interface Purchase {
   state: PurchaseState;
   /** What Google Play calls the obfuscated external account id. */
   accountId: string | null;
+  /** Null: paid. Shown by Google Play alone, as is the quantity. */
+  purchaseType: (typeof PURCHASE_TYPES)[number] | null;
+  quantity: number;
   purchasedAt: Date;
   voidedAt: Date | null;
   consumed: boolean;
   acknowledged: boolean;
 }
+
+/** Of Google Play, for a purchase that nobody has paid for. */
+export const PURCHASE_TYPES = ['test', 'promo', 'rewarded'] as const;
 
 /** The products that exist at the stores. */
 export const PRODUCTS = ['premium_plus', 'boost_basic', 'boost_pro'] as const;
@@ -252,7 +258,12 @@ export class SandboxState {
   }
 
   /** The same purchase in a new state keeps what the product did to it; another product makes it a new purchase. */
-  putPurchase(token: string, productId: string, state: PurchaseState, accountId: string | null): Purchase {
+  putPurchase(
+    token: string,
+    productId: string,
+    state: PurchaseState,
+    more: Partial<Pick<Purchase, 'accountId' | 'purchaseType' | 'quantity'>> = {},
+  ): Purchase {
     const known = this.purchases.get(token);
     const kept = known?.productId === productId ? known : undefined;
     const now = this.#clock.now();
@@ -261,7 +272,9 @@ export class SandboxState {
       token,
       productId,
       state,
-      accountId: accountId ?? kept?.accountId ?? null,
+      accountId: more.accountId ?? kept?.accountId ?? null,
+      purchaseType: more.purchaseType ?? kept?.purchaseType ?? null,
+      quantity: more.quantity ?? kept?.quantity ?? 1,
       purchasedAt: kept?.purchasedAt ?? now,
       voidedAt: state === 'refunded' ? (kept?.voidedAt ?? now) : null,
       consumed: kept?.consumed ?? false,

@@ -29,7 +29,9 @@ interface Store {
   consumed: number;
   canceled: object;
   pending: { status: number; body: object };
-  notFound: object;
+  unknown: { status: number; body: object };
+  /** A token of another product. */
+  other: { status: number; body: object };
 }
 
 const googleProduct = `/google-play/androidpublisher/v3/applications/${PACKAGE}/purchases/products`;
@@ -67,7 +69,8 @@ const stores: Store[] = [
     consumed: 0,
     canceled: { purchaseState: 1 },
     pending: { status: 404, body: cafebazaarNotFound },
-    notFound: cafebazaarNotFound,
+    unknown: { status: 404, body: cafebazaarNotFound },
+    other: { status: 404, body: cafebazaarNotFound },
   },
   {
     name: 'Myket',
@@ -86,7 +89,8 @@ const stores: Store[] = [
     consumed: 1,
     canceled: { purchaseState: 1 },
     pending: { status: 404, body: myketNotFound },
-    notFound: myketNotFound,
+    unknown: { status: 404, body: myketNotFound },
+    other: { status: 404, body: myketNotFound },
   },
   {
     name: 'Google Play',
@@ -112,20 +116,34 @@ const stores: Store[] = [
     consumed: 1,
     canceled: { purchaseState: 1 },
     pending: { status: 200, body: { purchaseState: 2 } },
-    notFound: {
-      error: {
-        code: 404,
-        message: 'The purchase token was not found.',
-        errors: [
-          {
-            message: 'The purchase token was not found.',
-            domain: 'androidpublisher',
-            reason: 'purchaseTokenNotFound',
-            location: 'token',
-            locationType: 'parameter',
-          },
-        ],
-        status: 'NOT_FOUND',
+    unknown: {
+      status: 400,
+      body: {
+        error: {
+          code: 400,
+          message: 'Invalid Value',
+          errors: [{ message: 'Invalid Value', domain: 'global', reason: 'invalid' }],
+          status: 'INVALID_ARGUMENT',
+        },
+      },
+    },
+    other: {
+      status: 400,
+      body: {
+        error: {
+          code: 400,
+          message: 'The purchase token does not match the product ID.',
+          errors: [
+            {
+              message: 'The purchase token does not match the product ID.',
+              domain: 'androidpublisher',
+              reason: 'purchaseTokenDoesNotMatchProductId',
+              location: 'token',
+              locationType: 'parameter',
+            },
+          ],
+          status: 'INVALID_ARGUMENT',
+        },
       },
     },
   },
@@ -168,14 +186,12 @@ describe.each(stores)('$name', (store) => {
     expect(answer.json).toMatchObject(store.pending.body);
   });
 
-  test('an unknown token, and one of another product, is not found, byte for byte the same', async () => {
+  test('an unknown token, and one of another product, is refused as by this store', async () => {
     await put('t', 'purchased');
     const unknown = await ask('never-seen');
+    expect([unknown.status, unknown.json]).toEqual([store.unknown.status, store.unknown.body]);
     const other = await ask('t', 'another_product');
-    expect(unknown.status).toBe(404);
-    expect(other.status).toBe(404);
-    expect(unknown.json).toEqual(store.notFound);
-    expect(other.text).toBe(unknown.text);
+    expect([other.status, other.json]).toEqual([store.other.status, store.other.body]);
   });
 
   test('garbage is HTTP 200 with a page instead of JSON', async () => {
@@ -239,7 +255,7 @@ describe.each(stores)('$name', (store) => {
   test('an unknown purchase cannot be consumed', async () => {
     await put('t', 'canceled');
     expect((await store.consume('t', store.good())).status).toBeGreaterThanOrEqual(400);
-    expect((await store.consume('never-seen', store.good())).status).toBe(404);
+    expect((await store.consume('never-seen', store.good())).status).toBe(store.unknown.status);
   });
 
   test('missing credentials are 401 and refused ones 403, for validation and consumption', async () => {
@@ -347,6 +363,26 @@ describe('Google Play alone', () => {
       headers(),
     );
 
+  test('a purchase that nobody has paid for has its type, and one of several its quantity', async () => {
+    const fields = async (token: string) => {
+      const { purchaseType, quantity } = (await store.validate(token, PRODUCT, store.good())).json;
+      return [purchaseType, quantity];
+    };
+    await put('paid', 'purchased');
+    expect(await fields('paid')).toEqual([undefined, 1]);
+    for (const [type, number] of [
+      ['test', 0],
+      ['promo', 1],
+      ['rewarded', 2],
+    ] as const) {
+      await put(type, 'purchased', { purchase_type: type });
+      expect(await fields(type)).toEqual([number, 1]);
+    }
+    await put('three', 'purchased', { quantity: 3 });
+    expect(await fields('three')).toEqual([undefined, 3]);
+    expect((await put('t', 'purchased', { purchase_type: 'gift' })).status).toBe(422);
+  });
+
   test('a signed assertion gets a bearer token that survives a reset and expires within the hour', async () => {
     const answer = await askGoogleToken(assertion());
     expect(answer.json).toEqual({
@@ -356,7 +392,7 @@ describe('Google Play alone', () => {
     });
     const authorization = { Authorization: `Bearer ${answer.json.access_token}` };
     await sandbox.call('DELETE', '/_sandbox');
-    expect((await store.validate('t', PRODUCT, authorization)).status).toBe(404);
+    expect((await store.validate('t', PRODUCT, authorization)).status).toBe(400);
     sandbox.clock.advance(3_600_000);
     expect((await store.validate('t', PRODUCT, authorization)).status).toBe(401);
     bearer = (await askGoogleToken(assertion())).json.access_token;
@@ -475,6 +511,8 @@ describe('control of purchases', () => {
         product_id: PRODUCT,
         state: 'pending',
         account_id: null,
+        purchase_type: null,
+        quantity: 1,
         consumed: false,
         acknowledged: false,
       },

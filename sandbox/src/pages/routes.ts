@@ -88,7 +88,7 @@ export const addPages = async (
     });
     add('purchases', purchaseForm, '#purchases', ({ token, product_id, state: wanted }) => {
       const known = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
-      state.putPurchase(known, product_id, wanted, null);
+      state.putPurchase(known, product_id, wanted);
     });
     add('forget', z.object({}), '', () => state.forget());
   });

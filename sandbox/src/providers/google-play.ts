@@ -34,13 +34,20 @@ function fail(reply: FastifyReply, code: number, message: string, reason: Reason
   return reply.code(code).send({ error: { code, message, errors, status: STATUS_NAMES[code] } });
 }
 
-const notFound = (reply: FastifyReply) =>
-  fail(reply, 404, 'The purchase token was not found.', {
+/** For a token that Google has not made, which all unknown ones are here. */
+const invalidToken = (reply: FastifyReply) =>
+  fail(reply, 400, 'Invalid Value', { domain: 'global', reason: 'invalid' });
+
+const otherProduct = (reply: FastifyReply) =>
+  fail(reply, 400, 'The purchase token does not match the product ID.', {
     domain: 'androidpublisher',
-    reason: 'purchaseTokenNotFound',
+    reason: 'purchaseTokenDoesNotMatchProductId',
     location: 'token',
     locationType: 'parameter',
   });
+
+const refusedToken = (harness: Harness, reply: FastifyReply, token: string) =>
+  harness.state.purchases.has(token) ? otherProduct(reply) : invalidToken(reply);
 
 /** True after a refusal was sent. */
 function refusedBearer(harness: Harness, request: FastifyRequest, reply: FastifyReply): boolean {
@@ -71,6 +78,8 @@ const orderIdOf = (purchase: Purchase) =>
 
 const PURCHASE_STATE = { purchased: 0, canceled: 1, refunded: 1, pending: 2 } as const;
 
+const PURCHASE_TYPE = { test: 0, promo: 1, rewarded: 2 } as const;
+
 function productPurchase(purchase: Purchase) {
   return {
     kind: 'androidpublisher#productPurchase',
@@ -82,8 +91,9 @@ function productPurchase(purchase: Purchase) {
     orderId: orderIdOf(purchase),
     purchaseToken: purchase.token,
     productId: purchase.productId,
-    quantity: 1,
+    quantity: purchase.quantity,
     regionCode: 'IR',
+    ...(purchase.purchaseType === null ? {} : { purchaseType: PURCHASE_TYPE[purchase.purchaseType] }),
     ...(purchase.accountId === null ? {} : { obfuscatedExternalAccountId: purchase.accountId }),
   };
 }
@@ -141,7 +151,7 @@ async function act(
   const wanted = { token: parts[1] ?? '', productId: request.params.sku };
   const purchase = await findPurchase(harness, request, reply, wanted);
   if (purchase === 'answered') return reply;
-  if (purchase === 'not_found') return notFound(reply);
+  if (purchase === 'not_found') return refusedToken(harness, reply, wanted.token);
   if (settledState(purchase) !== 'purchased') {
     return fail(reply, 400, 'The product purchase is not owned by the user.', {
       domain: 'androidpublisher',
@@ -164,7 +174,9 @@ async function mount(app: FastifyInstance, harness: Harness): Promise<void> {
     if (refusedBearer(harness, request, reply)) return reply;
     const purchase = await findPurchase(harness, request, reply, { token, productId: sku });
     if (purchase === 'answered') return reply;
-    return purchase === 'not_found' ? notFound(reply) : reply.send(productPurchase(purchase));
+    return purchase === 'not_found'
+      ? refusedToken(harness, reply, token)
+      : reply.send(productPurchase(purchase));
   });
 
   app.post<{ Params: ProductParams }>(`${purchases}/products/:sku/tokens/:token`, (request, reply) =>

@@ -12,6 +12,7 @@ import {
   newId,
   newToken,
   newUser,
+  PREMIUM,
   publish,
   putPurchase,
   redeem,
@@ -105,6 +106,57 @@ describe('a redemption without a verdict', () => {
     await verifyAfter();
     expect(await attemptState(token)).toBe('granted');
     await attempts.deleteMany({ purchase_token: many });
+  });
+
+  test('with a made-up token is closed at Google Play by one answer, and not verified again', async () => {
+    const google = await harness.replica({ STORE_CHANNEL: 'google_play' });
+    const token = newToken();
+    const answer = await redeem(google.send, newUser(), token, { channel: 'google_play' });
+    expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
+    harness.clock.advance(HOUR_MS);
+    await google.service.rounds.verifyAttempts();
+    expect([await attemptState(token), await storeCalls(harness, token)]).toEqual(['closed', 1]);
+  });
+
+  test.each([
+    ['standard', undefined, PREMIUM],
+    ['test', 'test', 0],
+    ['promo', 'promo', 0],
+    ['rewarded', 'rewarded', 0],
+  ])(
+    'a %s purchase at Google Play is granted, and booked with what the store has collected',
+    async (_name, purchase_type, amount) => {
+      const google = await harness.replica({ STORE_CHANNEL: 'google_play' });
+      const [user, token] = [newUser(), newToken()];
+      await putPurchase(harness, token, 'purchased', 'premium_plus', { purchase_type });
+      expect((await redeem(google.send, user, token, { channel: 'google_play' })).status).toBe(201);
+      const event = await harness.tap.waitFor('store_billing.store_purchase.granted', {
+        matches: ({ data }) => (data as { user_id: number }).user_id === user.userId,
+      });
+      expect(event.data).toMatchObject({ amount });
+    },
+  );
+
+  test('more than one at Google Play is granted once, booked as paid, and reported for a refund of the rest', async () => {
+    const lines: string[] = [];
+    const stream = new Writable({
+      write: (chunk, _encoding, done) => {
+        lines.push(String(chunk));
+        done();
+      },
+    });
+    const log = createLog({ service: 'store-billing', level: 'error', destination: stream });
+    const google = await harness.replica({ STORE_CHANNEL: 'google_play' }, { log });
+    const [user, token] = [newUser(), newToken()];
+    await putPurchase(harness, token, 'purchased', 'premium_plus', { quantity: 3 });
+    expect((await redeem(google.send, user, token, { channel: 'google_play' })).status).toBe(201);
+    const event = await harness.tap.waitFor('store_billing.store_purchase.granted', {
+      matches: ({ data }) => (data as { user_id: number }).user_id === user.userId,
+    });
+    expect(event.data).toMatchObject({ amount: 3 * PREMIUM });
+    const alert = lines.map((line) => JSON.parse(line)).find(({ alert: name }) => name === 'store_quantity');
+    expect(alert).toMatchObject({ quantity: 3, user_id: user.userId });
+    expect(JSON.stringify(lines)).not.toContain(token);
   });
 
   test('is closed when the store reports it as not purchased', async () => {

@@ -273,7 +273,32 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   });
 });
 
+/** What one answer of the store means. */
+const verdictOn = async (name: ChannelName, status: number, body: unknown) => {
+  const store = await storeThat(say(status, typeof body === 'string' ? body : JSON.stringify(body)));
+  try {
+    return await open(name, {}, store.url).verify({ productId: PRODUCT, purchaseToken: 't' });
+  } finally {
+    await store.close();
+  }
+};
+const noSuchPurchase = { kind: 'not_purchased', reason: 'no_such_purchase' };
+const otherProduct = { kind: 'not_purchased', reason: 'other_product' };
+const ours = { kind: 'credentials_refused' };
+const later = { kind: 'unreachable' };
+const unknown = { kind: 'unreadable' };
+
 describe('cafebazaar', () => {
+  test.each([
+    [404, 'not_found', 'The requested purchase is not found!', noSuchPurchase],
+    [404, 'invalid_value', 'Product is not found', unknown],
+    [404, 'invalid_value', 'Package name is invalid', ours],
+    [400, 'invalid_value', 'Invalid token!', unknown],
+    [400, 'not_found', 'The requested purchase is not found!', unknown],
+  ])('%i %s (%s)', async (status, error, error_description, verdict) => {
+    expect(await verdictOn('cafebazaar', status, { error, error_description })).toMatchObject(verdict);
+  });
+
   test('an unknown product is not a proof that there is no purchase', async () => {
     const store = await storeThat(say(404, '{"error":"invalid_value","error_description":"product"}'));
     try {
@@ -285,7 +310,73 @@ describe('cafebazaar', () => {
   });
 });
 
+describe('myket', () => {
+  test.each([
+    [404, 'PurchaseNotFound', noSuchPurchase],
+    [400, 'InvalidParameter', unknown],
+    [409, 'Conflict', unknown],
+  ])('%i %s', async (status, messageCode, verdict) => {
+    const body = { code: status, messageCode, translatedMessage: 'x' };
+    expect(await verdictOn('myket', status, body)).toMatchObject(verdict);
+  });
+});
+
 describe('google_play', () => {
+  const failure = (code: number, reason: string, message = 'x') => ({
+    error: { code, message, errors: [{ message, domain: 'global', reason }] },
+  });
+
+  test.each([
+    [400, 'invalid', noSuchPurchase],
+    [400, 'invalidValue', noSuchPurchase],
+    [400, 'purchaseTokenDoesNotMatchPackageName', noSuchPurchase],
+    [400, 'productNotOwnedByUser', noSuchPurchase],
+    [400, 'purchaseTokenDoesNotMatchProductId', otherProduct],
+    [400, 'required', unknown],
+    [400, 'somethingNew', unknown],
+    [401, 'authError', ours],
+    [403, 'userInsufficientPermission', ours],
+    [403, 'projectNotLinked', ours],
+    [403, 'rateLimitExceeded', later],
+    [403, 'userRateLimitExceeded', later],
+    [403, 'quotaExceeded', later],
+    [403, 'dailyLimitExceeded', later],
+    [404, 'purchaseTokenNotFound', noSuchPurchase],
+    [404, 'notFound', noSuchPurchase],
+    [404, 'applicationNotFound', ours],
+    [409, 'concurrentUpdate', later],
+    [410, 'purchaseTokenNoLongerValid', noSuchPurchase],
+    [412, 'conditionNotMet', unknown],
+  ])('%i %s', async (status, reason, verdict) => {
+    expect(await verdictOn('google_play', status, failure(status, reason))).toMatchObject(verdict);
+  });
+
+  test('400 "Invalid Value" without a list of errors is the same verdict; 400 of a proxy is none', async () => {
+    const body = { error: { code: 400, message: 'Invalid Value', status: 'INVALID_ARGUMENT' } };
+    expect(await verdictOn('google_play', 400, body)).toEqual(noSuchPurchase);
+    expect(await verdictOn('google_play', 400, '<html>Bad Request</html>')).toMatchObject(unknown);
+    expect(await verdictOn('google_play', 403, '<html>Forbidden</html>')).toMatchObject(ours);
+  });
+
+  test.each([
+    ['test', 0],
+    ['promo', 1],
+    ['rewarded', 2],
+  ])('a %s purchase is purchased, and nobody has paid for it', async (type, purchaseType) => {
+    expect(await verdictOn('google_play', 200, { purchaseState: 0, purchaseType })).toEqual({
+      kind: 'purchased',
+      unpaid: type,
+    });
+  });
+
+  test('a quantity above one is told with the verdict', async () => {
+    const verdict = await verdictOn('google_play', 200, { purchaseState: 0, quantity: 3 });
+    expect(verdict).toEqual({ kind: 'purchased', quantity: 3 });
+    expect(await verdictOn('google_play', 200, { purchaseState: 0, quantity: 1 })).toEqual({
+      kind: 'purchased',
+    });
+  });
+
   test('an access token that is refused before it expires is replaced once', async () => {
     const product = await bought('purchased');
     // The channel's clock stands still while the sandbox's advances, so the channel keeps an expired token.

@@ -249,11 +249,12 @@ export const putPurchase = async (
   token: string,
   state: StoreState = 'purchased',
   productId = 'premium_plus',
+  more: { purchase_type?: string | undefined; quantity?: number } = {},
 ): Promise<void> => {
   const response = await fetch(`${sandbox.url}/_sandbox/store/purchases/${encodeURIComponent(token)}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ product_id: productId, state }),
+    body: JSON.stringify({ product_id: productId, state, ...more }),
   });
   if (!response.ok) throw new Error(`the sandbox answered ${response.status}`);
 };

@@ -62,6 +62,17 @@ describe('store_billing.store_purchase.granted', () => {
     expect(entry?.rows).toContainEqual({ account: 'vat', amount: vat.vat_amount });
   });
 
+  test('a purchase that nobody has paid for is in the history with the amount 0, and moves no money', async () => {
+    const as = harness.person();
+    await handled(await harness.publish(storePurchaseGranted, { ...grant(as.userId, 6), amount: 0 }));
+    const { body } = await harness.send('GET', '/payments', { as });
+    expect(body.data).toMatchObject([{ type: 'store_purchase', amount: 0, is_done: true }]);
+    const { id } = body.data[0];
+    const entry = await harness.connection.collection('ledger_entries').findOne({ payment_ids: id });
+    expect(entry?.rows).toEqual([]);
+    expect((await harness.audit()).difference).toBeUndefined();
+  });
+
   test('the same event delivered twenty times books once', async () => {
     const { userId } = harness.person();
     const id = crypto.randomUUID();

@@ -6,6 +6,7 @@ import type { Attempt } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import { receiptNumber, type StorePurchase } from '../domain/purchase.ts';
 import type { Refund } from '../domain/refund.ts';
+import type { Purchased } from '../domain/verdict.ts';
 import { isBeingCharged, SLOT_WAIT_MS } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import { acknowledge } from './acknowledge-purchases.ts';
@@ -20,6 +21,8 @@ type GrantDependencies = Pick<
 
 export interface ConfirmedPurchase {
   attempt: Attempt;
+  /** Of the store. */
+  verdict: Purchased;
   order: Order;
   /** Taken before the transaction, so that concurrent grants do not conflict on the counter. */
   grantId: number;
@@ -100,6 +103,19 @@ const waitWhileBeingCharged = async (
   }
 };
 
+/** Alerts operators: nothing is sold more than once with one purchase, so that the rest is to be refunded at the store. */
+const reportSurplus = (
+  { log }: Pick<Dependencies, 'log'>,
+  { verdict: { quantity = 1, unpaid }, attempt }: GrantRequest,
+  { id }: StorePurchase,
+): void => {
+  if (quantity > 1 && unpaid === undefined)
+    log.error(
+      { alert: 'store_quantity', store_purchase_id: id, user_id: attempt.userId, quantity },
+      'a store purchase was paid more than once and granted once',
+    );
+};
+
 const tryGrant = async (dependencies: GrantDependencies, request: GrantRequest): Promise<GrantOutcome> => {
   const { store, backgroundTasks } = dependencies;
   try {
@@ -107,6 +123,7 @@ const tryGrant = async (dependencies: GrantDependencies, request: GrantRequest):
       (session) => storeGrant(dependencies, session, request),
       { deadlineMs: request.transactionTimeoutMs },
     );
+    reportSurplus(dependencies, request, purchase);
     backgroundTasks.run('acknowledge', () => acknowledge(dependencies, purchase));
     return { outcome: 'granted', grant };
   } catch (error) {
@@ -146,7 +163,7 @@ const storeGrant = async (
   request: GrantRequest,
 ): Promise<{ purchase: StorePurchase; grant: Grant }> => {
   const { store, clock } = dependencies;
-  const { attempt, order, grantId, isNewSlot, ignoreReservationOf } = request;
+  const { attempt, verdict, order, grantId, isNewSlot, ignoreReservationOf } = request;
   const now = clock.now();
   const reference = { kind: order.offer.kind, id: grantId };
   const purchase: StorePurchase = {
@@ -172,7 +189,7 @@ const storeGrant = async (
     isNewSlot,
   });
   if ('refusal' in placed) throw new SlotRefusedError(placed.refusal);
-  await publishStorePurchaseGranted(dependencies, session, purchase, order);
+  await publishStorePurchaseGranted(dependencies, session, purchase, order, verdict);
   return { purchase, grant: placed.grant };
 };
 

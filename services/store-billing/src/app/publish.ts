@@ -14,6 +14,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type Boost, type Grant, type Order, payableTypeOf, type Subscription } from '../domain/grant.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome } from '../domain/refund.ts';
+import type { Purchased } from '../domain/verdict.ts';
 
 type PublishDependencies = Pick<Dependencies, 'outbox'>;
 
@@ -86,13 +87,15 @@ export const publishStorePurchaseGranted = async (
   session: ClientSession,
   { id, channel, productId, grant }: StorePurchase,
   { userId, offer }: Order,
+  { unpaid, quantity = 1 }: Purchased,
 ): Promise<void> => {
   const data = {
     store_purchase_id: id,
     user_id: userId,
     channel,
     product_id: productId,
-    amount: offer.price,
+    // What the store has collected.
+    amount: unpaid === undefined ? offer.price * quantity : 0,
     payable_type: payableTypeOf(grant.kind),
     payable_id: grant.id,
   };

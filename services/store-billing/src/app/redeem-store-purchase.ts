@@ -68,6 +68,7 @@ export const createRedeemStorePurchase =
     if (verdict.kind !== 'purchased') return refuseUnconfirmed(dependencies, attempt, order, verdict);
     return grantConfirmed(dependencies, {
       attempt,
+      verdict,
       order,
       grantId,
       isNewSlot: slot === 'missing',

@@ -89,6 +89,7 @@ const grant = async (dependencies: Dependencies, work: Work): Promise<void> => {
   if (verdict.kind !== 'purchased') throw unavailable(`the store gave no verdict: ${verdict.kind}`);
   const granted = await grantStorePurchase(dependencies, {
     attempt,
+    verdict,
     order,
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',

@@ -7,6 +7,7 @@ import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
 import type { Refund } from '../domain/refund.ts';
 import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
+import type { Purchased } from '../domain/verdict.ts';
 import type { LedgerView } from '../store/ledger.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
 import { enqueueRefund } from './enqueue-refund.ts';
@@ -40,7 +41,7 @@ const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promis
   const verdict = await channel.verify(attempt);
   switch (verdict.kind) {
     case 'purchased':
-      return grantOrEnqueueRefund(dependencies, attempt, order, { ...ledger, refund });
+      return grantOrEnqueueRefund(dependencies, attempt, order, { ...ledger, refund, verdict });
     case 'not_purchased':
       return store.attempts.finish(attempt, 'closed', verdict.reason, clock.now());
     case 'credentials_refused':
@@ -82,7 +83,7 @@ const grantOrEnqueueRefund = async (
   dependencies: Dependencies,
   attempt: Attempt,
   order: Order,
-  { slot, refund }: LedgerView & { refund: Refund | undefined },
+  { slot, refund, verdict }: LedgerView & { refund: Refund | undefined; verdict: Purchased },
 ): Promise<void> => {
   const { store, targets, clock } = dependencies;
   const { target } = attempt;
@@ -90,6 +91,7 @@ const grantOrEnqueueRefund = async (
     return enqueueRefund(dependencies, attempt, order, { by: 'closed' });
   const granted = await grantStorePurchase(dependencies, {
     attempt,
+    verdict,
     order,
     grantId: await store.grants.nextId(order.offer.kind),
     isNewSlot: slot === 'missing',

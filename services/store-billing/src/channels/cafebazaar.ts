@@ -1,4 +1,5 @@
 /** Cafe Bazaar's developer API, version 2. Here `consumptionState` 0 means consumed, and the paths end in a slash. */
+import type { ProviderResponse } from '@fitness/shared/http/provider-client.ts';
 import { providerUrl } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import type { Verdict } from '../domain/verdict.ts';
@@ -19,7 +20,19 @@ import { packageName, secret } from './variables.ts';
 
 /** 0 purchased, 1 refunded. Whether it is consumed does not matter: our ledger decides about repeats. */
 const purchaseSchema = z.object({ purchaseState: z.union([z.literal(0), z.literal(1)]) });
-const errorSchema = z.object({ error: z.string() });
+const errorSchema = z.object({ error: z.string(), error_description: z.string().optional() });
+
+/**
+ * `not_found` is the only proof that there is no such purchase. `invalid_value` is about what we have configured: the package,
+ * or the product.
+ */
+const readNotFound = (answer: ProviderResponse): Verdict | undefined => {
+  const refusal = readBody(errorSchema, answer);
+  if (refusal?.error === 'not_found') return { kind: 'not_purchased', reason: 'no_such_purchase' };
+  if (refusal?.error === 'invalid_value' && /package/i.test(refusal.error_description ?? ''))
+    return { kind: 'credentials_refused', detail: 'the package is unknown' };
+  return undefined;
+};
 
 export const cafebazaar = defineChannel({
   name: 'cafebazaar',
@@ -40,9 +53,7 @@ export const cafebazaar = defineChannel({
       const path = `${packageSegment}/inapp/${segment(productId)}/purchases/${segment(purchaseToken)}/`;
       const url = `${api}/validate/${path}`;
       return toVerdict(exchange(client, { method: 'GET', url, headers }), (answer) => {
-        // The only proof that there is no such purchase; a 404 of another kind is not about it.
-        if (answer.status === 404 && readBody(errorSchema, answer)?.error === 'not_found')
-          return { kind: 'not_purchased', reason: 'no_such_purchase' };
+        if (answer.status === 404) return readNotFound(answer);
         const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
         if (purchase?.purchaseState === 1) return { kind: 'not_purchased', reason: 'refunded' };
         return purchase && { kind: 'purchased' };

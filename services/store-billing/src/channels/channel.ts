@@ -62,8 +62,15 @@ const TOO_MANY_REQUESTS = 429;
 /** An answer about the purchase, or the verdict when there is none. */
 export type Exchange = { answer: ProviderResponse } | { verdict: Verdict };
 
-/** Sends a request and handles the answers that mean the same at every store: none, 401, 403, 429. */
-export const exchange = async (client: ProviderClient, request: ProviderRequest): Promise<Exchange> => {
+/**
+ * Sends a request and handles the answers that mean the same at every store: none, 401, 403, 429. `isTemporary`: whether a
+ * 403 is about something else than our credentials, and passes by itself.
+ */
+export const exchange = async (
+  client: ProviderClient,
+  request: ProviderRequest,
+  isTemporary: (refusal: ProviderResponse) => boolean = () => false,
+): Promise<Exchange> => {
   let answer: ProviderResponse;
   try {
     answer = await client.send(request);
@@ -72,7 +79,8 @@ export const exchange = async (client: ProviderClient, request: ProviderRequest)
   }
   const { status } = answer;
   const detail = `HTTP ${status}`;
-  if (status === TOO_MANY_REQUESTS) return { verdict: { kind: 'unreachable', detail } };
+  if (status === TOO_MANY_REQUESTS || (status === 403 && isTemporary(answer)))
+    return { verdict: { kind: 'unreachable', detail } };
   if (status === 401 || status === 403) return { verdict: { kind: 'credentials_refused', detail } };
   return { answer };
 };

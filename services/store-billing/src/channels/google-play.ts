@@ -3,11 +3,11 @@
  * service account and lasts an hour. Refunds are read as a list.
  */
 import { createGoogleAccessTokens } from '@fitness/shared/http/google-access-tokens.ts';
-import type { ProviderRequest } from '@fitness/shared/http/provider-client.ts';
+import type { ProviderRequest, ProviderResponse } from '@fitness/shared/http/provider-client.ts';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { providerUrl } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
-import type { Verdict } from '../domain/verdict.ts';
+import type { Unpaid, Verdict } from '../domain/verdict.ts';
 import {
   type AcknowledgeOutcome,
   defineChannel,
@@ -30,17 +30,68 @@ const MAX_VOIDED_PAGES = 100;
 /** Google lists the refunds of 30 days; the margin is for a difference of the clocks. */
 const VOIDED_WINDOW_MS = 30 * DAY_MS - MINUTE_MS;
 
-const errorSchema = z.object({ error: z.object({ code: z.int() }) });
-/** 0 purchased, 1 cancelled, 2 pending. */
+const errorSchema = z.object({
+  error: z.object({
+    code: z.int(),
+    message: z.string().optional(),
+    errors: z.array(z.object({ reason: z.string().optional() })).optional(),
+  }),
+});
+
+/**
+ * The reasons of a 400 that is about the token. `invalid`, in Google's table `invalidValue`: malformed or made up. Another
+ * reason, as `required`, says nothing about the purchase.
+ */
+const REFUSED_TOKENS: Readonly<Record<string, Verdict>> = {
+  invalid: { kind: 'not_purchased', reason: 'no_such_purchase' },
+  invalidValue: { kind: 'not_purchased', reason: 'no_such_purchase' },
+  purchaseTokenDoesNotMatchPackageName: { kind: 'not_purchased', reason: 'no_such_purchase' },
+  productNotOwnedByUser: { kind: 'not_purchased', reason: 'no_such_purchase' },
+  purchaseTokenDoesNotMatchProductId: { kind: 'not_purchased', reason: 'other_product' },
+};
+/** Google tells some exhausted quotas with 403. */
+const QUOTA = /^(?:quota|rateLimit|userRateLimit|dailyLimit)Exceeded$/;
+
+const reasonOf = (answer: ProviderResponse): string | undefined => {
+  const error = readBody(errorSchema, answer)?.error;
+  if (error === undefined) return undefined;
+  return error.errors?.[0]?.reason ?? (error.message === 'Invalid Value' ? 'invalid' : '');
+};
+
+/** What a 4xx says about the purchase; the README has the sources. Undefined: nothing. */
+const readRefusal = (answer: ProviderResponse): Verdict | undefined => {
+  const reason = reasonOf(answer);
+  // Not of Google, but of a proxy.
+  if (reason === undefined) return undefined;
+  const { status } = answer;
+  switch (status) {
+    case 400:
+      return Object.hasOwn(REFUSED_TOKENS, reason) ? REFUSED_TOKENS[reason] : undefined;
+    case 404:
+    case 410:
+      return reason === 'applicationNotFound'
+        ? { kind: 'credentials_refused', detail: 'the package is unknown' }
+        : { kind: 'not_purchased', reason: 'no_such_purchase' };
+    case 409:
+      return { kind: 'unreachable', detail: `HTTP ${status}` };
+    default:
+      return undefined;
+  }
+};
+
+/** 0 purchased, 1 cancelled, 2 pending. Without `purchaseType` it was paid, without `quantity` it is one. */
 const purchaseSchema = z.object({
   purchaseState: z.union([z.literal(0), z.literal(1), z.literal(2)]),
   productId: z.string().optional(),
+  purchaseType: z.int().optional(),
+  quantity: z.int().min(1).optional(),
 });
-const VERDICTS = {
-  0: { kind: 'purchased' },
+const UNPAID: Readonly<Record<number, Unpaid>> = { 0: 'test', 1: 'promo', 2: 'rewarded' };
+const NOT_PURCHASED = {
   1: { kind: 'not_purchased', reason: 'canceled' },
   2: { kind: 'not_purchased', reason: 'pending' },
 } as const satisfies Record<number, Verdict>;
+const isQuota = (refusal: ProviderResponse): boolean => QUOTA.test(reasonOf(refusal) ?? '');
 const voidedSchema = z.object({
   voidedPurchases: z.array(z.object({ purchaseToken: z.string() })).default([]),
   tokenPagination: z.object({ nextPageToken: z.string().optional() }).optional(),
@@ -77,7 +128,7 @@ export const googlePlay = defineChannel({
           return { verdict: { kind, detail: token.detail } };
         }
         const headers = { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' };
-        const sent = await exchange(client, { ...request, headers });
+        const sent = await exchange(client, { ...request, headers }, isQuota);
         const refused = 'verdict' in sent && sent.verdict.kind === 'credentials_refused';
         if (!refused || attempt > 1) return sent;
         tokens.discard(token.value);
@@ -86,14 +137,19 @@ export const googlePlay = defineChannel({
 
     const verify = (product: StoreProduct): Promise<Verdict> =>
       toVerdict(send({ method: 'GET', url: productUrl(product) }), (answer) => {
-        const gone = answer.status === 404 || answer.status === 410;
-        if (gone && readBody(errorSchema, answer) !== undefined)
-          return { kind: 'not_purchased', reason: 'no_such_purchase' };
-        const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;
+        if (!isOk(answer)) return readRefusal(answer);
+        const purchase = readBody(purchaseSchema, answer);
         if (purchase === undefined) return undefined;
         if (purchase.productId !== undefined && purchase.productId !== product.productId)
           return { kind: 'not_purchased', reason: 'other_product' };
-        return VERDICTS[purchase.purchaseState];
+        const { purchaseState, purchaseType, quantity = 1 } = purchase;
+        if (purchaseState !== 0) return NOT_PURCHASED[purchaseState];
+        const unpaid = purchaseType === undefined ? undefined : UNPAID[purchaseType];
+        return {
+          kind: 'purchased',
+          ...(unpaid === undefined ? {} : { unpaid }),
+          ...(quantity === 1 ? {} : { quantity }),
+        };
       });
 
     /** Consuming also acknowledges, and may be repeated. */

@@ -1,12 +1,23 @@
 /** The answer of a store about a purchase. */
 type NotPurchased = 'canceled' | 'refunded' | 'pending' | 'no_such_purchase' | 'other_product';
 
+/** How a purchase came about that nobody has paid for: by a tester of the app, with a promotion code, for watching an ad. */
+export type Unpaid = 'test' | 'promo' | 'rewarded';
+
+export interface Purchased {
+  kind: 'purchased';
+  /** Absent: paid. */
+  unpaid?: Unpaid;
+  /** Absent: one. */
+  quantity?: number;
+}
+
 export type Verdict =
-  | { kind: 'purchased' }
+  | Purchased
   | { kind: 'not_purchased'; reason: NotPurchased }
   /** An answer with an unexpected status or body. */
   | { kind: 'unreadable'; detail: string }
-  /** No answer: refused connection, timeout, 5xx, 429. */
+  /** No answer, or one that asks to try again: refused connection, timeout, 5xx, 429, an exhausted quota. */
   | { kind: 'unreachable'; detail: string }
-  /** The store does not accept our own credentials. */
+  /** The store does not accept our own credentials, or does not know our app: our fault, never a verdict on the purchase. */
   | { kind: 'credentials_refused'; detail: string };
