@@ -12,6 +12,7 @@ import { createConsumers } from './events/consumers.ts';
 import { createContentService } from './grpc/content.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
+import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
 /** With the jobs, so that tests run a round of one on demand. */
@@ -33,6 +34,7 @@ export const startContent = async (
     ],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.CONTENT_SWEEP_SECONDS),
+    upgrades: createUpgrades(dependencies.store),
     beforeTransports: () => dependencies.store.counters.prepare(),
   });
   const { finishPurchases, removeGonePosts } = useCases;

@@ -10,11 +10,13 @@ import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
 import { createGymsService } from './grpc/gyms.ts';
 import { createRoutes } from './http/routes.ts';
+import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases } from './use-cases.ts';
 
 export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): Promise<RunningService> => {
   const runtime = await createServiceRuntime('gyms', config, overrides);
-  const useCases = createUseCases(createDependencies(runtime, config));
+  const dependencies = createDependencies(runtime, config);
+  const useCases = createUseCases(dependencies);
   return runtime.serve({
     routes: createRoutes(useCases, { baseUrl: config.PUBLIC_BASE_URL }),
     grpc: [
@@ -23,6 +25,7 @@ export const startGyms = async (config: GymsConfig, overrides: Overrides = {}): 
       blockersService<'gyms'>(useCases.blockers),
     ],
     consumers: createConsumers(useCases),
+    upgrades: createUpgrades(dependencies.store),
     beforeTransports: useCases.prepareData,
   });
 };

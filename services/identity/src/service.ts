@@ -12,6 +12,7 @@ import { createIdentityService } from './grpc/identity.ts';
 import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createOauthPlugin } from './oauth/plugin.ts';
+import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases } from './use-cases.ts';
 
 /** What tests replace. */
@@ -39,6 +40,7 @@ export const startIdentity = async (
     grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.PURGE_INTERVAL_MS),
+    upgrades: createUpgrades(dependencies.store),
     beforeTransports: async () => {
       await useCases.seedRoles();
       const person = firstAdministratorOf(config);

@@ -37,6 +37,22 @@ describe('folding makes equivalent spellings equal', () => {
     ['vowel marks', 'بَاشگاهِ', 'باشگاه'],
     ['the tatweel', 'بـــاشگاه', 'باشگاه'],
     ['presentation forms', 'ﺑﺎﺷﮕﺎﻩ', 'باشگاه'],
+    ['the Urdu ye', 'چائے', 'چائی'],
+    ['the Urdu ye with a hamza', 'دریاۓ', 'دریای'],
+    ['the ye of Kurdish and Pashto', 'ێېۍؠ', 'یییی'],
+    ['the he, the round te and the ezafe', 'ہھةۃەۂۀۿ', 'هههههههه'],
+    ['the Urdu final noon', 'جہاں', 'جهان'],
+    ['the waw of Kurdish', 'ۆۇ', 'وو'],
+    ['the reh and the lam of Kurdish', 'ڕڵ', 'رل'],
+    ['the gaf of Pashto', 'ګ', 'گ'],
+    ['letters with a hamza', 'ئؤأإ', 'یواا'],
+    ['the wavy alefs', 'ٲٳٱ', 'ااا'],
+    ['ligatures', 'ﷲ ﻻ', 'الله لا'],
+    ['the decimal sign', '۷۲٫۵', '72.5'],
+    ['the thousands sign', '۱٬۰۰۰', '1,000'],
+    ['the percent sign', '۵۰٪', '50%'],
+    ['the full-width percent sign', '５０％', '50%'],
+    ['punctuation', 'چرا؟ بله، نه؛ ۔ ٭', 'چرا? بله, نه; . *'],
     ['the final sigma', 'ΟΔΟΣ', 'οδοσ'],
     ['the sharp s', 'STRASSE', 'straße'],
     ['the Turkish i', 'İstanbul', 'istanbul'],
@@ -56,6 +72,24 @@ describe('folding makes equivalent spellings equal', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => foldText(foldText(text)) === foldText(text)),
       { seed: SEED },
     );
+  });
+});
+
+describe('numbers are found however they are written', () => {
+  test.each([
+    ['72.5', 'وزن ۷۲٫۵ کیلو'],
+    ['۷۲٫۵', 'weight 72.5 kg'],
+    ['50%', 'تخفیف ۵۰٪ تا شنبه'],
+    ['۵۰٪', '50% off'],
+    ['٥٠٪', '50% off'],
+    ['1,000', '۱٬۰۰۰ تومان'],
+  ])('%j finds %j', (query, text) => {
+    expect(finds(query, text)).toBe(true);
+  });
+
+  test('another number is not found', () => {
+    expect(finds('72.5', 'وزن ۷۲۵ کیلو')).toBe(false);
+    expect(finds('725', 'وزن ۷۲٫۵ کیلو')).toBe(false);
   });
 });
 

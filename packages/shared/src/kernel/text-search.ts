@@ -6,10 +6,10 @@
  * Every gram is an index key. A document with more than `GRAMS_MAX` of them, which no text of a natural language has,
  * stores `EVERY_SEARCH` instead of its grams and is a candidate of every search, so that nothing is missed.
  *
- * Folding removes differences of spelling: upper and lower case, Arabic and Persian forms of a letter, Arabic, Persian
- * and Latin digits, presentation forms, diacritics, tatweel, repeated white space, and the half-space (ZWNJ). People
- * write a half-space as nothing or as a space, so a text with one is found by all three spellings, and a query with one
- * finds all three.
+ * Folding removes differences of spelling: upper and lower case, the forms of a letter on Persian, Arabic, Urdu, Kurdish and
+ * Pashto keyboards, Arabic, Persian and Latin digits and signs (`۷۲٫۵` is `72.5`), presentation forms, diacritics, tatweel,
+ * repeated white space, and the half-space (ZWNJ). People write a half-space as nothing or as a space, so a text with one is
+ * found by all three spellings, and a query with one finds all three.
  */
 
 const GRAM_LENGTH_MAX = 3;
@@ -27,16 +27,42 @@ const HALF_SPACE = /\u200c/g;
 // A pattern such as /\s*\u200c/ takes quadratic time for white space without a half-space after it.
 const HALF_SPACES_OR_SPACE = /[\s\u200c]+/g;
 
+/**
+ * Stored grams and folded texts depend on the folding: the name of the upgrade that computes them anew (docs/adr/0014) changes
+ * with every change of it.
+ */
+export const FOLDING_UPGRADE = 'search folding of 1.1.0';
+
+/** The letters that a Persian keyboard has, by those of other keyboards for them. What NFKD decomposes is not here. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ی: 'يىےېۍێؠ',
+  ک: 'كڪ',
+  گ: 'ګ',
+  ه: 'ةەہھۃۿ',
+  ا: 'ٱٲٳ',
+  و: 'ۆۇ',
+  ن: 'ں',
+  ر: 'ڕ',
+  ل: 'ڵ',
+};
+
+/** The signs of numbers and sentences, as a Latin keyboard has them. */
+const SIGNS: Readonly<Record<string, string>> = {
+  '\u066b': '.',
+  '\u066c': ',',
+  '\u066a': '%',
+  '\u060c': ',',
+  '\u061b': ';',
+  '\u061f': '?',
+  '\u06d4': '.',
+  '\u066d': '*',
+};
+
 const REPLACEMENTS: Readonly<Record<string, string>> = {
-  ي: 'ی',
-  ى: 'ی',
-  ك: 'ک',
-  ڪ: 'ک',
-  ة: 'ه',
-  ە: 'ه',
-  ہ: 'ه',
-  ھ: 'ه',
-  ٱ: 'ا',
+  ...Object.fromEntries(
+    Object.entries(LETTERS).flatMap(([letter, others]) => Array.from(others, (other) => [other, letter])),
+  ),
+  ...SIGNS,
   ς: 'σ',
   ß: 'ss',
   ı: 'i',

@@ -1,5 +1,6 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
+import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
@@ -21,7 +22,6 @@ import type { Counters } from './counters.ts';
 import { type FacetQuery, inFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
-import { sameWords } from './same-words.ts';
 
 interface PostPage extends Omit<Listed, 'rows'> {
   rows: Post[];
@@ -56,8 +56,8 @@ export interface Posts {
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
-  /** Corrects the grams of every post; reads the whole collection. */
-  reindex(progress: Progress): Promise<void>;
+  /** Corrects the grams of every post, and returns how many had others; reads the whole collection. */
+  reindex(progress: Progress): Promise<number>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
@@ -204,14 +204,17 @@ export const createPosts = (
       return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
     },
     reindex: async (progress) => {
-      const all = posts.find({}, { title: 1, content: 1, grams: 1, version: 1 }).lean();
-      for await (const { _id, title, content, grams, version } of all.cursor()) {
+      let changed = 0;
+      const all = posts.find({}, { title: 1, content: 1, grams: 1 }).lean();
+      for await (const { _id, title, content, grams } of all.cursor()) {
         progress.advance('words of posts');
         const fresh = documentGrams([title, content]);
         if (sameWords(grams, fresh)) continue;
-        // A post that changed in the meantime has correct grams.
-        await posts.updateOne({ _id, version }, { $set: { grams: fresh } });
+        // One with another text by now has correct grams.
+        const { modifiedCount } = await posts.updateOne({ _id, title, content }, { $set: { grams: fresh } });
+        changed += modifiedCount;
       }
+      return changed;
     },
     profiles: async () => {
       const groups = await posts.aggregate<{ _id: ProfileRef }>([

@@ -1,6 +1,7 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
+import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
@@ -18,7 +19,6 @@ import type { Counters } from './counters.ts';
 import { inFacets, isInFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
-import { sameWords } from './same-words.ts';
 
 export interface ServiceFilter {
   /** No row is in two of these lists. */
@@ -69,8 +69,8 @@ export interface TrainingServices {
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
   saveMedia: SaveMedia;
-  /** Corrects the facets and grams of every row; reads the whole collection. */
-  reindex(progress: Progress): Promise<void>;
+  /** Corrects the facets and grams of every row, and returns how many had others; reads the whole collection. */
+  reindex(progress: Progress): Promise<number>;
   allIds(): Promise<number[]>;
 }
 
@@ -241,6 +241,7 @@ export const createTrainingServices = (
       await recordChange(session, id);
     },
     reindex: async (progress) => {
+      let changed = 0;
       for await (const found of trainingServices.find({}).lean().cursor()) {
         progress.advance('words of training services');
         const { _id, version } = found;
@@ -248,8 +249,10 @@ export const createTrainingServices = (
         const grams = documentGrams([found.title, found.description]);
         if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
         // A row that changed in the meantime has correct ones.
-        await trainingServices.updateOne({ _id, version }, { $set: { facets, grams } });
+        const set = { $set: { facets, grams } };
+        changed += (await trainingServices.updateOne({ _id, version }, set)).modifiedCount;
       }
+      return changed;
     },
     allIds: async () => (await trainingServices.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
   };

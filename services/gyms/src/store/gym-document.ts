@@ -139,16 +139,15 @@ export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geo
   geohash: geohash(gym),
 });
 
-const searchFields = (gym: DerivedFrom): Pick<Derived, 'grams'> => ({
-  grams: documentGrams(SEARCHED.map((field) => gym[field] ?? '')),
-});
+export const gramsOf = (gym: Pick<DerivedFrom, (typeof SEARCHED)[number]>): string[] =>
+  documentGrams(SEARCHED.map((field) => gym[field] ?? ''));
 
 export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   _id: id,
   ...gym,
   visibleTo: visibleTo(gym),
   geohash: geohash(gym),
-  ...searchFields(gym),
+  grams: gramsOf(gym),
   boosts: [],
   ...NEVER_BOOSTED,
 });
@@ -159,7 +158,9 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
     ? { visibleTo: visibleTo(gym) }
     : {}),
   ...(changed.some((field) => field === 'lat' || field === 'lng') ? { geohash: geohash(gym) } : {}),
-  ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field)) ? searchFields(gym) : {}),
+  ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field))
+    ? { grams: gramsOf(gym) }
+    : {}),
 });
 
 /** Fields that are stored for indexes and lists only. */

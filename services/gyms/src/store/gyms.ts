@@ -1,4 +1,5 @@
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Connection } from 'mongoose';
@@ -10,10 +11,12 @@ import {
   derivedOf,
   GYM_PROJECTION,
   type GymDocument,
+  gramsOf,
   gymModel,
   isPersonalGymField,
   readGyms,
   readGymsById,
+  SEARCHED,
   toDocument,
   toGym,
 } from './gym-document.ts';
@@ -27,6 +30,8 @@ export interface Gyms extends GymLists {
   insert(session: ClientSession, gym: Gym): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
   findMany(ids: readonly number[]): Promise<Gym[]>;
+  /** Corrects the grams of every gym, and returns how many had others; reads the whole collection. */
+  reindex(): Promise<number>;
   /**
    * Writes only the fields of `changes` and those derived from them. `before` must have been read in the same
    * transaction. `keepVersion`: for a change that publishes no event.
@@ -71,6 +76,19 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       counters.move(session, gym.id, undefined, document);
     },
     find: async (id, session) => (await readGyms(gyms, { _id: id }, session))[0],
+    reindex: async () => {
+      let changed = 0;
+      const all = gyms.find({}, { grams: 1, ...Object.fromEntries(SEARCHED.map((field) => [field, 1])) });
+      for await (const gym of all.lean<GymDocument[]>().cursor()) {
+        const { _id, grams, name, address, description } = gym;
+        const fresh = gramsOf(gym);
+        if (sameWords(grams, fresh)) continue;
+        // One with other texts by now has correct grams.
+        const texts = { name, address, description };
+        changed += (await gyms.updateOne({ _id, ...texts }, { $set: { grams: fresh } })).modifiedCount;
+      }
+      return changed;
+    },
     findMany: (ids) => readGymsById(gyms, ids),
     update: async (session, before, changes, { now, keepVersion = false }) => {
       const version = keepVersion ? before.version : before.version + 1;

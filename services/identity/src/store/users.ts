@@ -47,6 +47,29 @@ const takenField = (error: unknown): LoginField | 'referral_code' | undefined =>
   return isDuplicateKey(error, 'referral_code') ? 'referral_code' : undefined;
 };
 
+/** Corrects the search fields of every live account, and returns how many had others; reads the whole collection. */
+const createReindex = (connection: Connection) => async (): Promise<number> => {
+  const users = userModel(connection);
+  let changed = 0;
+  const fields = {
+    username: 1,
+    email: 1,
+    phone: 1,
+    first_name: 1,
+    last_name: 1,
+    search_all_text: 1,
+  } as const;
+  for await (const found of users.find({ erased_at: null }, fields).lean().cursor()) {
+    const { _id, search_all_text: stored, ...searched } = found;
+    const fresh = deriveFields(searched);
+    // The other search fields are made of the same texts.
+    if (fresh.search_all_text === stored) continue;
+    // One with other names by now has correct fields, and an erased one has none.
+    changed += (await users.updateOne({ ...searched, _id, erased_at: null }, { $set: fresh })).modifiedCount;
+  }
+  return changed;
+};
+
 export type Users = ReturnType<typeof createUsers>;
 
 export const createUsers = (connection: Connection, revocations: Revocations) => {
@@ -55,6 +78,7 @@ export const createUsers = (connection: Connection, revocations: Revocations) =>
     /** The unique field that made a write fail; undefined for every other error. */
     takenField,
     isPersonal: isPersonalUserField,
+    reindex: createReindex(connection),
     ...createReads(connection, keys),
     ...createWrites(connection, keys, revocations),
     ...createDeletionWrites(connection, keys, revocations),

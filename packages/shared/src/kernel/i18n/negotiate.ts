@@ -2,7 +2,8 @@ import Negotiator from 'negotiator';
 import { DEFAULT_LOCALE, isLocale, LOCALES, type Locale } from './translate.ts';
 
 /**
- * The language of a response by `Accept-Language` with its quality values. A region is ignored (`fa-IR` is `fa`);
+ * The language of a response by `Accept-Language` with its quality values. A region is ignored (`fa-IR` is `fa`, as is
+ * `fa_IR`, which clients send that pass on the name of their locale);
  * without a match or a header it is the default.
  */
 export const negotiateLocale = (acceptLanguage: string | undefined): Locale => {
@@ -28,7 +29,7 @@ const negotiate = (acceptLanguage: string): Locale => {
     // The default, or another language if it has q=0 (`en;q=0, *`).
     if (tag === '*')
       return negotiator.languages([DEFAULT_LOCALE, ...LOCALES]).find(isLocale) ?? DEFAULT_LOCALE;
-    const language = tag.split('-')[0]?.toLowerCase() ?? '';
+    const language = tag.split(/[-_]/)[0]?.toLowerCase() ?? '';
     if (isLocale(language)) return language;
   }
   return DEFAULT_LOCALE;

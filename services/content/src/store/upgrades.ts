@@ -1,0 +1,15 @@
+/** Upgrades of what older releases have stored (docs/adr/0014). */
+import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
+import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
+import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
+import type { Store } from './store.ts';
+
+export const createUpgrades = ({
+  posts,
+  trainingServices,
+}: Pick<Store, 'posts' | 'trainingServices'>): Upgrade[] => [
+  {
+    name: FOLDING_UPGRADE,
+    run: async () => (await posts.reindex(NO_PROGRESS)) + (await trainingServices.reindex(NO_PROGRESS)),
+  },
+];

@@ -1,0 +1,38 @@
+/** What older releases have stored is found after an upgrade (docs/adr/0014). */
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Harness, openHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(() => harness?.close());
+
+const write = async (path: string, body: object): Promise<number> => {
+  const answer = await harness.send('POST', path, { as: caller(2), body });
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+};
+const found = async (path: string, search: string): Promise<number[]> => {
+  const answer = await harness.send('GET', `${path}?search=${encodeURIComponent(search)}`, { as: GUEST });
+  expect(answer.status).toBe(200);
+  return answer.body.data.map(({ id }: { id: number }) => id);
+};
+
+test('texts whose grams an older release has folded are found in every spelling after the next start', async () => {
+  const post = { profile_type: 'App\\Models\\User', profile_id: 2, title: 'چائے', content: 'وزن ۷۲٫۵' };
+  const postId = await write('/posts', post);
+  const service = { title: 'تخفیف ۵۰٪', description: 'جہاں', price: 1, duration_days: 1 };
+  const serviceId = await write('/training-services', service);
+  const { connection } = harness;
+  const old = { $set: { grams: ['و', 'وز', 'وزن'] } };
+  for (const collection of ['posts', 'training_services'])
+    expect((await connection.collection(collection).updateMany({}, old)).modifiedCount).toBe(1);
+  await connection.collection('upgrades').deleteMany({});
+  await harness.restart();
+  for (const search of ['چائی', '72.5']) expect(await found('/posts', search)).toEqual([postId]);
+  for (const search of ['50%', 'جهان'])
+    expect(await found('/training-services', search)).toEqual([serviceId]);
+});

@@ -1,0 +1,22 @@
+/** What older releases have stored is found after an upgrade (docs/adr/0014). */
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Harness, member, openHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await openHarness();
+});
+afterAll(() => harness?.close());
+
+test('gyms whose grams an older release has folded are found in every spelling after the next start', async () => {
+  const id = await harness.createGym(member(10), { name: 'باشگاہ چائے', address: 'پلاک ۷۲٫۵' });
+  const gyms = harness.connection.collection('gyms');
+  expect((await gyms.updateMany({}, { $set: { grams: ['ب', 'با', 'باش'] } })).modifiedCount).toBe(1);
+  await harness.connection.collection('upgrades').deleteMany({});
+  const send = await harness.replica();
+  for (const search of ['باشگاه', 'چائی', '72.5']) {
+    const answer = await send('GET', `/gyms?search=${encodeURIComponent(search)}`, { as: GUEST });
+    expect(answer.body.data.map((gym: { id: number }) => gym.id)).toEqual([id]);
+  }
+});
