@@ -206,6 +206,7 @@ describe('an image that is refused with 422 under file, and nothing stays on the
   const DAMAGED = 'This image is damaged and cannot be read.';
   const TOO_LONG = 'Neither side of this image may be longer than 16384 pixels.';
   const TOO_LARGE = 'This image must not have more than 52 megapixels.';
+  const TOO_MANY_FRAMES = 'This image must not have more than 1000 frames.';
   /** A PNG of one pixel whose header says otherwise. */
   const bomb = (width: number, height: number): Buffer => {
     const size = Buffer.alloc(8);
@@ -244,7 +245,12 @@ describe('an image that is refused with 422 under file, and nothing stays on the
       () => animation(62, 1, 16_200).webp({ lossless: true, effort: 0 }).toBuffer(),
       'The frames of this image must not be more than 1000000 pixels high together.',
     ],
-    ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_LARGE],
+    ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_MANY_FRAMES],
+    [
+      '1,200 tiny frames of WebP',
+      () => animation(1_200, 2, 2).webp({ lossless: true }).toBuffer(),
+      TOO_MANY_FRAMES,
+    ],
   ])('%s', async (_name, make, text) => {
     const content = await make();
     const before = await harness.filesOnDisk();

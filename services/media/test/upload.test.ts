@@ -38,6 +38,8 @@ const box = (brand: string): Buffer =>
 const song = (tags: Buffer, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from('ID3\x03\x00\x00\x00\x00\x00'), Buffer.from([tags.length]), tags, content]);
 
+const branded = (brand: string): [string, Buffer] => ['video/mp4', box(brand)];
+
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
   ['image/png', withChunk(PNG, 'tEXt', Buffer.from(`Comment\0${'long '.repeat(4_000)}`))],
@@ -49,6 +51,13 @@ const ACCEPTED: [string, Buffer][] = [
   ['application/pdf', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n')],
   ['video/mp4', box('isom')],
   ['video/mp4', box('mp42')],
+  // Of phones and their apps: Apple, 3GPP (GSM) and 3GPP2 (CDMA), Sony, Adobe, and those that name a codec or an edition.
+  ...['M4V ', 'M4VH', 'M4VP', '3gp4', '3gp5', '3gp6', '3gr6', '3gs7', '3ge6', '3g2a', '3g2b', '3g2c'].map(
+    branded,
+  ),
+  ...['MSNV', 'F4V ', 'avc1', 'hvc1', 'iso2', 'iso4', 'iso5', 'iso6', 'iso9', 'mp41', 'mmp4', 'dash'].map(
+    branded,
+  ),
 ];
 
 const REFUSED: [string, Buffer][] = [
@@ -63,6 +72,9 @@ const REFUSED: [string, Buffer][] = [
   ['a program', Buffer.concat([Buffer.from('MZ'), Buffer.alloc(200)])],
   ['an archive', Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(200)])],
   ['a QuickTime film', box('qt  ')],
+  ['a song in the container of MP4', box('M4A ')],
+  ['a photo in the container of MP4', box('heic')],
+  ['HTML with the brand of a 3GPP film', Buffer.from('<!--ftyp3gp4--><script>alert(1)</script>')],
   ['an empty file', Buffer.alloc(0)],
   ['HTML with the brand of an MP4', Buffer.from('<!--ftypisom--><script>alert(1)</script>')],
   ['HTML in ID3 tags before a PNG', song(Buffer.from('<script>alert(1)</script>'), PNG)],

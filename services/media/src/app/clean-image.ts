@@ -2,7 +2,13 @@ import { Readable } from 'node:stream';
 import { invalid, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { ImageRefusal } from '../clients/images.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isImage, MAX_IMAGE_PIXELS, MAX_IMAGE_ROWS, MAX_IMAGE_SIDE } from '../domain/file-types.ts';
+import {
+  isImage,
+  MAX_IMAGE_FRAMES,
+  MAX_IMAGE_PIXELS,
+  MAX_IMAGE_ROWS,
+  MAX_IMAGE_SIDE,
+} from '../domain/file-types.ts';
 import type { StoredFile } from '../domain/media.ts';
 
 const MEGAPIXELS = Math.floor(MAX_IMAGE_PIXELS / 1_000_000);
@@ -11,6 +17,7 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
   too_large: message('validation.image_pixels', { max: MEGAPIXELS }),
   side_too_long: message('validation.image_side', { max: MAX_IMAGE_SIDE }),
   frames_too_high: message('validation.image_rows', { max: MAX_IMAGE_ROWS }),
+  too_many_frames: message('validation.image_frames', { max: MAX_IMAGE_FRAMES }),
 };
 
 /**

@@ -5,7 +5,7 @@ import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
-import { MAX_IMAGE_PIXELS, MAX_IMAGE_ROWS, MAX_IMAGE_SIDE } from '../domain/file-types.ts';
+import { MAX_IMAGE_FRAMES, MAX_IMAGE_PIXELS, MAX_IMAGE_ROWS, MAX_IMAGE_SIDE } from '../domain/file-types.ts';
 
 interface ImageSource {
   /** At most as long as an upload. */
@@ -16,7 +16,12 @@ interface ImageSource {
 }
 
 /** The image cannot be decoded, or it has more pixels or frames, longer sides or more rows than are decoded. */
-export type ImageRefusal = 'unreadable' | 'too_large' | 'side_too_long' | 'frames_too_high';
+export type ImageRefusal =
+  | 'unreadable'
+  | 'too_large'
+  | 'too_many_frames'
+  | 'side_too_long'
+  | 'frames_too_high';
 
 /** No decoder reads its header, and it contains none of {@link METADATA_MARKERS}. */
 type NoImage = 'no_image';
@@ -37,7 +42,6 @@ const JOBS = 2;
  */
 const WAIT_MS = 25 * SECOND_MS;
 const TIMEOUT_S = 15;
-const MAX_FRAMES = 1_000;
 
 const DECODERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((format) => `VipsForeignLoad${format}Buffer`);
 const ANIMATED = new Set(['image/gif', 'image/webp']);
@@ -97,7 +101,8 @@ const readMetadata = async (
 
 const refusalOf = (metadata: Metadata): ImageRefusal | undefined => {
   const { width, height, pages = 1, pageHeight = height } = metadata;
-  if (pixelsOf(metadata) > MAX_IMAGE_PIXELS || pages > MAX_FRAMES) return 'too_large';
+  if (pages > MAX_IMAGE_FRAMES) return 'too_many_frames';
+  if (pixelsOf(metadata) > MAX_IMAGE_PIXELS) return 'too_large';
   if (Math.max(width, pageHeight) > MAX_IMAGE_SIDE) return 'side_too_long';
   return height > MAX_IMAGE_ROWS ? 'frames_too_high' : undefined;
 };

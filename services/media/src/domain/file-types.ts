@@ -17,8 +17,16 @@ const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
 
 export const ACCEPTED_TYPES: readonly string[] = Object.keys(SIGNATURES);
 
-/** An animated PNG is a valid PNG. */
-const TYPE_ALIASES = new Map([['image/apng', 'image/png']]);
+/**
+ * An animated PNG is a valid PNG. The others are MP4 with a brand of phones and their apps (ISO/IEC 14496-12): Apple, and
+ * 3GPP for GSM and CDMA.
+ */
+const TYPE_ALIASES = new Map([
+  ['image/apng', 'image/png'],
+  ['video/x-m4v', 'video/mp4'],
+  ['video/3gpp', 'video/mp4'],
+  ['video/3gpp2', 'video/mp4'],
+]);
 
 /** The type of a file with the `detected` type and the first bytes `head`; undefined when it is not accepted. */
 export const acceptedType = (detected: string | undefined, head: Buffer): string | undefined => {
@@ -36,6 +44,8 @@ export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
 export const MAX_IMAGE_SIDE = 16_384;
 /** Rows of all frames of an animation together, for the same reason. One of the most pixels has fewer from a width of 53 on. */
 export const MAX_IMAGE_ROWS = 1_000_000;
+/** Of an animation. */
+export const MAX_IMAGE_FRAMES = 1_000;
 
 /** Widths of smaller images. */
 export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;

@@ -50,6 +50,7 @@ export const catalogue = {
   'validation.image_pixels': 'This image must not have more than {max} megapixels.',
   'validation.image_side': 'Neither side of this image may be longer than {max} pixels.',
   'validation.image_rows': 'The frames of this image must not be more than {max} pixels high together.',
+  'validation.image_frames': 'This image must not have more than {max} frames.',
   'validation.one_file': 'Only one file can be uploaded at a time.',
   'validation.max_files': 'No more than {max} files can be attached here.',
   'validation.format': 'This field has the wrong form.',

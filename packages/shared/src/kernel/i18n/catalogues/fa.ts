@@ -52,6 +52,7 @@ export const catalogue: Catalogue = {
   'validation.image_pixels': 'این تصویر نباید بیش از {max} مگاپیکسل داشته باشد.',
   'validation.image_side': 'هیچ ضلع این تصویر نباید بیش از {max} پیکسل باشد.',
   'validation.image_rows': 'ارتفاع همهٔ فریم‌های این تصویر روی هم نباید بیش از {max} پیکسل باشد.',
+  'validation.image_frames': 'این تصویر نباید بیش از {max} فریم داشته باشد.',
   'validation.one_file': 'هر بار فقط یک فایل می‌توان بارگذاری کرد.',
   'validation.max_files': 'در اینجا نمی‌توان بیش از {max} فایل پیوست کرد.',
   'validation.format': 'قالب این فیلد نادرست است.',
