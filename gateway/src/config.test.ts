@@ -1,3 +1,4 @@
+import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
 
@@ -51,8 +52,18 @@ describe('readConfig', () => {
     expect(readConfig({ ...needed, CORS_ORIGINS: '*' }).CORS_ORIGINS).toBe('*');
   });
 
+  test.each(['APP_NAME', 'APP_DEVELOPER'])('%s is required in production, and is one line', (name) => {
+    const app = { APP_NAME: 'Fit', APP_DEVELOPER: 'Fit Ltd.' };
+    const env = { ...needed, NODE_ENV: 'production', ...app };
+    expect(readConfig(env)).toMatchObject(app);
+    for (const value of [undefined, '', ' ', '\u200b', 'a\nb', 'x'.repeat(101), 'change-me'])
+      expect(() => readConfig({ ...env, [name]: value })).toThrow(name);
+    expect(readConfig(needed)).toMatchObject({ APP_NAME: DEMO_APP.name, APP_DEVELOPER: DEMO_APP.developer });
+    expect(() => readConfig({ ...env, APP_NAME: DEMO_APP.name })).toThrow('APP_NAME');
+  });
+
   test('demo accounts with a known password are refused in production', () => {
-    const env = { ...needed, NODE_ENV: 'production' };
+    const env = { ...needed, NODE_ENV: 'production', APP_NAME: 'Fit', APP_DEVELOPER: 'Fit Ltd.' };
     expect(() => readConfig({ ...env, SEED_DEMO: '1' })).toThrow('SEED_DEMO');
     expect(readConfig({ ...env, SEED_DEMO: '0' }).SEED_DEMO).toBe(false);
     expect(readConfig(env).SEED_DEMO).toBe(false);

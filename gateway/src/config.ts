@@ -7,6 +7,7 @@ import {
   seconds,
   url,
 } from '@fitness/shared/kernel/config.ts';
+import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
 import { z } from 'zod';
 import type { Service } from './routes.ts';
 
@@ -18,6 +19,12 @@ const origins = z
   .string()
   .transform((text) => text.split(',').map((entry) => entry.trim().replace(/\/$/, '')))
   .refine((entries) => entries.every(isOrigin), 'must be origins such as https://app.example.com');
+
+const appText = z
+  .string()
+  .trim()
+  .max(100)
+  .regex(/^[^\p{Cc}]*[\p{L}\p{N}][^\p{Cc}]*$/u, 'must be one line with a letter or digit');
 
 const schema = z.object({
   ...commonShape(8080),
@@ -53,6 +60,11 @@ const schema = z.object({
     .string()
     .regex(/^(?:mailto:\S+@\S+|https:\/\/\S+)$/, 'must be mailto:… or https://…')
     .optional(),
+  /** As app stores show the app and its developer; `/account-deletion` names them. Required in production. */
+  APP_NAME: appText.default(DEMO_APP.name),
+  APP_DEVELOPER: appText.default(DEMO_APP.developer),
+  /** As of identity; `/account-deletion` tells it. */
+  DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
   /** Tells which tokens were revoked, and counts the address limit for all replicas. */

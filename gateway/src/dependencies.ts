@@ -59,9 +59,18 @@ interface Agents {
   internal: Agent;
 }
 
+/** What `/account-deletion` tells of the app. */
+export interface App {
+  name: string;
+  developer: string;
+  /** From the confirmation of a deletion to the erasure. */
+  graceDays: number;
+}
+
 export interface Dependencies {
   /** Public origin, without a slash at the end. */
   baseUrl: string;
+  app: App;
   /** The page of the emulated providers. Undefined without the demo data. */
   sandboxUrl: string | undefined;
   /** Where each service answers HTTP. */
@@ -136,6 +145,11 @@ export const createDependencies = async (
   const callerOf = await createCallerOf(config, { identity, metrics, log, random, cleanup });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
+    app: {
+      name: config.APP_NAME,
+      developer: config.APP_DEVELOPER,
+      graceDays: config.DELETION_GRACE_DAYS,
+    },
     sandboxUrl: config.SEED_DEMO ? config.SANDBOX_URL : undefined,
     urls,
     agents,

@@ -57,6 +57,35 @@ const bodyOf = (path: string): unknown => {
   return found === undefined ? undefined : JSON.parse(found.body.toString() || 'null');
 };
 
+describe('the first page', () => {
+  test.each([
+    ['en', '12.5 days after'],
+    ['fa', '12.5 روز پس از'],
+  ])('names the app, its developer and the days of the configuration (%s)', async (lang, days) => {
+    const named = await startHarness({
+      APP_NAME: 'Fit & <Strong>',
+      APP_DEVELOPER: 'شرکت تندرستی',
+      DELETION_GRACE_DAYS: '12.5',
+    });
+    try {
+      const { html } = await createBrowser(named.url).get(`${PATH}?lang=${lang}`);
+      expect(html).toContain('Fit &amp; &lt;Strong&gt;');
+      expect(html).toContain('شرکت تندرستی');
+      expect(html).toContain(days);
+    } finally {
+      await named.close();
+    }
+  });
+
+  test('says what is deleted, what is kept, and for how long', async () => {
+    const { html } = await browse().get(`${PATH}?lang=en`);
+    expect(html).toContain('14 days after');
+    expect(html).toMatch(/we delete your profile/);
+    expect(html).toMatch(/Payments, purchases, receipts .* are not deleted later/);
+    expect(html).toMatch(/deleted after at most one day/);
+  });
+});
+
 describe('the cookie', () => {
   test('is for this path, short, and out of reach of scripts, other sites and plain HTTP', async () => {
     const { headers } = await browse().get(PATH);

@@ -221,6 +221,8 @@ describe('docker-compose.yml', () => {
     PUBLIC_BASE_URL: 'https://api.example',
     KAVENEGAR_API_KEY: 'q',
     ZIBAL_MERCHANT: 'q',
+    APP_NAME: 'q',
+    APP_DEVELOPER: 'q',
   };
 
   test.each(owners)('passes every variable of %s; UPDATE_DOCS=1 adds it', (owner) => {

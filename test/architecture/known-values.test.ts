@@ -33,6 +33,8 @@ const secrets = {
   KAVENEGAR_API_KEY: '5A6B7C8D9E',
   ZIBAL_MERCHANT: '5f1d7c8e9a0b',
   CAFEBAZAAR_API_SECRET: 'eyJhbGciOi',
+  APP_NAME: 'Fit',
+  APP_DEVELOPER: 'Fit Ltd.',
 };
 const production: Environment = { NODE_ENV: 'production', ...secrets };
 
@@ -40,6 +42,8 @@ const known = [
   'demo-password-1',
   'sandbox',
   'sandbox@example.com',
+  'Demo Fitness',
+  'Demo Developer',
   'zibal',
   'minioadmin',
   'administrator@example.com',
@@ -138,6 +142,8 @@ describe('docker-compose.yml', () => {
     PUBLIC_BASE_URL: 'https://api.fitness.example',
     KAVENEGAR_API_KEY: secrets.KAVENEGAR_API_KEY,
     ZIBAL_MERCHANT: secrets.ZIBAL_MERCHANT,
+    APP_NAME: secrets.APP_NAME,
+    APP_DEVELOPER: secrets.APP_DEVELOPER,
   };
   const env = { ...required, CAFEBAZAAR_API_SECRET: secrets.CAFEBAZAAR_API_SECRET };
   /** In files. */

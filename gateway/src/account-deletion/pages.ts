@@ -7,6 +7,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { ShownBlocker } from '../deletion-blockers.ts';
+import type { App } from '../dependencies.ts';
 import { DELETION_PATH } from '../pages/paths.ts';
 import {
   type Field,
@@ -44,20 +45,23 @@ const page = (
     body,
   });
 
-const about = (t: Translate): Html => {
+const about = (t: Translate, { name, developer, graceDays }: App): Html => {
   const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
-    (step) => html`<li>${t(message(`account_deletion.step.${step}`))}</li>\n`,
+    (step) => html`<li>${t(message(`account_deletion.step.${step}`, { days: graceDays }))}</li>\n`,
   );
   return html`<section class="card">
+<p>${t(message('account_deletion.app', { app: name, developer }))}</p>
 <h2>${t(message('account_deletion.steps'))}</h2>
 <ol class="stack">${steps}</ol>
 <h2>${t(message('account_deletion.data'))}</h2>
 <p>${t(message('account_deletion.data.deleted'))}</p>
 <p>${t(message('account_deletion.data.kept'))}</p>
+<p>${t(message('account_deletion.data.kept_briefly'))}</p>
 </section>`;
 };
 
 export interface LoginView extends View {
+  app: App;
   login?: string | undefined;
   /** After a right password, which is typed again: it is not kept. */
   asksForCode?: boolean;
@@ -67,12 +71,12 @@ export interface LoginView extends View {
 }
 
 export const loginPage = (view: LoginView): Page => {
-  const { locale, login, asksForCode = false, notice, problem, status = problem?.status } = view;
+  const { locale, app, login, asksForCode = false, notice, problem, status = problem?.status } = view;
   const t = translator(locale);
   return page(
     locale,
     message('account_deletion.title'),
-    html`${about(t)}
+    html`${about(t, app)}
 <section class="card">
 <h2>${t(message('oauth.login.submit'))}</h2>
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}

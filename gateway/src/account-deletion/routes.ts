@@ -8,7 +8,7 @@ import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ApiAnswer } from '../call-api.ts';
 import { readBlockers, type ShownBlocker } from '../deletion-blockers.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { App, Dependencies } from '../dependencies.ts';
 import { type Asking, call, callLogin, type Problem, problemIn, retryAfterIn } from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
 import { DELETION_PATH } from '../pages/paths.ts';
@@ -25,7 +25,7 @@ import {
   scheduledPage,
 } from './pages.ts';
 
-type PageDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'openRequests'>;
+type PageDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'app' | 'openRequests'>;
 
 interface Account {
   username: string;
@@ -34,6 +34,7 @@ interface Account {
 }
 
 interface PageAsking extends Asking {
+  app: App;
   visits: Visits;
 }
 
@@ -44,6 +45,7 @@ export const addAccountDeletion = async (
   app: FastifyInstance,
   dependencies: PageDependencies,
 ): Promise<void> => {
+  const { app: named } = dependencies;
   const visits = createVisits({ path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl });
   await addFormPages(app, dependencies, {
     visits,
@@ -51,10 +53,15 @@ export const addAccountDeletion = async (
     refusalPage,
     addRoutes: (scope, { asking, send, submit }) => {
       scope.get(DELETION_PATH, async (request, reply) =>
-        send(reply, await show({ ...asking(request), visits }, visits.read(request.headers.cookie))),
+        send(
+          reply,
+          await show({ ...asking(request), app: named, visits }, visits.read(request.headers.cookie)),
+        ),
       );
       scope.post(DELETION_PATH, (request, reply) =>
-        submit(request, reply, (asked, visit, fields) => act({ ...asked, visits }, visit, fields)),
+        submit(request, reply, (asked, visit, fields) =>
+          act({ ...asked, app: named, visits }, visit, fields),
+        ),
       );
     },
   });
@@ -103,11 +110,11 @@ const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?
 const showLogin = (
   asking: PageAsking,
   visit: Guest | undefined,
-  view: Omit<LoginView, 'locale' | 'csrf'> = {},
+  view: Omit<LoginView, 'app' | 'locale' | 'csrf'> = {},
 ): Outcome => {
-  const { locale, visits } = asking;
+  const { app, locale, visits } = asking;
   const guest = visit ?? newGuest(asking);
-  return { page: loginPage({ ...view, locale, csrf: visits.csrfOf(guest) }), visit: guest };
+  return { page: loginPage({ ...view, app, locale, csrf: visits.csrfOf(guest) }), visit: guest };
 };
 
 const logIn = async (asking: PageAsking, visit: Guest, fields: Fields): Promise<Outcome> => {

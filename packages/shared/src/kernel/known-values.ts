@@ -5,11 +5,16 @@
 
 export const DEMO_PASSWORD = 'demo-password-1';
 
+/** The app that the pages name without another one. */
+export const DEMO_APP = { name: 'Demo Fitness', developer: 'Demo Developer' };
+
 /** Of the demo accounts, from 1 (the administrator) to 7. */
 export const demoPhone = (number: number): string => `+98912000000${number}`;
 
 const KNOWN: ReadonlySet<string> = new Set([
   DEMO_PASSWORD,
+  DEMO_APP.name.toLowerCase(),
+  DEMO_APP.developer.toLowerCase(),
   ...[1, 2, 3, 4, 5, 6, 7].map(demoPhone),
   'administrator@example.com',
   'sandbox',
@@ -26,6 +31,7 @@ const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
 /** Besides every password that equals its user name, such as RabbitMQ's `guest:guest`. */
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
 
+const APP: ReadonlySet<string> = new Set(['APP_NAME', 'APP_DEVELOPER']);
 const PUBLIC = 'everybody knows this value: refused in production';
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
@@ -77,6 +83,8 @@ export const refusedInProduction = (
     return 'accounts with a known password are refused in production';
   if (typeof value !== 'string') return undefined;
   if (name === 'SANDBOX_URL') return 'the sandbox is refused in production';
+  if (APP.has(name) && isKnown(value))
+    return 'required in production: app stores demand it on /account-deletion';
   if (isKnown(value)) return PUBLIC;
   return refusedAddress(value) ?? (isProvider && URL.canParse(value) ? refusedProvider(value) : undefined);
 };

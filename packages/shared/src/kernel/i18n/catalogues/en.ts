@@ -172,18 +172,21 @@ export const catalogue = {
   'notification.email.footer':
     'You get this e-mail because you have an account. In the app you can choose which ones you get.',
   'account_deletion.title': 'Delete your account',
+  'account_deletion.app': 'On this page you delete your account in the app {app} by {developer}.',
   'account_deletion.steps': 'How it works',
   'account_deletion.step.login': 'Sign in on this page.',
   'account_deletion.step.settle':
     'Settle what blocks the deletion, such as money in your wallet. The page lists it.',
   'account_deletion.step.confirm': 'Confirm with your password and the code that we send to your phone.',
   'account_deletion.step.wait':
-    'The page shows the date of the deletion. Until then you can cancel it here. After that the account cannot be restored.',
+    'We delete the account {days} days after you have confirmed. The page shows the date, and until then you can cancel here. After that the account cannot be restored.',
   'account_deletion.data': 'What happens to your data',
   'account_deletion.data.deleted':
     'On that date we delete your profile, contact details, log-ins, posts, training services, files and notifications.',
   'account_deletion.data.kept':
-    'Payments and purchases stay in the books without your name, because the accounts of others depend on them.',
+    'Payments, purchases, receipts and the log of what our operators did stay without your name and contact details, and are not deleted later: bookkeeping and the accounts of others depend on them. So do ratings that you gave, and the titles of what others bought from you.',
+  'account_deletion.data.kept_briefly':
+    'Counts that protect accounts against abuse contain a network address, or a hash of a log-in, and are deleted after at most one day.',
   'account_deletion.session_over':
     'You are no longer signed in on this page. Sign in again to see the state of your account.',
   'account_deletion.stale': 'This page is no longer valid, or your browser does not accept its cookie.',
