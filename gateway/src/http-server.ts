@@ -1,6 +1,7 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
 import { addEtag, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
+import { endsUnread } from '@fitness/shared/http/connections.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
@@ -93,6 +94,7 @@ const limitOpenRequests = (
     done();
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
+    if (endsUnread(request.raw)) reply.header('connection', 'close');
     if (shareOf(request.raw) !== 'downloads') limitReading(reply.raw, readTimeoutMs);
     done();
   });

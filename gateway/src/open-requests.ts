@@ -22,8 +22,6 @@ export interface OpenRequests {
 
 /** A share is a quarter: four of them must be used up before the total is. */
 const SHARES = 4;
-/** Time for a refused client to send the rest of its body: while it sends, it cannot read the answer. */
-const LINGER_MS = 5_000;
 
 export const shareOfTotal = (total: number): number => Math.ceil(total / SHARES);
 
@@ -59,10 +57,7 @@ export const createOpenRequests = (
   return {
     admit: (request, response) => {
       const share = placesOf(request);
-      if (isFull(all) || isFull(share)) {
-        endLater(request);
-        throw overloaded();
-      }
+      if (isFull(all) || isFull(share)) throw overloaded();
       all.taken.add(request);
       share.taken.add(request);
       response.once('close', () => {
@@ -87,10 +82,4 @@ export const createOpenRequests = (
 export const limitReading = (response: ServerResponse, timeoutMs: number): void => {
   const late = setTimeout(() => response.destroy(), timeoutMs).unref();
   response.once('close', () => clearTimeout(late));
-};
-
-const endLater = (request: IncomingMessage): void => {
-  setTimeout(() => {
-    if (!request.complete) request.destroy();
-  }, LINGER_MS).unref();
 };

@@ -2,9 +2,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { isNamed } from '@fitness/shared/http/caching.ts';
+import { endsUnread } from '@fitness/shared/http/connections.ts';
 import {
   API_PREFIX,
+  CHECK_PREFIX,
   CLIENT_ADDRESS_HEADER,
+  LIMIT_COUNTED_HEADER,
   REQUEST_TIMEOUT_HEADER,
   ROUTE_HEADER,
 } from '@fitness/shared/http/server.ts';
@@ -59,6 +62,8 @@ const REQUEST_HEADERS = [
 const PAGE_HEADERS = ['cookie', 'origin', 'sec-fetch-site'] as const;
 const BODY_HEADERS = ['content-encoding', 'content-language'] as const;
 
+const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining'] as const;
+
 /** Hop-by-hop headers (RFC 9110, 7.6.1), headers of the server software, and headers that the gateway sets. */
 const HIDDEN_RESPONSE_HEADERS = new Set([
   'connection',
@@ -97,15 +102,20 @@ export interface Forward {
   clientAddress: string;
   /** How long the service may take. */
   timeoutMs: number;
+  /** The service has checked the headers, and counted the request. */
+  isChecked?: boolean;
 }
 
 type ForwardDependencies = Pick<
   Dependencies,
   'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies'
 >;
-type AdmitDependencies = ForwardDependencies & Pick<Dependencies, 'addressLimit' | 'baseUrl'>;
+type CheckDependencies = Pick<Dependencies, 'urls' | 'agents' | 'readTimeoutMs'>;
+type AdmitDependencies = ForwardDependencies &
+  CheckDependencies &
+  Pick<Dependencies, 'addressLimit' | 'baseUrl'>;
 type ProxyDependencies = AdmitDependencies &
-  Pick<Dependencies, 'urls' | 'agents' | 'guestCache' | 'openRequests' | 'uploadIdleMs' | 'readTimeoutMs'>;
+  Pick<Dependencies, 'guestCache' | 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   const uploads = createUserLimit(UPLOADS_PER_USER);
@@ -122,7 +132,7 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
         config: { forwardsBody: true },
         onRequest: async (request, reply) => {
           await admit(request, reply, dependencies);
-          limitUploads(request, reply, uploads);
+          if (!reply.sent) limitUploads(request, reply, uploads);
         },
         handler: (request, reply) => forward(request, reply, dependencies),
       });
@@ -255,10 +265,12 @@ const assertStillValid = async (
   dependencies: ForwardDependencies,
 ): Promise<void> => {
   if (performance.now() - startedAt <= TOKEN_CHECK_VALID_MS) return;
-  request.forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
+  const { isChecked } = request.forward;
+  const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
+  request.forward = isChecked === undefined ? forward : { ...forward, isChecked };
 };
 
-/** The checks before a service is called and before the body is read. */
+/** The checks before a service is called and before the body is read. `reply` is sent where the service has refused. */
 const admit = async (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -269,13 +281,61 @@ const admit = async (
   await addressLimit?.(clientAddressOf(request.raw, trustedProxies), reply);
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
   assertAudience(forward.caller, baseUrl, API_PREFIX);
+  request.forward = forward;
+  if (isBodyPending(request)) await checkHeaders(request, reply, dependencies);
+  if (reply.sent) return;
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   // Refused by the service, which names what it accepts, and not by the framework, which would ask for JSON.
   const type = request.headers['content-type'];
   if (type !== undefined && !MEDIA_TYPE.test(type)) request.headers['content-type'] = UNKNOWN_TYPE;
-  request.forward = forward;
+};
+
+/** Identity checks the requests of `/oauth` by their bodies alone. */
+const isBodyPending = ({ raw, method, forward }: FastifyRequest): boolean =>
+  !raw.complete && !WITHOUT_BODY.has(method) && !isOauth(forward.target);
+
+/**
+ * Sends the answer of the service to the headers alone where it needs no body for it: 401, 429, 403. A service that cannot
+ * tell (an unknown path, an earlier release) gets the whole request.
+ */
+const checkHeaders = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: CheckDependencies,
+): Promise<void> => {
+  const { forward } = request;
+  const { status, headers, text } = await askForCheck(request, dependencies);
+  if (headers[ROUTE_HEADER] === undefined) return;
+  if (status === 204) {
+    forward.isChecked = true;
+    for (const name of LIMIT_HEADERS) {
+      if (headers[name] !== undefined) reply.header(name, headers[name]);
+    }
+    return;
+  }
+  limitReading(reply.raw, dependencies.readTimeoutMs);
+  request.answeredBy = { upstream: forward.target.service, ...routeIn(headers) };
+  const answer = answerHeaders(reply, status, headers);
+  reply.hijack();
+  reply.raw.writeHead(status, answer).end(text);
+};
+
+const askForCheck = async (request: FastifyRequest, { urls, agents }: CheckDependencies) => {
+  const { service, path, query } = request.forward.target;
+  try {
+    const { statusCode, headers, body } = await agents.ordinary.request({
+      origin: urls[service],
+      path: `${CHECK_PREFIX}${path}${query}`,
+      method: request.method as Dispatcher.HttpMethod,
+      headers: headersWithoutBody(request),
+    });
+    return { status: statusCode, headers, text: await body.text() };
+  } catch (error) {
+    // What was asked has no effect.
+    throw lostAnswer('GET', service, error as Error);
+  }
 };
 
 /** Guests are refused by media, before their body. */
@@ -305,9 +365,14 @@ const isOauth = ({ path }: Target): boolean => path.startsWith(`${OAUTH_PREFIX}/
 
 /** As undici takes them: names and values in turn. */
 const requestHeaders = (request: FastifyRequest, hasWholeBody: boolean): string[] => {
-  const { headers, method, forward } = request;
+  const forwarded = headersWithoutBody(request);
+  if (!WITHOUT_BODY.has(request.method)) forwarded.push(...bodyHeaders(request.headers, hasWholeBody));
+  return forwarded;
+};
+
+const headersWithoutBody = (request: FastifyRequest): string[] => {
+  const { headers, forward } = request;
   const forwarded = pickHeaders(headers, REQUEST_HEADERS);
-  if (!WITHOUT_BODY.has(method)) forwarded.push(...bodyHeaders(headers, hasWholeBody));
   if (isOauth(forward.target)) forwarded.push(...pickHeaders(headers, PAGE_HEADERS));
   if (headers.host !== undefined) forwarded.push('host', headers.host);
   for (const [name, value] of Object.entries(internalHeaders(request.id, forward))) {
@@ -334,12 +399,13 @@ const bodyHeaders = (headers: IncomingHttpHeaders, hasWholeBody: boolean): strin
 /** Trusted by the services: the gateway never forwards these headers from outside. */
 export const internalHeaders = (
   requestId: string,
-  { clientAddress, context, timeoutMs }: Forward,
+  { clientAddress, context, timeoutMs, isChecked }: Forward,
 ): Record<string, string> => ({
   'x-request-id': requestId,
   [CLIENT_ADDRESS_HEADER]: clientAddress,
   [CALLER_HEADER]: context,
   [REQUEST_TIMEOUT_HEADER]: String(timeoutMs),
+  ...(isChecked === true ? { [LIMIT_COUNTED_HEADER]: '1' } : {}),
 });
 
 /** Those of the gateway, and those of the service that are for the client. */
@@ -355,6 +421,7 @@ const answerHeaders = (
     answer[name] = name === 'vary' ? varying(String(value), answer.vary) : value;
   }
   if (status === 401) answer['www-authenticate'] ??= CHALLENGE;
+  if (endsUnread(reply.request.raw)) answer.connection = 'close';
   return answer;
 };
 

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { CHECK_PREFIX } from '@fitness/shared/http/server.ts';
 import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import {
@@ -40,6 +41,9 @@ interface Upstream {
   url: string;
   /** Requests of public paths. */
   received: Received[];
+  /** Paths whose headers were to be checked, and what answers; undefined: a service that cannot tell. */
+  checks: string[];
+  check: Handler | undefined;
   /** Requests of other paths, except health and the OpenAPI document. */
   strays: string[];
   /** Answers instead of the default 200 `{service}`, before the body is read. */
@@ -91,6 +95,11 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
       upstream.documentReads += 1;
       return json(response, 200, upstream.document);
     }
+    if (url.startsWith(`${CHECK_PREFIX}/`)) {
+      upstream.checks.push(url.slice(CHECK_PREFIX.length));
+      if (upstream.check === undefined) return json(response, 404, { message: 'Not found.' });
+      return upstream.check(request, response);
+    }
     if (url.startsWith('/internal/') && upstream.internal !== undefined)
       return upstream.internal(request, response);
     if (/^\/(?:api\/v1|oauth)\//.test(url)) return answerPublic(request, response);
@@ -102,6 +111,8 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
   const upstream: Upstream = {
     url: `http://${workerLoopback()}:${port}`,
     received: [],
+    checks: [],
+    check: undefined,
     strays: [],
     handler: undefined,
     internal: undefined,
@@ -216,6 +227,8 @@ export const startHarness = async (
       for (const upstream of Object.values(upstreams)) {
         Object.assign(upstream, {
           received: [],
+          checks: [],
+          check: undefined,
           strays: [],
           handler: undefined,
           internal: undefined,

@@ -1,4 +1,5 @@
 /** `docs/access.md` against the running product: every route with the given tokens. */
+import { request } from 'node:http';
 import { beforeAll, expect, test } from '@jest/globals';
 import {
   callApi,
@@ -66,6 +67,39 @@ interface Checked {
 }
 
 const GUEST: Checked = { kind: 'guest', held: new Set(), withheld: new Set(), name: 'guest' };
+
+const WITH_BODY = new Set(['POST', 'PUT', 'DELETE']);
+
+/** The answer to a request that announces a body and withholds it. */
+const probeWithheld = (path: string, method: string, token: string | undefined): Promise<Answered> =>
+  new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': '100',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
+    const sent = request(`${baseUrl()}${path}`, { method, headers, agent: false }, async (response) => {
+      const text = Buffer.concat(await response.toArray()).toString();
+      const isEnded = response.headers.connection === 'close';
+      resolve({ status: isEnded ? (response.statusCode ?? 0) : 0, code: JSON.parse(text).code });
+      sent.destroy();
+    });
+    sent.once('error', reject).flushHeaders();
+  });
+
+/** The refusals of the table that a caller who withholds the body does not get. */
+const compareWithheld = async (checked: Checked): Promise<string[]> => {
+  const differences: string[] = [];
+  for (const row of ROUTES) {
+    const should = expected(row, checked);
+    const [method = '', path = ''] = row.route.split(' ');
+    if (should === 'admitted' || !WITH_BODY.has(method)) continue;
+    const full = path === '/mcp' ? path : `/api/v1${path.replaceAll(/\{\w+\}/g, NOBODY)}`;
+    const outcome = outcomeOf(await probeWithheld(full, method, checked.token), row, checked.kind);
+    if (outcome !== should) differences.push(`${row.route}, ${checked.name}: ${outcome}`);
+  }
+  return differences;
+};
 
 /** What differs from the table, as `route, caller: outcome`. */
 const compare = async (rows: readonly RouteRow[], checked: Checked): Promise<string[]> => {
@@ -170,6 +204,14 @@ export const checkAccess = (plans: readonly Plan[], prepare?: () => Promise<void
     const rows = ROUTES.filter(({ route }) => route !== LOGOUT);
     const guest = await compare(rows, GUEST);
     const others = await inParallel(callers, (caller) => compare(rows, { ...caller, name: nameOf(caller) }));
+    expect([guest, ...others].flat()).toEqual([]);
+  });
+
+  test('refuses before the body is read, and then ends the connection', async () => {
+    const guest = await compareWithheld(GUEST);
+    const others = await inParallel(callers, (caller) =>
+      compareWithheld({ ...caller, name: nameOf(caller) }),
+    );
     expect([guest, ...others].flat()).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ export const GROUPS = [
  * @type {Readonly<Record<string, readonly number[]>>}
  */
 export const TOPICS = {
-  'Structure of the code': [1, 4, 19, 20, 21],
+  'Structure of the code': [1, 4, 19, 20, 21, 94],
   'Events and failures': [3, 14, 31, 45, 46, 93],
   'Accounts, deletion and notifications': [5, 6, 8, 9, 10, 85, 86],
   Money: [7, 15, 39, 40],

@@ -2,7 +2,7 @@
  * Limits on connections: no client can keep one open for ever, and none delays the shutdown beyond its grace period.
  */
 import { randomUUID } from 'node:crypto';
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { SECOND_MS } from '../kernel/clock.ts';
@@ -98,4 +98,54 @@ export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: num
       for (const socket of open) socket.destroy();
     }, closeGraceMs).unref();
   });
+};
+
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
+
+/** `100 Continue` (RFC 9110, 10.1.1) where the body is read, not before: a client that is refused keeps its body. */
+export const continueBeforeBody = (app: FastifyInstance): void => {
+  app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
+  app.addHook('preParsing', ({ raw, headers }, reply, _payload, done) => {
+    if (headers.expect !== undefined && !raw.complete && CONTINUE.test(headers.expect)) {
+      reply.raw.writeContinue();
+    }
+    done();
+  });
+};
+
+/** After an answer to the headers alone: a client that has sent nothing for so long has its answer, or sends no more. */
+const QUIET_MS = SECOND_MS / 2;
+const DRAIN_IDLE_MS = 5 * SECOND_MS;
+const DRAIN_MS = 30 * SECOND_MS;
+
+/**
+ * Whether `request` is answered without its body. Then its connection ends with the answer, which must say so
+ * (`Connection: close`): what comes is never read as another request. It is dropped for a while, because a client that is
+ * still sending cannot read the answer, and would lose it with the connection.
+ */
+export const endsUnread = (request: IncomingMessage): boolean => {
+  const { socket } = request;
+  if (request.complete || request.readableFlowing !== null) return false;
+  // Node calls it after the last answer of a connection.
+  socket.destroySoon = () => drain(socket);
+  return true;
+};
+
+const drain = (socket: Socket): void => {
+  const close = (): unknown => socket.destroy();
+  const quiet = setTimeout(() => socket.end(), QUIET_MS).unref();
+  const idle = setTimeout(close, DRAIN_IDLE_MS).unref();
+  const limit = setTimeout(close, DRAIN_MS).unref();
+  const onData = (): void => {
+    if (!socket.writableEnded) quiet.refresh();
+    idle.refresh();
+  };
+  socket.once('end', close);
+  socket.once('close', () => {
+    for (const timer of [quiet, idle, limit]) clearTimeout(timer);
+  });
+  // Instead of the parser of requests. Only while it is attached, a connection that it has paused can be resumed.
+  const detach = (): unknown => socket.removeAllListeners('data').on('data', onData);
+  if (socket.isPaused()) socket.once('resume', detach).resume();
+  else detach();
 };

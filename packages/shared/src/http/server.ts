@@ -42,6 +42,7 @@ import {
   answerUnreadable,
   CONNECTION_LIMITS,
   type ConnectionLimits,
+  continueBeforeBody,
   endConnectionsWithServer,
 } from './connections.ts';
 import { bodyLimitOf, type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
@@ -66,6 +67,10 @@ export const CLIENT_ADDRESS_HEADER = 'x-client-address';
  * removes it from incoming requests. A duration and not an instant: the clocks of two machines differ.
  */
 export const REQUEST_TIMEOUT_HEADER = 'x-request-timeout';
+/** Below it each route answers the headers of a request alone, before the gateway reads the body: 204 when the body decides. */
+export const CHECK_PREFIX = '/internal/checks';
+/** The limit of the route was counted when the headers were checked. The gateway sets it, and forwards none from outside. */
+export const LIMIT_COUNTED_HEADER = 'x-internal-limit-counted';
 /** The route that has answered, for the log of the gateway, which removes it from the answer. */
 export const ROUTE_HEADER = 'x-internal-route';
 /** A service logs requests that take longer. */
@@ -142,6 +147,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     },
   }) as unknown as FastifyInstance;
   endConnectionsWithServer(app, limits.closeGraceMs);
+  continueBeforeBody(app);
   // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
@@ -369,37 +375,14 @@ const urlOf = ({ isInternal, path }: Pick<Route, 'isInternal' | 'path'>): string
   `${isInternal === true ? INTERNAL_PREFIX : API_PREFIX}${path}`;
 
 const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): void => {
+  const onRequest = admission(route, options);
   app.route({
     method: route.method,
     url: urlOf(route),
     config: { route },
     bodyLimit: bodyLimitOf(route),
     schema: openApiSchema(route),
-    onRequest: async (request, reply) => {
-      reply.header(ROUTE_HEADER, urlOf(route));
-      if (route.method === 'GET') reply.header('vary', VARY);
-      request.caller = callerOf(request, options.signer);
-      if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
-      if (route.limit !== undefined) await takeLimit(route.limit, route, request, reply, options.limiter);
-      const { caller } = request;
-      if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
-        throw forbidden(`not with a token of kind ${caller.tokenKind}`);
-      }
-      // A route that admits guests still requires its permission of a caller with a token.
-      const needed = caller.kind === 'guest' ? undefined : route.permissions;
-      if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
-        const isWithheld = needed.some((permission) => isWithheldFrom(caller, permission));
-        throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
-      }
-      const missing = route.alsoNeeds?.filter((permission) => !can(caller, permission)) ?? [];
-      if (missing.length > 0) {
-        if (caller.kind === 'guest') throw unauthenticated();
-        const isWithheld = missing.every((permission) => isWithheldFrom(caller, permission));
-        throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
-      }
-      // Without a body there is no wrong media type: a missing body is answered as an empty one.
-      if (isBodyMissing(request)) delete request.headers['content-type'];
-    },
+    onRequest,
     handler: async (request, reply) => {
       try {
         return await handle(route, request, reply);
@@ -408,7 +391,46 @@ const addRoute = (app: FastifyInstance, route: Route, options: ServerOptions): v
       }
     },
   });
+  if (route.isInternal === true || route.method === 'GET') return;
+  app.route({
+    method: route.method,
+    url: `${CHECK_PREFIX}${urlOf(route)}`,
+    config: { route },
+    schema: { hide: true },
+    onRequest,
+    handler: (_request, reply) => reply.code(204).send(),
+  });
 };
+
+/** What is decided before the body is read. */
+const admission =
+  (route: Route, { signer, limiter }: ServerOptions) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    reply.header(ROUTE_HEADER, urlOf(route));
+    if (route.method === 'GET') reply.header('vary', VARY);
+    request.caller = callerOf(request, signer);
+    if (route.access === 'user' && request.caller.kind !== 'user') throw unauthenticated();
+    if (route.limit !== undefined && request.headers[LIMIT_COUNTED_HEADER] === undefined)
+      await takeLimit(route.limit, route, request, reply, limiter);
+    const { caller } = request;
+    if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
+      throw forbidden(`not with a token of kind ${caller.tokenKind}`);
+    }
+    // A route that admits guests still requires its permission of a caller with a token.
+    const needed = caller.kind === 'guest' ? undefined : route.permissions;
+    if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {
+      const isWithheld = needed.some((permission) => isWithheldFrom(caller, permission));
+      throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
+    }
+    const missing = route.alsoNeeds?.filter((permission) => !can(caller, permission)) ?? [];
+    if (missing.length > 0) {
+      if (caller.kind === 'guest') throw unauthenticated();
+      const isWithheld = missing.every((permission) => isWithheldFrom(caller, permission));
+      throw isWithheld ? secondFactorRequired() : missingPermission(caller, route);
+    }
+    // Without a body there is no wrong media type: a missing body is answered as an empty one.
+    if (isBodyMissing(request)) delete request.headers['content-type'];
+  };
 
 const isWithheldFrom = (caller: Caller, permission: Permission): boolean =>
   caller.kind === 'user' && caller.withheld?.has(permission) === true;

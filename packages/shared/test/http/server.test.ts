@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { created, defineRoute, noContent, ok, type Route } from '../../src/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
-import { createServer } from '../../src/http/server.ts';
+import { CHECK_PREFIX, createServer, LIMIT_COUNTED_HEADER, ROUTE_HEADER } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
 import { CALLER_HEADER, type Caller, GUEST, SESSION_ONLY } from '../../src/kernel/caller.ts';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
@@ -328,6 +328,55 @@ describe('before the body is read', () => {
     expect(await statusFor('/things/ours', payer)).toBe(403);
     const both = { ...member, permissions: new Set(['posts.view', 'payments.view_own'] as const) };
     expect(await statusFor('/things/ours', both)).toBe(400);
+  });
+});
+
+describe('the check of the headers alone', () => {
+  const check = async (
+    method: 'POST' | 'DELETE',
+    path: string,
+    caller: Caller,
+    headers: Record<string, string> = {},
+  ) => {
+    const context = gatewayContext('wallet', caller);
+    const url = `${CHECK_PREFIX}/api/v1${path}`;
+    return app.inject({ method, url, headers: { [CALLER_HEADER]: context, ...headers } });
+  };
+
+  test('answers as the route does before it reads a body, and 204 where the body decides', async () => {
+    const nobody: Caller = { ...member, permissions: new Set() };
+    for (const [path, caller, status] of [
+      ['/things', GUEST, 401],
+      ['/things', nobody, 403],
+      ['/things/own', { ...member, tokenKind: 'oauth' }, 403],
+      ['/things/ours', GUEST, 401],
+    ] as const) {
+      const [asked, sent] = [await check('POST', path, caller), await send('POST', path, { caller })];
+      expect([asked.statusCode, asked.body]).toEqual([status, sent.body]);
+      expect(asked.headers[ROUTE_HEADER]).toBe(`/api/v1${path}`);
+    }
+    const read = bodiesRead;
+    expect((await check('POST', '/things', member)).statusCode).toBe(204);
+    expect(bodiesRead).toBe(read);
+  });
+
+  test('counts the limit of the route, which the request itself then does not', async () => {
+    taken.clear();
+    const caller: Caller = { ...member, permissions: new Set(['roles.manage']) };
+    const counted = { [LIMIT_COUNTED_HEADER]: '1' };
+    const statuses = [];
+    for (let time = 0; time < 3; time += 1) {
+      statuses.push((await check('DELETE', '/things/5', caller)).statusCode);
+      statuses.push((await send('DELETE', '/things/5', { caller, headers: counted })).statusCode);
+    }
+    expect(statuses).toEqual([204, 204, 204, 204, 429, 204]);
+    taken.clear();
+  });
+
+  test('is 404 for a path without a route, and not in the document of the API', async () => {
+    expect((await check('POST', '/nothing', member)).headers).not.toHaveProperty(ROUTE_HEADER);
+    const { body } = await app.inject({ method: 'GET', url: '/internal/openapi.json' });
+    expect(body).not.toContain(CHECK_PREFIX);
   });
 });
 

@@ -1,0 +1,201 @@
+/** What the headers decide is answered before the body is read, and an unread body ends its connection. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { LIMIT_COUNTED_HEADER, ROUTE_HEADER } from '@fitness/shared/http/server.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { allReceived, bearer, type Harness, startHarness } from './support.ts';
+
+let harness: Harness;
+beforeAll(async () => {
+  // Longer than a test lasts: no answer here is a 408.
+  harness = await startHarness({ BODY_TIMEOUT_MS: '300000' });
+});
+beforeEach(() => harness.reset());
+afterAll(() => harness.close());
+
+const MEBIBYTE = 1024 * 1024;
+const PATH = '/api/v1/payments/store-purchases';
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
+/** Collects what the gateway says until it ends the connection. */
+const talk = (...said: (string | Buffer)[]) => {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(harness.url).port), allowHalfOpen: true });
+  sockets.push(socket);
+  const heard = { text: '', ended: false, failed: false, socket };
+  socket.on('data', (chunk) => {
+    heard.text += chunk.toString('latin1');
+  });
+  socket.once('end', () => {
+    heard.ended = true;
+  });
+  socket.once('error', () => {
+    heard.failed = true;
+  });
+  for (const each of said) socket.write(each);
+  return heard;
+};
+
+const headOf = (...headers: string[]): string =>
+  [`POST ${PATH} HTTP/1.1`, 'host: x', 'content-type: application/json', ...headers, '', ''].join('\r\n');
+
+const AUTHORIZED = `authorization: ${bearer().authorization}`;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** As a route answers. */
+const answering =
+  (status: number, body: object = { message: 'no' }, headers: Record<string, string> = {}): Handler =>
+  (_request, response) => {
+    const text = status === 204 ? '' : JSON.stringify(body);
+    const type = { 'content-type': 'application/json; charset=utf-8', [ROUTE_HEADER]: PATH };
+    response.writeHead(status, { ...type, ...headers }).end(text);
+  };
+
+const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MEBIBYTE, 'x'), Buffer.from('\r\n')]);
+
+describe('a request that its route refuses by its headers', () => {
+  const unread: [what: string, said: () => (string | Buffer)[]][] = [
+    ['is withheld', () => [headOf(AUTHORIZED, 'content-length: 100')]],
+    ['is withheld after its first byte', () => [headOf(AUTHORIZED, 'content-length: 100'), '{']],
+    ['is withheld, in chunks', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked')]],
+    [
+      'is too large',
+      () => [headOf(AUTHORIZED, `content-length: ${2 * MEBIBYTE}`), Buffer.alloc(2 * MEBIBYTE, 'x')],
+    ],
+    ['is too large, in chunks', () => [headOf(AUTHORIZED, 'transfer-encoding: chunked'), CHUNK, CHUNK]],
+  ];
+
+  test.each(unread)('gets the answer of its route while its body %s', async (_what, said) => {
+    harness.upstreams['store-billing'].check = answering(
+      429,
+      { message: 'Slow down.' },
+      { 'retry-after': '7', 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0' },
+    );
+    const heard = talk(...said());
+    await eventually(() => heard.ended);
+    expect(heard.failed).toBe(false);
+    const [head = '', body = ''] = heard.text.split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 429 /);
+    expect(head.toLowerCase()).toContain('\r\nretry-after: 7\r\n');
+    expect(head.toLowerCase()).toContain('\r\nconnection: close');
+    expect(head).not.toContain('x-internal');
+    expect(body).toContain('{"message":"Slow down."}');
+    expect(harness.upstreams['store-billing'].checks).toEqual([PATH]);
+    expect(allReceived(harness)).toEqual([]);
+  });
+
+  test('without a token gets the 401 with its challenge', async () => {
+    harness.upstreams['store-billing'].check = answering(401);
+    const heard = talk(headOf('content-length: 100'));
+    await eventually(() => heard.ended);
+    expect(heard.text).toMatch(/^HTTP\/1\.1 401 (?:.*\r\n)*www-authenticate: Bearer\r\n/i);
+  });
+
+  test('is not asked for its body by 100 Continue', async () => {
+    harness.upstreams['store-billing'].check = answering(403);
+    const heard = talk(headOf(AUTHORIZED, 'content-length: 100', 'expect: 100-continue'));
+    await eventually(() => heard.ended);
+    expect(heard.text).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  test.each(['content-length: 100', 'transfer-encoding: chunked'])(
+    'ends its connection: what comes after it is no request (%s)',
+    async (framing) => {
+      harness.upstreams['store-billing'].check = answering(403);
+      const heard = talk(headOf(AUTHORIZED, framing));
+      await eventually(() => heard.ended);
+      const next = 'GET /api/v1/posts HTTP/1.1\r\nhost: x\r\n\r\n';
+      const rest = framing.startsWith('content') ? 'x'.repeat(100) : '0\r\n\r\n';
+      heard.socket.write(`${next}${rest}${next}${next}`);
+      heard.socket.end();
+      await once(heard.socket, 'close');
+      expect(heard.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+      expect(allReceived(harness)).toEqual([]);
+    },
+  );
+
+  test('in the packet of its body, or with others behind it, is forwarded whole, and the connection stays', async () => {
+    const body = '{"a":1}';
+    const whole = `${headOf(AUTHORIZED, `content-length: ${body.length}`)}${body}`;
+    const heard = talk(`${whole}${whole}`);
+    await eventually(() => heard.text.match(/HTTP\/1\.1 200/g)?.length === 2);
+    expect(harness.upstreams['store-billing'].checks).toEqual([]);
+    expect(heard.ended).toBe(false);
+  });
+});
+
+describe('a request whose headers its route accepts', () => {
+  beforeEach(() => {
+    harness.upstreams['store-billing'].check = answering(
+      204,
+      {},
+      { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '4' },
+    );
+  });
+
+  test('is forwarded when its body has arrived, and its limit is counted once', async () => {
+    const heard = talk(headOf(AUTHORIZED, 'content-length: 2', `${LIMIT_COUNTED_HEADER}: 1`), '{');
+    await eventually(() => harness.upstreams['store-billing'].checks.length === 1);
+    heard.socket.write('}');
+    await eventually(() => heard.text !== '');
+    const [received] = harness.upstreams['store-billing'].received;
+    expect(received?.body.toString()).toBe('{}');
+    expect(received?.headers[LIMIT_COUNTED_HEADER]).toBe('1');
+    expect(heard.text).toMatch(/^HTTP\/1\.1 200 (?:.*\r\n)*x-ratelimit-remaining: 4\r\n/i);
+  });
+
+  test('is 413 with a body that is too large, and ends its connection', async () => {
+    const heard = talk(headOf(AUTHORIZED, `content-length: ${2 * MEBIBYTE}`), Buffer.alloc(2 * MEBIBYTE));
+    await eventually(() => heard.ended);
+    expect(heard.text).toMatch(/^HTTP\/1\.1 413 (?:.*\r\n)*connection: close\r\n/i);
+    expect(allReceived(harness)).toEqual([]);
+  });
+
+  test('gets 100 Continue where it has asked for it', async () => {
+    const heard = talk(headOf(AUTHORIZED, 'content-length: 2', 'expect: 100-continue'));
+    await eventually(() => heard.text.includes('100 Continue'));
+    heard.socket.write('{}');
+    await eventually(() => heard.text.includes('HTTP/1.1 200'));
+    expect(harness.upstreams['store-billing'].received[0]?.body.toString()).toBe('{}');
+  });
+});
+
+test('a client cannot say that its limit was counted', async () => {
+  const heard = talk(
+    `${headOf(AUTHORIZED, 'content-length: 2', `${LIMIT_COUNTED_HEADER}: 1`, 'connection: close')}{}`,
+  );
+  await eventually(() => heard.ended);
+  expect(harness.upstreams['store-billing'].received[0]?.headers).not.toHaveProperty(LIMIT_COUNTED_HEADER);
+});
+
+test('a service that cannot tell by the headers gets the whole request', async () => {
+  const heard = talk(headOf(AUTHORIZED, 'content-length: 2'), '{');
+  await eventually(() => harness.upstreams['store-billing'].checks.length === 1);
+  heard.socket.write('}');
+  await eventually(() => heard.text !== '');
+  expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(harness.upstreams['store-billing'].received[0]?.headers).not.toHaveProperty(LIMIT_COUNTED_HEADER);
+});
+
+test('a service that does not answer is 503 before the body, without an unknown outcome', async () => {
+  harness.upstreams['store-billing'].check = (request) => request.socket.destroy();
+  const heard = talk(headOf(AUTHORIZED, 'content-length: 100'));
+  await eventually(() => heard.ended);
+  expect(heard.text).toMatch(/^HTTP\/1\.1 503 /);
+  expect(heard.text).not.toContain('outcome_unknown');
+});
+
+test('the authorization server gets no request without its body', async () => {
+  const head = `POST /oauth/token HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\n`;
+  const heard = talk(head, 'a');
+  heard.socket.write('=b');
+  await eventually(() => heard.text !== '');
+  expect(harness.upstreams.identity.checks).toEqual([]);
+  expect(harness.upstreams.identity.received[0]?.body.toString()).toBe('a=b');
+});
