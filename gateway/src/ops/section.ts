@@ -1,5 +1,6 @@
 /** A part of `/ops`. It is shown to, and answers, only who has its permissions; the services check each call again. */
 
+import { LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -95,7 +96,7 @@ ${
   html`<nav class="row" aria-label="${t(message(label))}">
 ${page > 1 && turn(Math.min(page - 1, last), message('ops.previous'))}
 ${page <= last && html`<span>${t(message('ops.page', { page, last }))}</span>`}
-${page < last && turn(page + 1, message('ops.next'))}
+${page < Math.min(last, LAST_PAGE_NUMBER) && turn(page + 1, message('ops.next'))}
 </nav>`
 }`;
 };
@@ -113,9 +114,9 @@ export const turnByLink =
     return html`<a href="${pathOf(operator, slug, `&${query}`)}">${operator.t(label)}</a>`;
   };
 
-/** 1 for what is no page. */
+/** 1 for what is no page, and the last one that the API takes for a larger number. */
 export const pageIn = (query: Fields, name = 'page'): string =>
-  /^[1-9]\d{0,6}$/.test(query[name] ?? '') ? String(query[name]) : '1';
+  /^[1-9]\d{0,6}$/.test(query[name] ?? '') ? String(Math.min(Number(query[name]), LAST_PAGE_NUMBER)) : '1';
 
 /** An id in a form or in the address; undefined for what is none, which the API would answer with 404. */
 export const idIn = (text: string | undefined): string | undefined =>

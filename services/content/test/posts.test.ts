@@ -452,15 +452,15 @@ describe('the list: filters', () => {
         expect(seen).toEqual(expected);
       }
     }
-    const beyond = await list({ ...query, page: 999_999_999 });
+    const beyond = await list({ ...query, page: 334 });
     expect(beyond.body.data).toEqual([]);
   });
 
-  test('an invented cursor is answered, with any id', async () => {
-    for (const id of [0, -5, 1e15, 1e300, 0.5]) {
+  test('an invented cursor is 422, with any id', async () => {
+    for (const id of [0, -5, 7, 1e15, 1e300, 0.5]) {
       const cursor = Buffer.from(JSON.stringify([id])).toString('base64url');
-      for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(200);
-      expect((await list({ cursor, search: 'title' })).status).toBe(200);
+      for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(422);
+      expect((await list({ cursor, search: 'title' })).status).toBe(422);
     }
   });
 });

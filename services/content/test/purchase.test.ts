@@ -502,7 +502,7 @@ describe('delivery', () => {
     expect(first.body.meta).toMatchObject({ total: 4, last_page: 2 });
     expect(await idsOf(`?per_page=3&cursor=${first.body.meta.next_cursor}`)).toEqual([ids[0]]);
     expect(await idsOf('?per_page=3&page=2')).toEqual([ids[0]]);
-    expect(await idsOf('?page=999999999')).toEqual([]);
+    expect(await idsOf('?page=334')).toEqual([]);
     expect(await trainees(someone())).toEqual([]);
   });
 

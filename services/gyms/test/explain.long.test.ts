@@ -244,7 +244,7 @@ describe('among 20,000 gyms an index serves', () => {
       const { meta: whole } = await read('per_page=1');
       expect(await locationReads(() => read('per_page=1'))).toBeGreaterThan(0);
       const asked = locationReads(async () => {
-        const { data, meta } = await read('page=999999999');
+        const { data, meta } = await read('page=334');
         expect([data, meta.total]).toEqual([[], whole.total]);
       });
       expect(await asked).toBe(0);

@@ -294,11 +294,37 @@ describe('queries', () => {
     '1',
     ...['[]', '[null]', '["1"]', '{"$gt":1}', '[1e999]', '[[1]]', '[1,2,3]', 'null'],
   ].map((cursor) => (cursor.length > 1 ? Buffer.from(cursor).toString('base64url') : cursor));
+  /** None is an id. */
+  const KEYS = [-1, 1.5, 1e308, -1e308];
+  const cursorOf = (path: string, key: number[], order?: string): string =>
+    encodeCursor(key, { url: `/api/v1${path}`, order });
   const WRONG_QUERIES: [string, string, string[]][] = [
     ['/gyms', 'page', NUMBERS],
     ['/gyms', 'per_page', NUMBERS],
-    ['/gyms', 'cursor', [...CURSORS, encodeCursor([1]), 'W'.repeat(501), `${encodeCursor([1, 2])}&X=x`]],
-    ['/gyms?near=1,1', 'cursor', [...CURSORS, encodeCursor([1])]],
+    [
+      '/gyms',
+      'cursor',
+      [
+        ...CURSORS,
+        ...KEYS.map((id) => cursorOf('/gyms', [0, id])),
+        cursorOf('/gyms', [1]),
+        cursorOf('/gyms', [1, 2], 'near'),
+        'W'.repeat(501),
+        `${cursorOf('/gyms', [1, 2])}&X=x`,
+      ],
+    ],
+    [
+      '/gyms?near=1,1',
+      'cursor',
+      [
+        ...CURSORS,
+        ...KEYS.map((id) => cursorOf('/gyms', [0, id], 'near')),
+        cursorOf('/gyms', [1], 'near'),
+        cursorOf('/gyms', [-1, 1], 'near'),
+        cursorOf('/gyms', [1, 2]),
+      ],
+    ],
+    ['/gyms', 'page', ['335', '101&per_page=100', '999999999&near=1,1', '335&search=gym']],
     ['/gyms', 'city_id', IDS],
     ['/gyms', 'user_id', IDS],
     ['/gyms', 'major_ids', ['', '0', '1,0', '1,,2', 'a', '-1', '[1]', '9007199254740993', '1&X=2']],
@@ -309,9 +335,10 @@ describe('queries', () => {
     ],
     ['/gyms', 'search', ['x'.repeat(256), 'a&X=b']],
     ['/cities', 'state_id', IDS],
-    ['/cities', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
+    ['/cities', 'cursor', [...CURSORS, cursorOf('/cities', [1, 2]), cursorOf('/majors', [1])]],
     ['/cities', 'page', NUMBERS],
-    ['/majors', 'cursor', [...CURSORS, encodeCursor([1, 2])]],
+    ['/majors', 'cursor', [...CURSORS, cursorOf('/majors', [1, 2]), cursorOf('/cities', [1])]],
+    ['/majors', 'page', ['335']],
     ['/majors', 'per_page', NUMBERS],
   ];
   test.each(WRONG_QUERIES)(
@@ -347,20 +374,9 @@ describe('queries', () => {
       'search=%D9%8B',
       'search=a.b%24gt',
     ],
-    ...[-1, 0, 1.5, -0, 1e308, -1e308].flatMap((id) =>
-      [id, 0, 1].map((rank) => `cursor=${encodeCursor([rank, id])}`),
-    ),
-    ...[
-      [-1, 1],
-      [1e308, 1],
-      [0, -1e308],
-    ].map((key) => `near=1,1&cursor=${encodeCursor(key)}`),
-    ...[
-      'page=999999999',
-      'page=999999999&per_page=100',
-      'near=1,1&page=999999999',
-      'search=gym&page=999999999',
-    ],
+    ...[0, 1, 0.5, 1e308].map((rank) => `cursor=${cursorOf('/gyms', [rank, 1])}`),
+    ...[0, 0.5, 1e308].map((metres) => `near=1,1&cursor=${cursorOf('/gyms', [metres, 1], 'near')}`),
+    ...['page=334', 'page=100&per_page=100', 'near=1,1&page=334', 'search=gym&page=334'],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
   ])('GET /gyms?%s is answered', async (query) => {
     expect((await harness.send('GET', `/gyms?${query}`, { as: operator() })).status).toBe(200);

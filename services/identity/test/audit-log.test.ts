@@ -1,6 +1,8 @@
 /** What operators do is in the audit log, with the effect or not at all; GET /audit-log shows it. */
+
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
+import { encodeCursor } from '@fitness/shared/http/pagination.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type AuditLog, createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
@@ -361,7 +363,7 @@ describe('GET /audit-log', () => {
   test('while one service cannot be reached there is no list: 503', async () => {
     const unreachable = await startHarness({ MEDIA_GRPC_ADDRESS: '127.0.0.1:1' });
     const viewer = await joinAs(unreachable, 'administrator');
-    const cursor = Buffer.from(JSON.stringify([Number.MAX_SAFE_INTEGER])).toString('base64url');
+    const cursor = encodeCursor([Number.MAX_SAFE_INTEGER], { url: '/api/v1/audit-log' });
     for (const query of ['', `?cursor=${cursor}`]) {
       const { status } = await unreachable.send('GET', `/audit-log${query}`, { as: viewer.caller });
       expect([query, status]).toEqual([query, 503]);

@@ -18,9 +18,12 @@ const fieldsOf = (work: () => unknown): string[] => {
   return [];
 };
 
+const URL_OF_LIST = '/api/v1/posts?per_page=10';
+const cursorOf = (key: number[]): string => encodeCursor(key, { url: URL_OF_LIST });
+
 /** The body of a list of the numbers 1 to 61, ten a page. */
 const bodyOf = (query: Record<string, string>, page: Partial<PageOf<number>> = {}) => {
-  const request = toPageRequest(parse({ per_page: '10', ...query }));
+  const request = toPageRequest(parse({ per_page: '10', ...query }), URL_OF_LIST);
   const first = request.mode === 'page' ? request.skip : 0;
   const rows = Array.from({ length: Math.max(0, Math.min(10, 61 - first)) }, (_, i) => first + i + 1);
   const next = first + rows.length < 61 && rows.length > 0 ? [rows.length + first] : undefined;
@@ -35,7 +38,7 @@ const POSTS = 'https://api.example/api/v1/posts';
 
 describe('the request', () => {
   test('is the first thirty rows by default', () => {
-    expect(toPageRequest(parse({}))).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
+    expect(toPageRequest(parse({}), URL_OF_LIST)).toEqual({ mode: 'page', page: 1, perPage: 30, skip: 0 });
   });
 
   test.each([
@@ -45,8 +48,10 @@ describe('the request', () => {
     ['101', 100],
     ['999999999', 100],
   ])('per_page %s gives %i rows', (perPage, rows) => {
-    expect(toPageRequest(parse({ per_page: perPage })).perPage).toBe(rows);
-    expect(toPageRequest(parse({ per_page: perPage, cursor: encodeCursor([5]) })).perPage).toBe(rows);
+    expect(toPageRequest(parse({ per_page: perPage }), URL_OF_LIST).perPage).toBe(rows);
+    expect(toPageRequest(parse({ per_page: perPage, cursor: cursorOf([5]) }), URL_OF_LIST).perPage).toBe(
+      rows,
+    );
   });
 
   test.each(['0', '-1', '1.5', 'x', '', ' 1', '1e3', '0x10', '٣', '12345678901234567890', ['1', '2'], {}])(
@@ -73,8 +78,8 @@ describe('the request', () => {
 });
 
 describe('a cursor', () => {
-  test.each([[[1]], [[9_007_199_254_740_991]], [[3, 1_024]], [[-1, 0, 7]]])('of %p comes back', (key) => {
-    expect(toPageRequest(parse({ cursor: encodeCursor(key) }), key.length)).toEqual({
+  test.each([[[1]], [[9_007_199_254_740_991]], [[3, 1_024]], [[0, 0.5, 7]]])('of %p comes back', (key) => {
+    expect(toPageRequest(parse({ cursor: cursorOf(key) }), URL_OF_LIST, { keyLength: key.length })).toEqual({
       mode: 'cursor',
       perPage: 30,
       after: key,
@@ -82,7 +87,7 @@ describe('a cursor', () => {
   });
 
   test('is URL-safe', () => {
-    expect(encodeCursor([123_456_789, 987_654_321])).toMatch(/^[\w-]+$/);
+    expect(cursorOf([123_456_789, 987_654_321])).toMatch(/^[\w-]+$/);
   });
 
   const raw = (text: string): string => Buffer.from(text).toString('base64url');
@@ -99,8 +104,36 @@ describe('a cursor', () => {
     ['nothing known', raw('[null]')],
     ['an endless number', raw('[1e999]')],
     ['half a character', Buffer.from([0xff, 0xfe]).toString('base64url')],
+    ['a key without its check', raw('[1]')],
+    ['a negative key without its check', raw('[-1]')],
+    ['a negative key', cursorOf([-1])],
+    ['a fraction instead of an id', cursorOf([1.5])],
+    ['no safe integer', cursorOf([2 ** 53])],
+    ['another list', encodeCursor([1], { url: '/api/v1/gyms' })],
+    ['another order of this list', encodeCursor([1], { url: URL_OF_LIST, order: 'near' })],
+    ['this list in padded base64', `${cursorOf([12])}==`],
+    ['this list in another alphabet', `${cursorOf([12])} `],
+    ['this list, cut', cursorOf([123]).slice(0, -1)],
+    ['this list, continued', `${cursorOf([123])}A`],
   ])('of %s is 422 under cursor', (_what, cursor) => {
-    expect(fieldsOf(() => toPageRequest(parse({ cursor })))).toEqual(['cursor']);
+    expect(fieldsOf(() => toPageRequest(parse({ cursor }), URL_OF_LIST))).toEqual(['cursor']);
+  });
+
+  test('of which one character is another is 422', () => {
+    const cursor = cursorOf([123_456]);
+    for (let at = 0; at < cursor.length; at += 1) {
+      for (const other of ['A', 'B', 'Q', 'w', '-']) {
+        if (cursor[at] === other) continue;
+        const changed = cursor.slice(0, at) + other + cursor.slice(at + 1);
+        expect(fieldsOf(() => toPageRequest(parse({ cursor: changed }), URL_OF_LIST))).toEqual(['cursor']);
+      }
+    }
+  });
+
+  test('is that of the same list with other filters and another number of rows, and with a slash behind the path', () => {
+    for (const url of ['/api/v1/posts', '/api/v1/posts/?per_page=5&order=ASC']) {
+      expect(toPageRequest(parse({ cursor: cursorOf([7]) }), url)).toMatchObject({ after: [7] });
+    }
   });
 
   test('that is too long is 422', () => {
@@ -108,12 +141,12 @@ describe('a cursor', () => {
   });
 
   test('has priority over a page number and leads through all rows', () => {
-    const first = bodyOf({ page: '3', cursor: encodeCursor([20]) }, { rows: [21, 22], next: [22] });
+    const first = bodyOf({ page: '3', cursor: cursorOf([20]) }, { rows: [21, 22], next: [22] });
     expect(first.links).toEqual({
       first: `${POSTS}?per_page=10&page=1`,
       last: null,
       prev: null,
-      next: `${POSTS}?per_page=10&cursor=${encodeCursor([22])}`,
+      next: `${POSTS}?per_page=10&cursor=${cursorOf([22])}`,
     });
     expect(first.meta).toEqual({
       current_page: null,
@@ -123,9 +156,9 @@ describe('a cursor', () => {
       last_page: null,
       total: null,
       path: POSTS,
-      next_cursor: encodeCursor([22]),
+      next_cursor: cursorOf([22]),
     });
-    const last = bodyOf({ cursor: encodeCursor([22]) }, { rows: [23], next: undefined });
+    const last = bodyOf({ cursor: cursorOf([22]) }, { rows: [23], next: undefined });
     expect([last.links.next, last.meta.next_cursor]).toEqual([null, null]);
   });
 });
@@ -171,8 +204,8 @@ describe('a page', () => {
     for (const rows of [[], [11, 12]]) {
       const body = bodyOf({ page: '2' }, { rows, total: undefined, next: [40] });
       expect(body.data).toEqual(rows);
-      expect(body.links.next).toBe(`${POSTS}?per_page=10&cursor=${encodeCursor([40])}`);
-      expect(body.meta).toMatchObject({ total: null, last_page: null, next_cursor: encodeCursor([40]) });
+      expect(body.links.next).toBe(`${POSTS}?per_page=10&cursor=${cursorOf([40])}`);
+      expect(body.meta).toMatchObject({ total: null, last_page: null, next_cursor: cursorOf([40]) });
     }
   });
 
@@ -187,7 +220,7 @@ describe('a page', () => {
   });
 
   test('with rows hidden at reading time keeps its position', () => {
-    const request = toPageRequest(parse({ per_page: '10', page: '2' }));
+    const request = toPageRequest(parse({ per_page: '10', page: '2' }), URL_OF_LIST);
     const page = { rows: [11, 12, 13], total: 13, next: undefined };
     const body = listBody({
       baseUrl: 'https://api.example',
@@ -198,5 +231,54 @@ describe('a page', () => {
     });
     expect(body.data).toEqual([12]);
     expect(body.meta).toMatchObject({ from: 11, to: 13, total: 13 });
+  });
+});
+
+describe('page numbers', () => {
+  const hundred = (page: string, per = '100') => ({ page, per_page: per });
+
+  test.each([
+    ['30', 334],
+    ['100', 100],
+    ['101', 100],
+    ['1', 10_000],
+    ['7', 1_429],
+  ])('with per_page=%s end at page %i, whose first row is one of the first 10,000', (perPage, last) => {
+    const request = toPageRequest(parse(hundred(String(last), perPage)), URL_OF_LIST);
+    expect(request.mode === 'page' && request.skip).toBeLessThan(10_000);
+    for (const page of [last + 1, 999_999_999]) {
+      const beyond = parse(hundred(String(page), perPage));
+      expect(fieldsOf(() => toPageRequest(beyond, URL_OF_LIST))).toEqual(['page']);
+      // Not used with a cursor.
+      expect(toPageRequest({ ...beyond, cursor: cursorOf([1]) }, URL_OF_LIST).mode).toBe('cursor');
+    }
+  });
+
+  const longBody = (page: number, { total = 10_500 as number | undefined, count = 100 } = {}) => {
+    const query = hundred(String(page));
+    const request = toPageRequest(parse(query), URL_OF_LIST);
+    const rows = Array.from({ length: count }, (_, i) => i);
+    const url = `/api/v1/posts?${new URLSearchParams(query)}`;
+    const full = { rows, total, next: [500] };
+    return listBody({ baseUrl: 'https://api.example', url, request, page: full, data: rows });
+  };
+  const numbered = (page: number): string => `${POSTS}?per_page=100&page=${page}`;
+
+  test('lead on by cursor from the last page that they reach', () => {
+    const { links, meta } = longBody(100);
+    expect(links).toEqual({
+      first: numbered(1),
+      last: null,
+      prev: numbered(99),
+      next: `${POSTS}?per_page=100&cursor=${cursorOf([500])}`,
+    });
+    expect(meta).toMatchObject({ total: 10_500, last_page: 105, current_page: 100 });
+    expect(longBody(99).links).toMatchObject({ last: null, next: numbered(100) });
+    expect(longBody(100, { total: undefined }).links.next).toContain('cursor=');
+  });
+
+  test('reach the last page of a list of 10,000 rows', () => {
+    expect(longBody(99, { total: 10_000 }).links).toMatchObject({ last: numbered(100), next: numbered(100) });
+    expect(longBody(100, { total: 10_000 }).links).toMatchObject({ last: numbered(100), next: null });
   });
 });

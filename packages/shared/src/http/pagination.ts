@@ -2,6 +2,7 @@
  * Lists: `{data, links, meta}`, by page number or by keyset cursor. The sort key is an increasing integer;
  * a cursor is the last key of a page, so that every page costs the same.
  */
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { invalid, message } from '../kernel/error.ts';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
@@ -9,12 +10,18 @@ import { queryCount } from './validation.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
+/** A page by number reads what it skips. */
+const SKIPPED_MAX = 10_000;
 
 const count = queryCount(999_999_999);
 
 /** The query fields of every list; spread them into the query schema of a route. */
 export const pageQuery = {
-  page: count.optional().meta({ description: 'From 1; not used with a cursor' }),
+  page: count.optional().meta({
+    description:
+      `From 1, up to the page that begins with row ${SKIPPED_MAX}: rows behind are reached by \`cursor\`. ` +
+      'Not used with a cursor.',
+  }),
   per_page: count
     .optional()
     .meta({ description: `Default ${DEFAULT_PER_PAGE}; above ${MAX_PER_PAGE} it counts as ${MAX_PER_PAGE}` }),
@@ -27,32 +34,72 @@ export type PageQuery = {
   cursor?: string | undefined;
 };
 
-export const encodeCursor = (key: CursorKey): string =>
-  Buffer.from(JSON.stringify(key)).toString('base64url');
+/** What a cursor is for: the path of the list, and its order where it has several with keys of one form. */
+interface CursorList {
+  /** Path and query of the request. */
+  url: string;
+  order?: string | undefined;
+}
 
-const cursorSchema = z.array(z.number()).min(1).max(4);
+const CHECK_BYTES = 6;
 
-const decodeCursor = (cursor: string, length: number): CursorKey => {
+/** No secret: it tells a cursor of this list from one that was changed, cut or made up. */
+const checkOf = (text: string, { url, order = '' }: CursorList): Buffer => {
+  const [path = ''] = url.split('?');
+  const content = JSON.stringify([text, path.replace(/\/$/, ''), order]);
+  return hash('sha256', content, 'buffer').subarray(0, CHECK_BYTES);
+};
+
+export const encodeCursor = (key: CursorKey, list: CursorList): string => {
+  const text = JSON.stringify(key);
+  return Buffer.concat([checkOf(text, list), Buffer.from(text)]).toString('base64url');
+};
+
+/** Ranks or distances, and an id. */
+const cursorSchema = z.array(z.number().nonnegative()).refine((key) => Number.isSafeInteger(key.at(-1)));
+
+const decodeCursor = (cursor: string, length: number, list: CursorList): CursorKey => {
   try {
-    const key = cursorSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')));
-    if (key.length === length) return key;
+    const text = Buffer.from(cursor, 'base64url').subarray(CHECK_BYTES).toString('utf8');
+    const key = cursorSchema.length(length).parse(JSON.parse(text));
+    // A key has one cursor, also in its letters and digits.
+    if (encodeCursor(key, list) === cursor) return key;
   } catch {
     // Every invalid cursor gets the same error.
   }
   throw invalid({ cursor: message('validation.cursor') });
 };
 
-/**
- * `keyLength`: the number of integers in a cursor of this list. `signal`: see {@link PageRequest}. Throws 422 for the field
- * `cursor`.
- */
-export const toPageRequest = (query: PageQuery, keyLength = 1, signal?: AbortSignal): PageRequest => {
+interface RequestOptions {
+  /** The number of integers in a cursor of this list. */
+  keyLength?: number;
+  /** See {@link PageRequest}. */
+  signal?: AbortSignal;
+  /** See {@link CursorList}. */
+  order?: string | undefined;
+}
+
+/** `url`: path and query of the request. Throws 422 for the fields `cursor` and `page`. */
+export const toPageRequest = (
+  query: PageQuery,
+  url: string,
+  { keyLength = 1, signal, order }: RequestOptions = {},
+): PageRequest => {
   const perPage = Math.min(query.per_page ?? DEFAULT_PER_PAGE, MAX_PER_PAGE);
-  if (query.cursor !== undefined)
-    return { mode: 'cursor', perPage, after: decodeCursor(query.cursor, keyLength), signal };
+  if (query.cursor !== undefined) {
+    return { mode: 'cursor', perPage, after: decodeCursor(query.cursor, keyLength, { url, order }), signal };
+  }
   const page = query.page ?? 1;
+  if (page > lastReachable(perPage)) {
+    throw invalid({ page: message('validation.page_too_far', { max: lastReachable(perPage) }) });
+  }
   return { mode: 'page', page, perPage, skip: (page - 1) * perPage, signal };
 };
+
+/** The last page that its number reaches. */
+const lastReachable = (perPage: number): number => Math.ceil(SKIPPED_MAX / perPage);
+/** With the default `per_page`. */
+export const LAST_PAGE_NUMBER = lastReachable(DEFAULT_PER_PAGE);
 
 const UNKNOWN_WITH_CURSOR =
   'Null for a page by cursor, and for a search where counting would read more than 1,000 rows.';
@@ -60,12 +107,21 @@ const UNKNOWN_WITH_CURSOR =
 const linksSchema = z
   .object({
     first: z.string().nullable(),
-    last: z.string().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
+    last: z
+      .string()
+      .nullable()
+      .meta({
+        description: `${UNKNOWN_WITH_CURSOR} Also null where page numbers do not reach the last page.`,
+      }),
     prev: z.string().nullable(),
-    next: z.string().nullable().meta({
-      description:
-        'A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor.',
-    }),
+    next: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor. ' +
+          'So it does after the last page that a number reaches.',
+      }),
   })
   .meta({ id: 'PageLinks' });
 
@@ -102,6 +158,8 @@ export const listBody = <Row>(options: {
   request: PageRequest;
   page: PageOf<unknown>;
   data: Row[];
+  /** As it was given to {@link toPageRequest}. */
+  order?: string | undefined;
 }): ListBody<Row> => {
   const { baseUrl, request, page, data } = options;
   const asked = new URL(options.url, baseUrl);
@@ -114,7 +172,7 @@ export const listBody = <Row>(options: {
     if (change.cursor !== undefined) target.set('cursor', change.cursor);
     return `${path}?${target.toString()}`;
   };
-  const nextCursor = page.next === undefined ? null : encodeCursor(page.next);
+  const nextCursor = page.next === undefined ? null : encodeCursor(page.next, options);
   const common = { per_page: request.perPage, path, next_cursor: nextCursor };
   if (request.mode === 'cursor') {
     const next = nextCursor === null ? null : link({ cursor: nextCursor });
@@ -137,15 +195,18 @@ export const listBody = <Row>(options: {
   const hasNext = lastPage === undefined ? page.next !== undefined : request.page < lastPage;
   // A search ended at its limit before the page was full. The next page number would search the same rows again, a cursor not.
   const isCut = lastPage === undefined && page.rows.length < request.perPage && nextCursor !== null;
+  const reachable = lastReachable(request.perPage);
+  const byCursor = nextCursor === null ? null : link({ cursor: nextCursor });
+  const nextLink = isCut || request.page === reachable ? byCursor : link({ page: request.page + 1 });
   const from = page.rows.length === 0 ? null : request.skip + 1;
   const to = page.rows.length === 0 ? null : request.skip + page.rows.length;
   return {
     data,
     links: {
       first: link({ page: 1 }),
-      last: lastPage === undefined ? null : link({ page: lastPage }),
+      last: lastPage === undefined || lastPage > reachable ? null : link({ page: lastPage }),
       prev: request.page > 1 ? link({ page: Math.min(request.page - 1, lastPage ?? request.page) }) : null,
-      next: hasNext ? link(isCut ? { cursor: nextCursor } : { page: request.page + 1 }) : null,
+      next: hasNext ? nextLink : null,
     },
     meta: {
       ...common,

@@ -42,7 +42,7 @@ const routes: Route[] = [
     query: z.object(pageQuery),
     responses: { 200: listOf(thing) },
     handle: async ({ query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = { rows: [1], total: 61, next: [1] };
       return ok(
         listBody({

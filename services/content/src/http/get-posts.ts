@@ -29,7 +29,7 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
     errorStatuses: [404],
     responses: { 200: listOf(postSchema) },
     handle: async ({ caller, query, url, reply }) => {
-      const request = toPageRequest(query, 1, disconnectSignal(reply));
+      const request = toPageRequest(query, url, { signal: disconnectSignal(reply) });
       const { type, item_id, in_blog, search, order } = query;
       const { page, data } = await listPosts(
         caller,

@@ -21,7 +21,7 @@ export const getTraineesRoute = ({ listTrainees }: Pick<UseCases, 'listTrainees'
     }),
     responses: { 200: listOf(traineeSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const { role, training_service_id, is_delivered } = query;
       const { page, data } = await listTrainees(
         caller,

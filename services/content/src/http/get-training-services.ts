@@ -30,7 +30,10 @@ export const getTrainingServicesRoute = (
     }),
     responses: { 200: listOf(trainingServiceSchema) },
     handle: async ({ caller, query, url, reply }) => {
-      const request = toPageRequest(query, RANKED_KEY_LENGTH, disconnectSignal(reply));
+      const request = toPageRequest(query, url, {
+        keyLength: RANKED_KEY_LENGTH,
+        signal: disconnectSignal(reply),
+      });
       const { search, user_id, min_price, max_price } = query;
       const filter = { search, userId: user_id, minPrice: min_price, maxPrice: max_price };
       const { page, data } = await listTrainingServices(caller, filter, request);

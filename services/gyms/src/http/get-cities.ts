@@ -17,7 +17,7 @@ export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, bas
     query: z.object({ ...pageQuery, state_id: queryId.optional() }),
     responses: { 200: listOf(citySchema) },
     handle: async ({ query, locale, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listCities({ stateId: query.state_id }, request);
       const data = page.rows.map((city) => toCity(city, locale));
       return ok(listBody({ baseUrl, url, request, page, data }));

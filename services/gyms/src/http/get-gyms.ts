@@ -59,7 +59,12 @@ export const getGymsRoute = (
     errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
     handle: async ({ query: asked, caller, locale, url, reply }) => {
-      const request = toPageRequest(asked, RANKED_KEY_LENGTH, disconnectSignal(reply));
+      const order = asked.near === undefined ? undefined : 'near';
+      const request = toPageRequest(asked, url, {
+        keyLength: RANKED_KEY_LENGTH,
+        signal: disconnectSignal(reply),
+        order,
+      });
       const page = await listGyms(
         {
           search: asked.search,
@@ -72,6 +77,6 @@ export const getGymsRoute = (
         caller,
       );
       const data = await presentGyms(page.rows, { caller, locale, isList: true });
-      return ok(listBody({ baseUrl, url, request, page, data }));
+      return ok(listBody({ baseUrl, url, request, page, data, order }));
     },
   });

@@ -20,7 +20,7 @@ export const getLicenseReviewsRoute = (
     query: z.object(pageQuery),
     responses: { 200: listOf(gymSchema) },
     handle: async ({ query, caller, locale, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listLicenseReviews(request);
       const data = await presentGyms(page.rows, { caller, locale, isList: true });
       return ok(listBody({ baseUrl, url, request, page, data }));

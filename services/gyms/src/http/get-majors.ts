@@ -16,7 +16,7 @@ export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, bas
     query: z.object(pageQuery),
     responses: { 200: listOf(majorSchema) },
     handle: async ({ query, locale, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listMajors(request);
       const data = page.rows.map((major) => toMajor(major, locale));
       return ok(listBody({ baseUrl, url, request, page, data }));

@@ -64,7 +64,7 @@ export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'
     query,
     responses: { 200: listOf(entrySchema) },
     handle: async ({ caller, query: asked, url }) => {
-      const request = toPageRequest(asked);
+      const request = toPageRequest(asked, url);
       const filter = {
         actorId: asked.actor_id,
         subjectType: asked.subject_type,

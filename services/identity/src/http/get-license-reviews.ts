@@ -20,7 +20,7 @@ export const getLicenseReviewsRoute = (
     query: z.object(pageQuery),
     responses: { 200: listOf(userSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listLicenseReviews(request);
       const data = await presentUsers(page.rows, caller);
       return ok(listBody({ baseUrl, url, request, page, data }));

@@ -24,7 +24,7 @@ export const getNotificationsRoute = (
     query: z.object(pageQuery),
     responses: { 200: listSchema },
     handle: async ({ caller, query, url, t }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const { page, unread } = await listNotifications(caller.userId, request);
       const data = page.rows.map((row) => toNotification(row, t));
       const body = listBody({ baseUrl, url, request, page, data });

@@ -17,7 +17,7 @@ export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUr
     query: z.object(pageQuery),
     responses: { 200: listOf(roleSchema) },
     handle: async ({ query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listRoles(request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRole) }));
     },

@@ -17,7 +17,7 @@ export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'
     query: z.object(pageQuery),
     responses: { 200: listOf(loginSessionSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listSessions(caller.userId, request);
       const data = page.rows.map((row) => toLoginSession(row, caller.tokenId));
       return ok(listBody({ baseUrl, url, request, page, data }));

@@ -20,7 +20,7 @@ export const getTokensRoute = (
     query: z.object(pageQuery),
     responses: { 200: listOf(personalTokenSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listPersonalTokens(caller.userId, request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toPersonalToken) }));
     },

@@ -28,7 +28,7 @@ export const getUsersRoute = (
     }),
     responses: { 200: listOf(userSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const { search, is_trainer, order, role, deletion_pending: deletionPending } = query;
       const page = await listUsers(
         caller,

@@ -18,7 +18,7 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
     query: z.object(pageQuery),
     responses: { 200: listOf(refundSchema) },
     handle: async ({ query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listRefunds(request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRefundResource) }));
     },

@@ -21,7 +21,7 @@ export const getDisputedDepositsRoute = (
     query: z.object(pageQuery),
     responses: { 200: listOf(disputedDepositSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const { page, data } = await listDisputedDeposits(caller, request);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },

@@ -31,7 +31,7 @@ export const getPaymentsRoute = ({ listPayments }: Pick<UseCases, 'listPayments'
     responses: { 200: listOf(paymentSchema) },
     handle: async ({ caller, query: search, url }) => {
       const { user_id: userId, type, is_done: isDone, rejected, from, to, order } = search;
-      const request = toPageRequest(search);
+      const request = toPageRequest(search, url);
       const filter = { userId, type, isDone, rejected, from, to, order };
       const { page, data } = await listPayments({ caller, filter, page: request });
       return ok(listBody({ baseUrl, url, request, page, data }));

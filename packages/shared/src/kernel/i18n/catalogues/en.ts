@@ -54,6 +54,7 @@ export const catalogue = {
   'validation.one_file': 'Only one file can be uploaded at a time.',
   'validation.max_files': 'No more than {max} files can be attached here.',
   'validation.format': 'This field has the wrong form.',
+  'validation.one_line': 'Use visible characters, without control characters and direction overrides.',
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',
   'validation.phone_country': 'Phone numbers of this country are not accepted.',
@@ -69,6 +70,8 @@ export const catalogue = {
   'validation.taken': 'This value is already taken.',
   'validation.unknown': 'This refers to something that does not exist.',
   'validation.cursor': 'This cursor is not valid.',
+  'validation.page_too_far':
+    'Page numbers go up to {max} here. Follow links.next or meta.next_cursor for later rows.',
 
   'idempotency.other_body': 'This key was already used with a different request.',
   'idempotency.running': 'A request with this key is still being processed.',

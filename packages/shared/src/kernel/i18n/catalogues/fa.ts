@@ -56,6 +56,8 @@ export const catalogue: Catalogue = {
   'validation.one_file': 'هر بار فقط یک فایل می‌توان بارگذاری کرد.',
   'validation.max_files': 'در اینجا نمی‌توان بیش از {max} فایل پیوست کرد.',
   'validation.format': 'قالب این فیلد نادرست است.',
+  'validation.one_line':
+    'از نویسه‌های دیدنی استفاده کنید؛ نویسه‌های کنترلی و تغییردهندهٔ جهت متن پذیرفته نمی‌شوند.',
   'validation.email': 'این فیلد باید نشانی ایمیل باشد.',
   'validation.phone': 'این فیلد باید شمارهٔ تلفن باشد.',
   'validation.phone_country': 'شمارهٔ تلفن این کشور پذیرفته نمی‌شود.',
@@ -71,6 +73,8 @@ export const catalogue: Catalogue = {
   'validation.taken': 'این مقدار پیش‌تر استفاده شده است.',
   'validation.unknown': 'این مورد وجود ندارد.',
   'validation.cursor': 'این نشانگر معتبر نیست.',
+  'validation.page_too_far':
+    'شمارهٔ صفحه در اینجا حداکثر {max} است. برای ردیف‌های بعدی links.next یا meta.next_cursor را دنبال کنید.',
 
   'idempotency.other_body': 'این کلید پیش‌تر با درخواست دیگری به کار رفته است.',
   'idempotency.running': 'درخواستی با این کلید هنوز در حال پردازش است.',

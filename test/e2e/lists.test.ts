@@ -1,0 +1,86 @@
+/** Every list of the product, also those of operators. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { administratorToken, api, expectStatus } from './support.ts';
+
+interface Operation {
+  parameters?: { name: string; in: string }[];
+}
+
+let lists: string[];
+let token: string;
+beforeAll(async () => {
+  token = await administratorToken();
+  const { paths } = expectStatus(await api('GET', '/openapi.json'), 200).body;
+  lists = Object.entries(paths as Record<string, { get?: Operation }>).flatMap(([path, { get }]) =>
+    get?.parameters?.some(({ name }) => name === 'cursor') === true ? [path.replace('/api/v1', '')] : [],
+  );
+});
+
+const fieldsOf = async (path: string): Promise<[number, string[]]> => {
+  const { status, body } = await api('GET', path, { token });
+  return [status, Object.keys(body.errors ?? {})];
+};
+
+test('there are at least twelve of them, none with a parameter in its path', () => {
+  expect(lists.length).toBeGreaterThanOrEqual(12);
+  expect(lists.filter((path) => path.includes('{'))).toEqual([]);
+});
+
+describe('each of them', () => {
+  const encoded = (key: unknown): string => Buffer.from(JSON.stringify(key)).toString('base64url');
+
+  test('refuses an invented cursor under its name', async () => {
+    const cursors = [[-1], [0], [1], [5, 5], [1.5], [1e308], [], {}, null, 7].map(encoded);
+    for (const path of lists) {
+      for (const cursor of [...cursors, 'x', '=', '%00', 'W10=']) {
+        expect([path, cursor, ...(await fieldsOf(`${path}?cursor=${cursor}`))]).toEqual([
+          path,
+          cursor,
+          422,
+          ['cursor'],
+        ]);
+      }
+    }
+  });
+
+  test('continues by its own cursor, and refuses it changed, cut, and at every other list', async () => {
+    const found = [];
+    for (const path of lists) {
+      const { meta } = expectStatus(await api('GET', `${path}?per_page=1`, { token }), 200).body;
+      if (meta.next_cursor !== null) found.push({ path, cursor: meta.next_cursor as string });
+    }
+    expect(found.length).toBeGreaterThan(4);
+    for (const { path, cursor } of found) {
+      expect([path, (await fieldsOf(`${path}?cursor=${cursor}`))[0]]).toEqual([path, 200]);
+      const swapped = `${cursor.slice(0, -2)}${cursor.at(-1)}${cursor.at(-2)}`;
+      for (const wrong of [cursor.slice(0, -1), `${cursor}A`, ...(swapped === cursor ? [] : [swapped])]) {
+        expect([path, ...(await fieldsOf(`${path}?cursor=${wrong}`))]).toEqual([path, 422, ['cursor']]);
+      }
+      for (const other of lists.filter((one) => one !== path)) {
+        expect([path, other, ...(await fieldsOf(`${other}?cursor=${cursor}`))]).toEqual([
+          path,
+          other,
+          422,
+          ['cursor'],
+        ]);
+      }
+    }
+  });
+
+  test('has page numbers for its first 10,000 rows, also where it is shorter', async () => {
+    for (const path of lists) {
+      for (const [query, status] of [
+        ['page=334', 200],
+        ['page=335', 422],
+        ['page=100&per_page=100', 200],
+        ['page=101&per_page=100', 422],
+        ['page=101&per_page=999', 422],
+        ['page=10000&per_page=1', 200],
+        ['page=10001&per_page=1', 422],
+      ] as const) {
+        const answer = await fieldsOf(`${path}?${query}`);
+        expect([path, query, ...answer]).toEqual([path, query, status, status === 422 ? ['page'] : []]);
+      }
+    }
+  });
+});
