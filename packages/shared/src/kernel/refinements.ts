@@ -13,6 +13,41 @@ export const withMessage = (key: MessageKey, values?: MessageParams) => ({
 export const wellFormed = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
   schema.refine((value) => value.isWellFormed(), withMessage('validation.format'));
 
+/** What fonts draw: not white space, marks, format characters, and characters that Unicode itself ignores. */
+const VISIBLE =
+  /[[\p{L}\p{N}\p{P}\p{S}]--[\p{Default_Ignorable_Code_Point}\u{2800}\u{13441}\u{13442}\u{1d159}\u{fffc}]]/v;
+/** They turn what follows them, also outside of the text, so that it reads as another one. */
+const OVERRIDES = '\\u202a-\\u202e\\u2066-\\u2069';
+const NOT_IN_LINES = new RegExp(`[${OVERRIDES}]|(?![\\r\\n])\\p{Cc}`, 'u');
+const NOT_IN_A_LINE = new RegExp(`[${OVERRIDES}\\u2028\\u2029]|\\p{Cc}`, 'u');
+
+export const isVisible = (text: string): boolean => VISIBLE.test(text);
+
+/**
+ * Whether a text can stand as a name or a title: with a visible character, and without control characters, line breaks and
+ * direction overrides. Format characters inside are allowed: Persian needs ZWNJ, emoji need ZWJ.
+ */
+export const isOneLine = (text: string): boolean => isVisible(text) && !NOT_IN_A_LINE.test(text);
+
+const ofVisibleText = <Schema extends z.ZodType<string>>(
+  schema: Schema,
+  isAllowed: (text: string) => boolean,
+  lines: string,
+): Schema =>
+  wellFormed(schema)
+    .refine(isAllowed, withMessage('validation.one_line'))
+    .meta({
+      description: `${lines} with a visible character, without control characters and direction overrides.`,
+    });
+
+/** {@link isOneLine}, for every name, title and the like: `oneLine(z.string().trim().min(1).max(100))`. */
+export const oneLine = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
+  ofVisibleText(schema, isOneLine, 'One line');
+
+/** The same for a text that may have several lines, such as an address. */
+export const visibleLines = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
+  ofVisibleText(schema, (text) => isVisible(text) && !NOT_IN_LINES.test(text), 'Lines');
+
 /** Replaces what OpenAPI shows of `schema`, e.g. for a text that is parsed into another type. */
 export const documentedAs = <Schema extends z.ZodType>(
   schema: Schema,

@@ -1,7 +1,7 @@
 /** A post on the profile of a user or of a gym (specification 2.6). */
 
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.ts';
 
@@ -19,7 +19,7 @@ export const postFields = {
 /** The same with the limits of a request. */
 export const postInput = {
   ...postFields,
-  title: wellFormed(postFields.title.trim().min(1).max(255)),
+  title: oneLine(postFields.title.trim().min(1).max(255)),
   content: wellFormed(postFields.content.min(1).max(20_000)),
 };
 

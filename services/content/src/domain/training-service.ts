@@ -1,7 +1,7 @@
 /** A training service that a trainer sells (specification 2.7), and the lists that it belongs to. */
 
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 /**
@@ -20,7 +20,7 @@ export const trainingServiceFields = {
 /** The same with the limits of a request. */
 export const trainingServiceInput = {
   ...trainingServiceFields,
-  title: wellFormed(trainingServiceFields.title.trim().min(1).max(255)),
+  title: oneLine(trainingServiceFields.title.trim().min(1).max(255)),
   description: wellFormed(trainingServiceFields.description.max(5_000)),
   price: trainingServiceFields.price.min(1).max(1_000_000_000),
   duration_days: trainingServiceFields.duration_days.min(1).max(3_650),

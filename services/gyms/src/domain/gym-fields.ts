@@ -2,6 +2,7 @@
  * The fields of a gym that callers set, each declared once under the name that clients use. The requests, the change of
  * the document, `GymDetails` and the response are derived from this declaration.
  */
+import { oneLine, visibleLines } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { id, idListOrNone, LONG_TEXT_MAX, latitude, longitude, SHORT_TEXT_MAX, text } from './values.ts';
 
@@ -17,6 +18,8 @@ interface Field {
 }
 
 const shortText = text(SHORT_TEXT_MAX).min(1);
+const gymName = oneLine(shortText);
+const gymAddress = visibleLines(shortText);
 const longText = text(LONG_TEXT_MAX).nullable();
 const flag = z
   .boolean()
@@ -28,8 +31,8 @@ const textOrNull = z.string().nullable();
 const degreesOrNull = z.number().nullable();
 
 const GYM_FIELDS = {
-  name: { stored: 'name', create: shortText, update: shortText.nullable(), shown: textOrNull },
-  address: { stored: 'address', create: shortText, update: shortText.nullable(), shown: textOrNull },
+  name: { stored: 'name', create: gymName, update: gymName.nullable(), shown: textOrNull },
+  address: { stored: 'address', create: gymAddress, update: gymAddress.nullable(), shown: textOrNull },
   location_lat: { stored: 'lat', create: latitude, update: latitude.nullable(), shown: degreesOrNull },
   location_lng: { stored: 'lng', create: longitude, update: longitude.nullable(), shown: degreesOrNull },
   is_active: { stored: 'isActive', create: z.boolean().default(true), update: flag, shown: z.boolean() },

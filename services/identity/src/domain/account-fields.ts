@@ -1,6 +1,6 @@
 /** The rules of an account's fields, the same in every request and in the configuration. */
 import { GENDERS } from '@fitness/contracts/user.ts';
-import { nullOnly, wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
+import { nullOnly, oneLine, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
 import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
@@ -8,11 +8,7 @@ import { toLatinDigits } from './digits.ts';
 import { isCommonPassword, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 import { normalizePhone } from './phone.ts';
 
-/** One line, without control characters. */
-const name = wellFormed(z.string().trim().min(1).max(100)).refine(
-  (value) => !/\p{Cc}/u.test(value),
-  withMessage('validation.format'),
-);
+const name = oneLine(z.string().trim().min(1).max(100));
 
 export const firstNameField = name;
 export const lastNameField = name;

@@ -1,5 +1,7 @@
 /** Validates the metadata of dynamic client registration (RFC 7591). */
 
+import { isOneLine } from '@fitness/shared/kernel/refinements.ts';
+
 /**
  * Native clients receive the code on a loopback address (RFC 8252, 7.3). `localhost` is not recommended, but common (8.3).
  */
@@ -18,11 +20,6 @@ const HOST = /^(?:[a-z\d](?:[a-z\d._-]*[a-z\d])?|\[[\da-f:]+\])$/;
  */
 const PRIVATE_USE_URI = /^[a-z][a-z\d]*(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+:\/[^#@]*$/;
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
-/** The zero-width non-joiner, part of Persian spelling. */
-const NON_JOINER = '\u200c';
-/** Control, format and separator characters, which can disguise a name. */
-const INVISIBLE = /\p{C}|\p{Zl}|\p{Zp}/u;
-
 /** The metadata that is stored. Other fields of RFC 7591 are ignored, as it allows. */
 export const CLIENT_METADATA = [
   'client_id',
@@ -81,8 +78,5 @@ export const registrationError = (metadata: Record<string, unknown>): string | u
   return undefined;
 };
 
-const isClientName = (value: unknown): boolean => {
-  if (typeof value !== 'string' || value.length > MAX_NAME_LENGTH) return false;
-  const visible = value.replaceAll(NON_JOINER, '');
-  return visible.trim() !== '' && !INVISIBLE.test(visible);
-};
+const isClientName = (value: unknown): boolean =>
+  typeof value === 'string' && value.length <= MAX_NAME_LENGTH && isOneLine(value);

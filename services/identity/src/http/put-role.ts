@@ -2,7 +2,7 @@ import { roleSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
-import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { oneLine } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { toRole } from '../app/role-resource.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -21,7 +21,7 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
     errorStatuses: [409],
     params: idParams,
     body: z.object({
-      title: wellFormed(z.string().trim().min(1).max(100)).optional(),
+      title: oneLine(z.string().trim().min(1).max(100)).optional(),
       permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional(),
     }),
     responses: { 200: z.object({ data: roleSchema }) },

@@ -1,4 +1,6 @@
 /** Accepted file types, checked by content. None of them is executed by a browser. */
+import { isVisible } from '@fitness/shared/kernel/refinements.ts';
+
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /**
@@ -72,7 +74,7 @@ export const cleanFilename = (given: string | undefined): string => {
   const extension = Array.from(EXTENSION.exec(visible)?.[0] ?? '');
   const stem = Array.from(visible).slice(0, -extension.length || undefined);
   const shortened = [...stem.slice(0, MAX_NAME_CHARACTERS - extension.length), ...extension].join('');
-  return shortened === '' || /^\.+$/.test(shortened) ? 'file' : shortened;
+  return !isVisible(shortened) || /^\.+$/.test(shortened) ? 'file' : shortened;
 };
 
 /** `Content-Disposition` for any name (RFC 6266, RFC 8187). */

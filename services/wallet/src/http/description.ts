@@ -1,4 +1,4 @@
-import { wellFormed } from '@fitness/shared/kernel/refinements.ts';
+import { isOneLine, wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 const MAX_LENGTH = 500;
@@ -6,4 +6,5 @@ const MAX_LENGTH = 500;
 /** A user's description of a payment, as one line: the gateway's reference is added to a deposit as a second line. */
 export const description = wellFormed(z.string().max(MAX_LENGTH))
   .transform((value) => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim())
+  .refine((value) => value === '' || isOneLine(value), withMessage('validation.one_line'))
   .nullish();
