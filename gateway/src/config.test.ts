@@ -3,6 +3,13 @@ import { describe, expect, test } from '@jest/globals';
 import { readConfig } from './config.ts';
 
 const needed = { PRIVATE_KEY_DIRECTORY: '/keys/private', PUBLIC_KEYS_DIRECTORY: '/keys/public' };
+const app = { APP_NAME: 'Fit', APP_DEVELOPER: 'Fit Ltd.' };
+const production = {
+  ...needed,
+  ...app,
+  NODE_ENV: 'production',
+  PUBLIC_BASE_URL: 'https://api.fitness.example',
+};
 
 describe('readConfig', () => {
   test('every variable except the keys has a default', () => {
@@ -53,19 +60,24 @@ describe('readConfig', () => {
   });
 
   test.each(['APP_NAME', 'APP_DEVELOPER'])('%s is required in production, and is one line', (name) => {
-    const app = { APP_NAME: 'Fit', APP_DEVELOPER: 'Fit Ltd.' };
-    const env = { ...needed, NODE_ENV: 'production', ...app };
-    expect(readConfig(env)).toMatchObject(app);
+    expect(readConfig(production)).toMatchObject(app);
     for (const value of [undefined, '', ' ', '\u200b', 'a\nb', 'x'.repeat(101), 'change-me'])
-      expect(() => readConfig({ ...env, [name]: value })).toThrow(name);
+      expect(() => readConfig({ ...production, [name]: value })).toThrow(name);
     expect(readConfig(needed)).toMatchObject({ APP_NAME: DEMO_APP.name, APP_DEVELOPER: DEMO_APP.developer });
-    expect(() => readConfig({ ...env, APP_NAME: DEMO_APP.name })).toThrow('APP_NAME');
+    expect(() => readConfig({ ...production, APP_NAME: DEMO_APP.name })).toThrow('APP_NAME');
   });
 
   test('demo accounts with a known password are refused in production', () => {
-    const env = { ...needed, NODE_ENV: 'production', APP_NAME: 'Fit', APP_DEVELOPER: 'Fit Ltd.' };
-    expect(() => readConfig({ ...env, SEED_DEMO: '1' })).toThrow('SEED_DEMO');
-    expect(readConfig({ ...env, SEED_DEMO: '0' }).SEED_DEMO).toBe(false);
-    expect(readConfig(env).SEED_DEMO).toBe(false);
+    expect(() => readConfig({ ...production, SEED_DEMO: '1' })).toThrow('SEED_DEMO');
+    expect(readConfig({ ...production, SEED_DEMO: '0' }).SEED_DEMO).toBe(false);
+    expect(readConfig(production).SEED_DEMO).toBe(false);
+  });
+
+  test('every origin, and those that have no TLS, are refused in production', () => {
+    for (const origins of ['*', 'http://app.fitness.example', 'https://app.example.com']) {
+      expect(() => readConfig({ ...production, CORS_ORIGINS: origins })).toThrow('CORS_ORIGINS: ');
+    }
+    const origins = 'https://app.fitness.example,https://localhost';
+    expect(readConfig({ ...production, CORS_ORIGINS: origins }).CORS_ORIGINS).toHaveLength(2);
   });
 });

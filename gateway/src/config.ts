@@ -4,6 +4,7 @@ import {
   flag,
   grpcAddresses,
   parseConfig,
+  publicUrl,
   seconds,
   url,
 } from '@fitness/shared/kernel/config.ts';
@@ -54,7 +55,7 @@ const schema = z.object({
   /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */
-  CORS_ORIGINS: z.union([z.literal('*'), origins]).optional(),
+  CORS_ORIGINS: publicUrl(z.union([z.literal('*'), origins]).optional(), { allowsLocal: true }),
   /** Where to report a vulnerability; without it there is no security.txt. */
   SECURITY_CONTACT: z
     .string()

@@ -231,7 +231,7 @@ describe('the log', () => {
 });
 
 describe('the process', () => {
-  const keys = testKeys('gateway');
+  const keys = { ...testKeys('gateway'), PUBLIC_BASE_URL: 'https://api.fitness.example' };
   const start = (env: Record<string, string>) =>
     spawnSync(process.execPath, ['src/main.ts'], {
       cwd: dirname(dirname(fileURLToPath(import.meta.url))),

@@ -1,4 +1,6 @@
 /** No process runs in production on a value that everybody knows, and no deployment file contains one (ADR 33). */
+
+import { isSecretName } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { type Configurations, loadConfigurations, owners } from './configurations.ts';
@@ -36,7 +38,8 @@ const secrets = {
   APP_NAME: 'Fit',
   APP_DEVELOPER: 'Fit Ltd.',
 };
-const production: Environment = { NODE_ENV: 'production', ...secrets };
+const PUBLIC_BASE_URL = 'https://api.fitness.example';
+const production: Environment = { NODE_ENV: 'production', PUBLIC_BASE_URL, ...secrets };
 
 const known = [
   'demo-password-1',
@@ -56,6 +59,9 @@ const known = [
   'amqp://guest:guest@rabbitmq:5672',
   'amqp://fitness:change-me@rabbitmq:5672',
   'redis://:change-me@redis:6379',
+  'https://api.example.com',
+  'mailto:security@example.com',
+  'administrator@example.org',
   'smtp://sandbox:sandbox@mail.fitness.example',
   'mongodb://fitness:fitness@mongodb-0,mongodb-1/?replicaSet=rs0',
 ];
@@ -128,6 +134,21 @@ describe.each(owners)('%s in production', (owner) => {
     expect(untried.map(({ name }) => name)).toEqual([]);
   });
 
+  test('refuses two equal secrets, and those that can be guessed', () => {
+    const own = configurations.variables
+      .filter(({ reader, name }) => reader === owner && isSecretName(name))
+      .map(({ name }) => name);
+    const equal = 'Wq7rT2vXy9kLm4nBs6dF8gHj3pZc5aQe';
+    const [first, ...others] = own.filter((name) => !name.endsWith('PRIVATE_KEY'));
+    for (const name of others) {
+      const refusal = refusalOf(owner, { ...production, [first ?? '']: equal, [name]: equal });
+      expect(refusal).toContain('must not be equal');
+    }
+    for (const name of own) {
+      expect(refusalOf(owner, { ...production, [name]: 'a'.repeat(32) })).toContain(`${name}: `);
+    }
+  });
+
   test('refuses the demo data', () => {
     const readsIt = configurations.variables.some(
       ({ reader, name }) => reader === owner && name === 'SEED_DEMO',
@@ -139,7 +160,7 @@ describe.each(owners)('%s in production', (owner) => {
 
 describe('docker-compose.yml', () => {
   const required = {
-    PUBLIC_BASE_URL: 'https://api.fitness.example',
+    PUBLIC_BASE_URL,
     KAVENEGAR_API_KEY: secrets.KAVENEGAR_API_KEY,
     ZIBAL_MERCHANT: secrets.ZIBAL_MERCHANT,
     APP_NAME: secrets.APP_NAME,
@@ -204,7 +225,8 @@ describe('docker-compose.yml', () => {
         gateway: 'SANDBOX_URL: ',
       };
       expect(refusal).toContain(refused[owner] ?? '');
-      if (refused[owner] === undefined) expect(refusal).toBe('');
+      expect(refusal).toContain('PUBLIC_BASE_URL: ');
+      if (refused[owner] === undefined) expect(refusal).not.toContain(';');
     },
   );
 
@@ -222,17 +244,22 @@ describe('docker-compose.yml', () => {
 });
 
 describe('deploy/kubernetes', () => {
-  test.each(owners)('is a production configuration of %s once the Secret is filled in', (owner) => {
-    const { common, own } = kubernetesEnvironment();
-    const ofSecret = Object.keys(parseEnvFile(secretExample(owner)));
-    const filledIn = Object.entries(secrets).filter(([name]) => ofSecret.includes(name));
-    const container: Environment = Object.fromEntries([...common, ...own(owner), ...filledIn]);
-    expect(container.NODE_ENV).toBe('production');
-    expect(refusalOf(owner, container)).toBe('');
-    expect(refusalOf(owner, { ...container, PRIVATE_KEY_DIRECTORY: '' })).toContain(
-      'PRIVATE_KEY_DIRECTORY: ',
-    );
-  });
+  test.each(owners)(
+    'is a production configuration of %s once the Secret and the public address are filled in',
+    (owner) => {
+      const { common, own } = kubernetesEnvironment();
+      const ofSecret = Object.keys(parseEnvFile(secretExample(owner)));
+      const filledIn = Object.entries(secrets).filter(([name]) => ofSecret.includes(name));
+      const shipped: Environment = Object.fromEntries([...common, ...own(owner), ...filledIn]);
+      expect(shipped.NODE_ENV).toBe('production');
+      expect(refusalOf(owner, shipped)).toMatch(/^Wrong configuration: PUBLIC_BASE_URL: [^;]+$/);
+      const container: Environment = { ...shipped, PUBLIC_BASE_URL };
+      expect(refusalOf(owner, container)).toBe('');
+      expect(refusalOf(owner, { ...container, PRIVATE_KEY_DIRECTORY: '' })).toContain(
+        'PRIVATE_KEY_DIRECTORY: ',
+      );
+    },
+  );
 
   test('applies no Secret: the real one would be overwritten', () => {
     const kinds = kubernetesFiles().flatMap((file) => manifestsOf(file).map(({ kind }) => kind));

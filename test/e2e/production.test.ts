@@ -18,6 +18,7 @@ const refused: [part: string, main: string, names: string[]][] = [
     'identity',
     'services/identity',
     [
+      'PUBLIC_BASE_URL',
       'AMQP_URL',
       'KAVENEGAR_BASE_URL',
       'KAVENEGAR_API_KEY',
@@ -31,14 +32,15 @@ const refused: [part: string, main: string, names: string[]][] = [
       'SMTP_URL',
     ],
   ],
-  ['wallet', 'services/wallet', ['AMQP_URL', 'ZIBAL_BASE_URL', 'ZIBAL_MERCHANT']],
-  ['gyms', 'services/gyms', ['AMQP_URL']],
-  ['content', 'services/content', ['AMQP_URL']],
-  ['media', 'services/media', ['AMQP_URL']],
+  ['wallet', 'services/wallet', ['PUBLIC_BASE_URL', 'AMQP_URL', 'ZIBAL_BASE_URL', 'ZIBAL_MERCHANT']],
+  ['gyms', 'services/gyms', ['PUBLIC_BASE_URL', 'AMQP_URL']],
+  ['content', 'services/content', ['PUBLIC_BASE_URL', 'AMQP_URL']],
+  ['media', 'services/media', ['PUBLIC_BASE_URL', 'AMQP_URL']],
   [
     'store-billing',
     'services/store-billing',
     [
+      'PUBLIC_BASE_URL',
       'AMQP_URL',
       'CAFEBAZAAR_BASE_URL',
       'CAFEBAZAAR_API_SECRET',
@@ -49,7 +51,7 @@ const refused: [part: string, main: string, names: string[]][] = [
       'GOOGLE_PLAY_CLIENT_EMAIL',
     ],
   ],
-  ['gateway', 'gateway', ['SANDBOX_URL', 'FIRST_ADMINISTRATOR_PASSWORD', ...WITH_DEFAULT]],
+  ['gateway', 'gateway', ['PUBLIC_BASE_URL', 'SANDBOX_URL', 'FIRST_ADMINISTRATOR_PASSWORD', ...WITH_DEFAULT]],
   ['sandbox', 'sandbox', ['NODE_ENV']],
 ];
 

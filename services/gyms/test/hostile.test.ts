@@ -277,10 +277,11 @@ describe('unusual but valid values', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('a null byte and combining marks are returned as they were sent', async () => {
-    const id = await harness.createGym(member(11), { name: 'a\u0000b', address: '\u064b\u200c' });
+  test('combining marks, format characters and the lines of an address are returned as they were sent', async () => {
+    const [name, address] = ['a\u064bb\u200c', '\u200fb\n\u064b\u200c'];
+    const id = await harness.createGym(member(11), { name, address });
     const { gym } = (await harness.send('GET', `/gyms/${id}`)).body;
-    expect([gym.name, gym.address]).toEqual(['a\u0000b', '\u064b\u200c']);
+    expect([gym.name, gym.address]).toEqual([name, address]);
     await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 });

@@ -5,8 +5,8 @@ const read = (env: Record<string, string> = {}) =>
   readConfig({
     PRIVATE_KEY_DIRECTORY: '/keys/private',
     PUBLIC_KEYS_DIRECTORY: '/keys/public',
-    OAUTH_SECRET: 'x'.repeat(32),
-    SECOND_FACTOR_KEY: 'y'.repeat(32),
+    OAUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+    SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
     KAVENEGAR_API_KEY: 'key',
     ...env,
   });
@@ -82,6 +82,11 @@ describe('the limits', () => {
   });
 });
 
+const OF_PRODUCTION = {
+  AMQP_URL: 'amqp://identity:Kq3vT9@broker.example',
+  PUBLIC_BASE_URL: 'https://api.fitness.example',
+};
+
 test.each([
   [{}, 'phone_changed'],
   [{ NODE_ENV: 'test' }, 'phone_changed'],
@@ -91,8 +96,7 @@ test.each([
   [{ SECURITY_SMS: '1' }, 'all'],
   [{ NODE_ENV: 'production', SECURITY_SMS: '' }, 'all'],
 ])('security notices by SMS with %j: %j', (env, expected) => {
-  const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
-  expect(securitySmsOf(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
+  expect(securitySmsOf(read({ ...OF_PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
 });
 
 test.each([
@@ -103,6 +107,7 @@ test.each([
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: '' }, true],
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: 'optional' }, false],
 ])('whether staff needs a second factor with %j: %j', (env, expected) => {
-  const production = { AMQP_URL: 'amqp://identity:Kq3vT9@broker.example' };
-  expect(staffNeedsSecondFactor(read({ ...production, ...(env as Record<string, string>) }))).toBe(expected);
+  expect(staffNeedsSecondFactor(read({ ...OF_PRODUCTION, ...(env as Record<string, string>) }))).toBe(
+    expected,
+  );
 });

@@ -5,6 +5,7 @@ import {
   parseConfig,
   percent,
   providerUrl,
+  publicUrl,
   seconds,
   serviceShape,
   url,
@@ -27,7 +28,7 @@ const shape = {
   /** VAT within fees, commissions and the platform's own prices, in percent of the net amount; 0: no VAT. */
   VAT_PERCENT: percent.default(0),
   /** Where the callback redirects the payer's browser to; without it the callback answers JSON. */
-  APP_DEPOSIT_RETURN_URL: url.optional(),
+  APP_DEPOSIT_RETURN_URL: publicUrl(url.optional()),
   /** Interval of the verification of deposits without a callback. */
   DEPOSIT_SWEEP_SECONDS: seconds.default(30),
   /** Interval of sealing and publishing the booked entries. */

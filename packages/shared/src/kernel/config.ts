@@ -1,9 +1,9 @@
 /**
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
- * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a publicly known value (known-values.ts).
+ * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value of known-values.ts.
  */
 import { z } from 'zod';
-import { refusedInProduction } from './known-values.ts';
+import { isSecretName, type PublicUse, refusedInProduction } from './known-values.ts';
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -20,7 +20,7 @@ export const parseConfig = <Schema extends z.ZodObject>(
   const parsed = schema.safeParse(given);
   const invalid = parsed.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
   // The output has the defaults, and one spelling of each value.
-  const refused = given.NODE_ENV === 'production' ? knownValues(schema, [given, parsed.data ?? {}]) : [];
+  const refused = given.NODE_ENV === 'production' ? refusals(schema, [given, parsed.data ?? {}]) : [];
   const problems = [...invalid, ...refused];
   if (parsed.success && problems.length === 0) return parsed.data;
   throw new ConfigError(`Wrong configuration: ${problems.join('; ')}`);
@@ -28,14 +28,29 @@ export const parseConfig = <Schema extends z.ZodObject>(
 
 const providerUrls = z.registry();
 
-const knownValues = (schema: z.ZodObject, values: readonly Record<string, unknown>[]): string[] =>
-  Object.entries(schema.shape).flatMap(([name, field]) => {
-    const variable = { name, isProvider: providerUrls.has(field) };
+const publicUrls = z.registry<PublicUse>();
+/** Marks an address that is used outside of this machine, or several: in production with TLS and no example. */
+export const publicUrl = <Schema extends z.ZodType>(schema: Schema, use: PublicUse = {}): Schema => {
+  publicUrls.add(schema, use);
+  return schema;
+};
+
+const refusals = (schema: z.ZodObject, values: readonly Record<string, unknown>[]): string[] => {
+  /** Secrets and their variables: two of them must not be equal, because a part of the product has each. */
+  const secrets = new Map<unknown, string>();
+  return Object.entries(schema.shape).flatMap(([name, field]) => {
+    const variable = { name, isProvider: providerUrls.has(field), publicUse: publicUrls.get(field) };
     const reason = values
       .map((each) => refusedInProduction(variable, each[name]))
       .find((found) => found !== undefined);
-    return reason === undefined ? [] : [`${name}: ${reason}`];
+    if (reason !== undefined) return [`${name}: ${reason}`];
+    const secret = isSecretName(name) ? values[0]?.[name] : undefined;
+    const equal = secret === undefined ? undefined : secrets.get(secret);
+    if (equal !== undefined) return [`${name}: must not be equal to ${equal} in production`];
+    secrets.set(secret, name);
+    return [];
   });
+};
 
 const port = z.coerce.number().int().min(0).max(65_535);
 /** `1`, `true`, `yes`, `on` and their opposites. */
@@ -66,7 +81,7 @@ export const commonShape = (httpPort: number) => ({
   /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
   TLS_DIRECTORY: z.string().optional(),
   /** The origin that clients use, for links in responses; without a trailing slash. */
-  PUBLIC_BASE_URL: urlWithoutSlash.default('http://127.0.0.1:8080'),
+  PUBLIC_BASE_URL: publicUrl(urlWithoutSlash.default('http://127.0.0.1:8080'), { isOrigin: true }),
 });
 
 /** Variables of every service. */

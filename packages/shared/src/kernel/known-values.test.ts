@@ -1,11 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { type ConfigError, parseConfig, providerUrl, serviceShape } from './config.ts';
+import { type ConfigError, parseConfig, providerUrl, publicUrl, serviceShape } from './config.ts';
 import { DEMO_PASSWORD, demoPhone } from './known-values.ts';
 
 const schema = z.object({
   ...serviceShape('example', 8199),
   API_KEY: z.string().optional(),
+  OAUTH_SECRET: z.string().optional(),
+  CORS_ORIGINS: publicUrl(z.string().optional(), { allowsLocal: true }),
+  RETURN_URL: publicUrl(z.url().optional()),
+  CONTACT: z.string().optional(),
   PHONE: z
     .string()
     .transform((value) => value.replace(/^0/, '+98'))
@@ -19,6 +23,7 @@ const own = {
   PRIVATE_KEY_DIRECTORY: '/keys/private',
   PUBLIC_KEYS_DIRECTORY: '/keys/public',
   AMQP_URL: 'amqps://product:p0b8wq2k@broker.example:5671/fitness',
+  PUBLIC_BASE_URL: 'https://api.fitness.example',
 };
 
 const read = (env: Record<string, string | undefined>) => parseConfig(schema, { ...own, ...env });
@@ -67,6 +72,27 @@ const refused: [name: string, value: string][] = [
   ['PROVIDER_URL', 'https://[::1]:8090'],
   ['PROVIDER_URL', 'https://sandbox:8090'],
   ['PROVIDER_URL', 'https://sandbox.provider.example'],
+  ['OAUTH_SECRET', 'a'.repeat(32)],
+  ['OAUTH_SECRET', 'abcdefghijklmnopqrstuvwxyz012345'],
+  ['API_KEY', '0000000000'],
+  ['REDIS_URL', 'redis://:aaaaaaaaaaaaaaaa@redis:6379'],
+  ['MONGODB_URI', 'mongodb://product:12345678@db.example'],
+  ['PUBLIC_BASE_URL', 'http://api.fitness.example'],
+  ['PUBLIC_BASE_URL', 'http://127.0.0.1:8080'],
+  ['PUBLIC_BASE_URL', 'https://localhost'],
+  ['PUBLIC_BASE_URL', 'https://[::1]:8443'],
+  ['PUBLIC_BASE_URL', 'https://api.example.com'],
+  ['PUBLIC_BASE_URL', 'https://EXAMPLE.org/'],
+  ['PUBLIC_BASE_URL', 'https://example.com.'],
+  ['PUBLIC_BASE_URL', 'https://api.fitness.example/v1'],
+  ['PUBLIC_BASE_URL', 'ftp://api.fitness.example'],
+  ['CORS_ORIGINS', '*'],
+  ['CORS_ORIGINS', 'https://app.fitness.example,http://app.fitness.example'],
+  ['CORS_ORIGINS', 'https://app.fitness.example, https://app.example.com'],
+  ['RETURN_URL', 'http://app.fitness.example/paid'],
+  ['RETURN_URL', 'https://localhost/paid'],
+  ['CONTACT', 'mailto:security@example.com'],
+  ['PROVIDER_URL', 'https://provider.example.net/v1'],
   ['SANDBOX_URL', 'https://anywhere.example'],
   ['SEED_DEMO', 'yes'],
 ];
@@ -84,6 +110,17 @@ describe('in production', () => {
     expect(refusal).not.toMatch(/\n|change-me/);
   });
 
+  test('two equal secrets are refused by the names of both', () => {
+    const value = 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a';
+    const refusal = refusalOf({ OAUTH_SECRET: value, API_KEY: value });
+    expect(refusal).toMatch(/^Wrong configuration: OAUTH_SECRET: must not be equal to API_KEY [^\n]+$/);
+    expect(() => inProduction({ OAUTH_SECRET: value, API_KEY: `${value}b` })).not.toThrow();
+  });
+
+  test('the public address has no default', () => {
+    expect(refusalOf({ PUBLIC_BASE_URL: undefined })).toContain('PUBLIC_BASE_URL: ');
+  });
+
   test('the address of a broker that is missing is refused: it would mean guest:guest', () => {
     expect(refusalOf({ AMQP_URL: undefined })).toContain('AMQP_URL: ');
   });
@@ -94,6 +131,12 @@ describe('in production', () => {
     ['REDIS_URL', 'redis://redis:6379'],
     ['MONGODB_URI', 'mongodb://product:9f2c%408d41@a.example,b.example/?replicaSet=rs0'],
     ['PROVIDER_URL', 'https://gateway.provider.example/v1/'],
+    ['OAUTH_SECRET', 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a'],
+    ['PUBLIC_BASE_URL', 'https://api.fitness.example:8443/'],
+    ['PUBLIC_BASE_URL', 'https://example.company.ir'],
+    ['CORS_ORIGINS', 'https://app.fitness.example,http://localhost,https://localhost:8100'],
+    ['RETURN_URL', 'com.fitness.app:/paid'],
+    ['CONTACT', 'mailto:security@example.communication.ir'],
     ['SEED_DEMO', '0'],
     ['SANDBOX_URL', ''],
   ])('%s=%s is accepted', (name, value) => {

@@ -1,7 +1,9 @@
 /**
- * Publicly known values: those of the demo, the sandbox, the tests and the examples of this repository, and the default
- * credentials of servers. A production process refuses them (ADR 33).
+ * Values that no production process should run on. Publicly known ones: those of the demo, the sandbox, the tests and the examples of this repository, and the default
+ * credentials of servers. Besides them secrets that can be guessed, and public addresses without TLS or of this machine. A
+ * production process refuses them (ADR 33).
  */
+import { isGuessable } from './guessable.ts';
 
 export const DEMO_PASSWORD = 'demo-password-1';
 
@@ -32,7 +34,14 @@ const PLACEHOLDER = /(?:change|replace)[-_. ]?(?:me|this)|\bfor tests\b/i;
 const KNOWN_PASSWORDS: ReadonlySet<string> = new Set(['guest', 'fitness', 'admin', 'password', 'secret']);
 
 const APP: ReadonlySet<string> = new Set(['APP_NAME', 'APP_DEVELOPER']);
+/** The domains that are reserved for examples (RFC 2606), in an address or in an e-mail address. */
+const EXAMPLE = /(?:^|[@/.])example\.(?:com|net|org)(?!\.?[\w-])/i;
+
 const PUBLIC = 'everybody knows this value: refused in production';
+
+/** Of variables. */
+const SECRET = /(?:SECRET|PASSWORD|KEY|TOKEN|MERCHANT)$/;
+export const isSecretName = (name: string): boolean => SECRET.test(name);
 
 const isKnown = (value: string): boolean => KNOWN.has(value.trim().toLowerCase()) || PLACEHOLDER.test(value);
 
@@ -58,7 +67,8 @@ const refusedAddress = (address: string): string | undefined => {
   if (isAmqp && user === '' && password === '') return 'without a user the broker takes guest:guest';
   if (password === '') return undefined;
   const isPublic = password === user || KNOWN_PASSWORDS.has(password.toLowerCase()) || isKnown(password);
-  return isPublic ? 'everybody knows the password in it: refused in production' : undefined;
+  if (isPublic) return 'everybody knows the password in it: refused in production';
+  return isGuessable(password) ? 'the password in it can be guessed: refused in production' : undefined;
 };
 
 /** E-mail is sent with TLS only, also to an `smtp:` address (STARTTLS). */
@@ -72,11 +82,38 @@ const refusedProvider = (address: string): string | undefined => {
   return isSandbox ? 'must be an https:// address of the provider, not of the sandbox' : undefined;
 };
 
+const LOCAL = /^(?:127\.|0\.0\.0\.0$|\[::1?\]$)|(?:^|\.)(?:localhost|test|invalid)$/;
+
+/** What an address is for that people and apps outside of this machine use. */
+export interface PublicUse {
+  /** Nothing but scheme, host and port. */
+  isOrigin?: boolean;
+  /** Pages of this machine, as apps in a web view have: they need no TLS. */
+  allowsLocal?: boolean;
+}
+
+const refusedPublic = (address: string, { isOrigin, allowsLocal }: PublicUse): string | undefined => {
+  const { protocol, hostname, origin } = new URL(address);
+  const isLocal = LOCAL.test(hostname);
+  if (allowsLocal === true && isLocal) return undefined;
+  if (isLocal) return 'must not be this machine in production';
+  if (protocol === 'http:') return 'must be https: in production';
+  if (isOrigin !== true || (protocol === 'https:' && origin === address.replace(/\/$/, ''))) return undefined;
+  return 'must be an https: origin in production, without a path';
+};
+
+export interface Variable {
+  name: string;
+  isProvider: boolean;
+  /** Undefined for what is no public address. */
+  publicUse: PublicUse | undefined;
+}
+
 /**
  * The reason why a production process refuses this value of a variable, without the value; undefined when it accepts it.
  */
 export const refusedInProduction = (
-  { name, isProvider }: { name: string; isProvider: boolean },
+  { name, isProvider, publicUse }: Variable,
   value: unknown,
 ): string | undefined => {
   if (name === 'SEED_DEMO' && value === true)
@@ -86,5 +123,16 @@ export const refusedInProduction = (
   if (APP.has(name) && isKnown(value))
     return 'required in production: app stores demand it on /account-deletion';
   if (isKnown(value)) return PUBLIC;
-  return refusedAddress(value) ?? (isProvider && URL.canParse(value) ? refusedProvider(value) : undefined);
+  if (value === '*' && publicUse !== undefined)
+    return 'any page could use it: name the origins in production';
+  const parts = value.split(',').map((part) => part.trim());
+  if (parts.some((part) => EXAMPLE.test(part))) return 'the address of an example: refused in production';
+  if (isSecretName(name) && isGuessable(value)) return 'can be guessed: refused in production';
+  return (
+    refusedAddress(value) ??
+    (isProvider && URL.canParse(value) ? refusedProvider(value) : undefined) ??
+    parts
+      .map((part) => (publicUse && URL.canParse(part) ? refusedPublic(part, publicUse) : undefined))
+      .find((reason) => reason !== undefined)
+  );
 };

@@ -1,0 +1,34 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { isGuessable } from './guessable.ts';
+
+test.each([
+  ['one character', 'a'.repeat(32)],
+  ['one character, short', '0000'],
+  ['a repeated word', 'password'.repeat(4)],
+  ['a repeated word that is cut', 'correct-horse-correct-horse-correct'],
+  ['repeated digits', '1234567890'.repeat(4)],
+  ['the alphabet', 'abcdefghijklmnopqrstuvwxyz0123456789'],
+  ['the alphabet backwards', 'zyxwvutsrqponmlkjihgfedcba9876543210'],
+  ['few characters', 'abbaabacaabbcabcbaabccbabacbaacb'],
+  ['runs of characters', 'aaaabbbbccccddddeeeeffffgggghhhh'],
+])('%s can be guessed', (_what, secret) => {
+  expect(isGuessable(secret)).toBe(true);
+});
+
+describe('what was drawn at random cannot', () => {
+  const digits = (length: number): string => Array.from({ length }, () => randomInt(10)).join('');
+
+  test.each([
+    ['hexadecimal', () => randomBytes(16).toString('hex')],
+    ['Base64', () => randomBytes(32).toString('base64')],
+    ['of 40 digits', () => digits(40)],
+    ['short', () => randomBytes(9).toString('base64url')],
+  ])('%s', (_form, draw) => {
+    for (let time = 0; time < 200; time += 1) expect(isGuessable(draw())).toBe(false);
+  });
+
+  test.each(['5A6B7C8D9E', '5f1d7c8e9a0b', 'eyJhbGciOi', 'k', ''])('%j', (given) => {
+    expect(isGuessable(given)).toBe(false);
+  });
+});

@@ -1,0 +1,35 @@
+/** Secrets that nobody has drawn at random. */
+
+/** So long secrets are made by a generator; of 32 random hexadecimal digits nearly all have more different ones. */
+const LONG = 32;
+const FEWEST_IN_LONG = 6;
+const SHORT = 8;
+const FEWEST_IN_SHORT = 4;
+/** The share of neighbours that are equal or follow each other, in a secret such as `abcdefgh…` or `aaaabbbb…`. */
+const SEQUENCE_SHARE = 0.75;
+
+/** Whether `secret` has few different characters, repeats a part of itself, or counts. */
+export const isGuessable = (secret: string): boolean => {
+  const codes = [...secret].map((character) => character.codePointAt(0) ?? 0);
+  return hasFewDifferent(codes) || isRepetition(codes) || isSequence(codes);
+};
+
+const hasFewDifferent = (codes: readonly number[]): boolean => {
+  const different = new Set(codes).size;
+  if (codes.length >= LONG) return different < FEWEST_IN_LONG;
+  return codes.length >= SHORT && different < FEWEST_IN_SHORT;
+};
+
+/** The last repetition may be cut. */
+const isRepetition = (codes: readonly number[]): boolean => {
+  for (let period = 1; period <= codes.length / 2; period += 1) {
+    if (codes.every((code, at) => at < period || code === codes[at - period])) return true;
+  }
+  return false;
+};
+
+const isSequence = (codes: readonly number[]): boolean => {
+  if (codes.length < SHORT) return false;
+  const steps = codes.filter((code, at) => at > 0 && Math.abs(code - (codes[at - 1] ?? 0)) <= 1).length;
+  return steps >= (codes.length - 1) * SEQUENCE_SHARE;
+};
