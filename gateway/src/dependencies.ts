@@ -145,11 +145,7 @@ export const createDependencies = async (
   const callerOf = await createCallerOf(config, { identity, metrics, log, random, cleanup });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
-    app: {
-      name: config.APP_NAME,
-      developer: config.APP_DEVELOPER,
-      graceDays: config.DELETION_GRACE_DAYS,
-    },
+    app: appOf(config),
     sandboxUrl: config.SEED_DEMO ? config.SANDBOX_URL : undefined,
     urls,
     agents,
@@ -183,6 +179,12 @@ export const createDependencies = async (
     random,
   };
 };
+
+const appOf = (config: GatewayConfig): Dependencies['app'] => ({
+  name: config.APP_NAME,
+  developer: config.APP_DEVELOPER,
+  graceDays: config.DELETION_GRACE_DAYS,
+});
 
 const createAgents = (
   config: GatewayConfig,
