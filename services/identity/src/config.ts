@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { FcmOptions } from './clients/fcm.ts';
 import type { SmtpOptions } from './clients/mail.ts';
 import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
-import { MAX_FAILED_ATTEMPTS } from './domain/confirmation-code.ts';
+import { MAX_FAILED_ATTEMPTS, MAX_FAILED_ATTEMPTS_IN_ALL } from './domain/confirmation-code.ts';
 import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
 
 const days = z.coerce.number().int().min(1).max(3_650);
@@ -96,8 +96,9 @@ const shape = {
   RESETS_PER_ACCOUNT_AND_ADDRESS: count.default(5),
   RESETS_PER_ACCOUNT: count.default(20),
   RESETS_PER_ADDRESS: count.default(30),
-  /** Wrong tries that a reset code survives. */
+  /** Wrong tries that a reset code survives: of one network, and over all of them. */
   RESET_CODE_TRIES: z.coerce.number().int().min(1).max(20).default(MAX_FAILED_ATTEMPTS),
+  RESET_CODE_TRIES_IN_ALL: z.coerce.number().int().min(1).max(100).default(MAX_FAILED_ATTEMPTS_IN_ALL),
   /** Sign-ins in a minute. */
   LOGINS_PER_ACCOUNT_AND_ADDRESS: count.default(10),
   /** Over all accounts. Large, because a mobile carrier puts thousands of phones behind one address. */

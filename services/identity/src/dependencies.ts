@@ -20,6 +20,7 @@ import { type Blockers, createBlockers } from './clients/blockers.ts';
 import { createCredentialEpochs, type EpochStore } from './clients/credential-epochs.ts';
 import { createFcm, type PushSender } from './clients/fcm.ts';
 import { createKavenegar, type Kavenegar } from './clients/kavenegar.ts';
+import { createKeyedHash, type KeyedHash } from './clients/keyed-hash.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';
 import { createMail, type MailSender } from './clients/mail.ts';
 import { createPasswords, type PasswordCost, type Passwords } from './clients/passwords.ts';
@@ -59,6 +60,8 @@ export interface Dependencies {
   passwords: Passwords;
   /** For the secrets of second factors. */
   secretBox: SecretBox;
+  /** Of a client's network; the owner is an account. */
+  networkHash: KeyedHash;
   /** Whether roles with an operator's permission cannot be used without a second factor. */
   staffNeedsSecondFactor: boolean;
   scoreLocks: ScoreLocks;
@@ -89,8 +92,6 @@ export interface Dependencies {
   graceDays: number;
   /** The public origin. */
   baseUrl: string;
-  /** How long the response to a forgotten password is delayed. */
-  responseDelayMs: number;
 }
 
 /** With what only `createUseCases` hands on, to one use case. */
@@ -98,15 +99,7 @@ export interface AllDependencies extends Dependencies {
   newNotifications: NewNotifications;
 }
 
-/**
- * Usually longer than sending an SMS takes, so that a client finds the SMS after the response. An unknown login waits as
- * long.
- */
-export const RESPONSE_DELAY_MS = 1_000;
-
 export interface DependencyOverrides {
-  /** Default {@link RESPONSE_DELAY_MS}. */
-  responseDelayMs?: number;
   /** Of hashing; default: that of production. */
   passwordCost?: PasswordCost | undefined;
 }
@@ -114,7 +107,7 @@ export interface DependencyOverrides {
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: IdentityConfig,
-  { responseDelayMs = RESPONSE_DELAY_MS, passwordCost }: DependencyOverrides = {},
+  { passwordCost }: DependencyOverrides = {},
 ): Promise<AllDependencies> => {
   const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
   const epochs = createCredentialEpochs({
@@ -138,7 +131,10 @@ export const createDependencies = async (
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
-    store: createStore(connection, log, epochs, config.RESET_CODE_TRIES),
+    store: createStore(connection, log, epochs, {
+      perNetwork: config.RESET_CODE_TRIES,
+      inAll: config.RESET_CODE_TRIES_IN_ALL,
+    }),
     epochStore: epochs,
     newNotifications: createNewNotifications(connection),
     ...createGrpcClients(runtime, config),
@@ -148,6 +144,7 @@ export const createDependencies = async (
     ...createChannels(runtime, config),
     passwords: await createPasswords(config.PASSWORD_QUEUE_MS, passwordCost),
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
+    networkHash: createKeyedHash(config.SECOND_FACTOR_KEY, 'network'),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     roleQueue: createKeyedQueue(),
@@ -171,7 +168,6 @@ export const createDependencies = async (
     tokenLifetimeDays: config.TOKEN_LIFETIME_DAYS,
     graceDays: config.DELETION_GRACE_DAYS,
     baseUrl: config.PUBLIC_BASE_URL,
-    responseDelayMs,
   };
 };
 

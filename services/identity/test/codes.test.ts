@@ -40,31 +40,57 @@ const afterFailures = async (failures: number): Promise<number> => {
   return people;
 };
 
-const guesses = (userId: number, purpose: CodePurpose, count: number) =>
-  Promise.all(Array.from({ length: count }, () => codes.check(userId, purpose, '000000', now)));
+const from = (network: string) => ({ network });
+const triesOf = async (userId: number) => {
+  const { tries, tries_by_network: byNetwork = {} } = (await stored(userId))?.reset ?? {};
+  return { tries, byNetwork };
+};
+
+const guesses = (userId: number, purpose: CodePurpose, count: number, network?: string) =>
+  Promise.all(
+    Array.from({ length: count }, () =>
+      codes.check(userId, purpose, '000000', now, network === undefined ? {} : from(network)),
+    ),
+  );
 
 describe('wrong reset codes', () => {
-  test('are five a code, exactly, for twenty concurrent guesses', async () => {
+  test('are five a code and network, exactly, for twenty concurrent guesses', async () => {
     const userId = await afterFailures(0);
-    await guesses(userId, 'reset', 20);
-    expect((await stored(userId))?.reset.tries).toBe(5);
-    expect(await codes.check(userId, 'reset', '123456', now)).toBeUndefined();
+    await guesses(userId, 'reset', 20, 'one');
+    expect(await triesOf(userId)).toEqual({ tries: 5, byNetwork: { one: 5 } });
+    expect(await codes.check(userId, 'reset', '123456', now, from('one'))).toBeUndefined();
+    expect(await codes.check(userId, 'reset', '123456', now, from('other'))).toBe(`reset-${userId}`);
+    expect(await triesOf(userId)).toEqual({ tries: 5, byNetwork: { one: 5, other: 0 } });
   });
 
-  test('are as many a code as configured; those of a deletion code stay five', async () => {
-    const two = createCodes(connection, 2);
+  test('are twenty a code over all networks, exactly, for sixty concurrent guesses', async () => {
+    const userId = await afterFailures(0);
+    const networks = Array.from({ length: 12 }, (_, index) => `network-${index}`);
+    await Promise.all(networks.map((network) => guesses(userId, 'reset', 5, network)));
+    const { tries, byNetwork } = await triesOf(userId);
+    const all = Object.values(byNetwork as Record<string, number>);
+    expect([tries, all.reduce((sum, one) => sum + one, 0)]).toEqual([20, 20]);
+    expect(Math.max(...all)).toBeLessThanOrEqual(5);
+    expect(await codes.check(userId, 'reset', '123456', now, from('another'))).toBeUndefined();
+  });
+
+  test('are as many as configured; those of a deletion code stay five', async () => {
+    const few = createCodes(connection, { perNetwork: 2, inAll: 3 });
     const userId = await afterFailures(0);
     for (const purpose of ['deletion', 'reset'] as const) {
-      for (let call = 1; call <= 8; call += 1) await two.check(userId, purpose, '000000', now);
+      for (const network of ['one', 'other'])
+        for (let call = 1; call <= 8; call += 1)
+          await few.check(userId, purpose, '000000', now, purpose === 'reset' ? from(network) : {});
     }
-    expect(await stored(userId)).toMatchObject({ reset: { tries: 2 }, deletion: { tries: 5 } });
+    const expected = { reset: { tries: 3, tries_by_network: { one: 2, other: 1 } }, deletion: { tries: 5 } };
+    expect(await stored(userId)).toMatchObject(expected);
   });
 
   test('do not lock anything: after a hundred of them the next code and the deletion code are accepted', async () => {
     const userId = await afterFailures(0);
     for (let round = 0; round < 20; round += 1) {
       await codes.replace(userId, 'reset', issueCode(`reset-${userId}-${round}`, '123456', now));
-      await guesses(userId, 'reset', 5);
+      await guesses(userId, 'reset', 5, 'one');
       expect((await stored(userId))?.reset.tries).toBe(5);
     }
     expect(await codes.check(userId, 'deletion', '123456', now)).toBe(`deletion-${userId}`);

@@ -311,9 +311,13 @@ describe('with 20,000 rows in each collection, an index serves', () => {
         const found = await users.findLogin('user.5');
         if (found === null) throw new Error('there is no user.5');
         const session = { ...token(5), _id: 'of a log-in' };
-        expect(await transaction((within) => tokens.insertSession(within, session, found.key))).toBe(true);
+        expect(
+          await transaction((within) => tokens.insertSession(within, session, found.key, 'network')),
+        ).toBe(true);
       },
     ],
+    ['a network that the account has signed in from', () => users.knowsNetwork(5, 'network')],
+    ['forgotten networks', () => transaction((session) => users.forgetNetworks(session, 5))],
     ['a token', () => tokens.findLive('hash-1', now)],
     ['personal tokens', () => tokens.listNumbered(OWNER, 'personal', now, { skip: 0, limit: 5 })],
     [
@@ -376,7 +380,7 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'an extended client',
       () => transaction((session) => oauth.extendClientExpiry(session, 'client', later)),
     ],
-    ['a correct confirmation code', () => codes.check(1, 'reset', '123456', now)],
+    ['a correct confirmation code', () => codes.check(1, 'reset', '123456', now, { network: 'network' })],
     ['a restored confirmation code', () => codes.restore(1, 'reset', CODE, null)],
     [
       'a consumed confirmation code',
@@ -386,7 +390,9 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'a deletion code that is checked in a transaction',
       () =>
         transaction((session) =>
-          codes.check(1, 'deletion', '000000', now, { session, onLocked: async () => undefined }),
+          codes.check(1, 'deletion', '000000', now, {
+            lockout: { session, onLocked: async () => undefined },
+          }),
         ),
     ],
     [

@@ -17,7 +17,7 @@ let harness: Harness;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
 beforeAll(async () => {
   sandbox = await startSandbox();
-  harness = await startHarness({ KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar` }, { responseDelayMs: 1 });
+  harness = await startHarness({ KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar` });
 });
 afterAll(async () => {
   await harness.close();

@@ -24,7 +24,7 @@ let sandbox: SmsSandbox;
 let harness: Harness;
 beforeAll(async () => {
   sandbox = await startSmsSandbox();
-  harness = await startHarness({ KAVENEGAR_BASE_URL: sandbox.kavenegarUrl }, { responseDelayMs: 1 });
+  harness = await startHarness({ KAVENEGAR_BASE_URL: sandbox.kavenegarUrl });
 });
 afterAll(async () => {
   await harness.close();

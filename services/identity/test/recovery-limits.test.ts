@@ -6,11 +6,13 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { type Answer, apiClient, eventually, testConfig } from '@fitness/shared/testing/harness.ts';
 import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
+import { startTcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { REQUESTS_AT_ONCE, REQUESTS_WAITING } from '../src/app/reset-password.ts';
 import { startIdentity } from '../src/service.ts';
 import {
+  callerOf,
   type Harness,
   join,
   joinAs,
@@ -30,10 +32,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 const start = (env: Record<string, string> = {}, overrides: Parameters<typeof startHarness>[1] = {}) =>
-  startHarness(
-    { KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar`, ...env },
-    { responseDelayMs: 1, ...overrides },
-  );
+  startHarness({ KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar`, ...env }, overrides);
 
 type Address = ReturnType<typeof newAddress>;
 
@@ -65,6 +64,16 @@ const waitForSms = (person: Person, count: number): Promise<string[]> =>
     return codes.length >= count && codes;
   });
 
+/** Registers a new user from this address. */
+const joinFrom = async (harness: Harness, headers: Address): Promise<Person> => {
+  const { status, body } = await harness.send('POST', '/auth/register', { body: registration(), headers });
+  expect(status).toBe(201);
+  return {
+    ...{ id: body.user.id, token: body.token, user: body.user },
+    caller: await callerOf(harness, body.token),
+  };
+};
+
 /** Waits until every earlier request of a reset was handled: responses do not wait for their SMS. */
 const settle = async (harness: Harness): Promise<void> => {
   const other = await join(harness);
@@ -81,7 +90,7 @@ describe.each([
   let replicas: Harness['send'][];
   beforeAll(async () => {
     harness = await start(env);
-    replica = await startIdentity(harness.config, { clock: harness.clock, responseDelayMs: 1 });
+    replica = await startIdentity(harness.config, { clock: harness.clock });
     replicas = [harness.send, apiClient('identity', replica.url)];
   });
   afterAll(async () => {
@@ -146,25 +155,40 @@ describe('five requests of a stranger', () => {
     expect(answer.status).toBe(202);
   });
 
-  test('are all that is sent for one address; another address still gets a code', async () => {
-    const person = await join(harness);
+  test('are all that is sent for strangers; the address that the account was opened from still gets a code', async () => {
+    const home = newAddress();
+    const person = await joinFrom(harness, home);
     const stranger = newAddress();
     for (let call = 1; call <= 7; call += 1) await forgot(harness, person.user.username, stranger);
     await waitForSms(person, 5);
     await settle(harness);
     expect(await smsOf(person)).toHaveLength(5);
-    await forgot(harness, person.user.username);
+    await forgot(harness, person.user.username, home);
     await waitForSms(person, 6);
   });
 
-  test('and one more are the SMS of a day to a phone; signed in, the owner still gets a code', async () => {
-    const person = await join(harness);
+  test('and one by the owner are the SMS of a day to a phone; signed in, the owner still gets a code', async () => {
+    const home = newAddress();
+    const person = await joinFrom(harness, home);
     for (let call = 1; call <= 10; call += 1) await forgot(harness, person.user.username);
+    await waitForSms(person, 5);
+    await forgot(harness, person.user.username, home);
     await waitForSms(person, 6);
+    await forgot(harness, person.user.username, home);
     await settle(harness);
     expect(await smsOf(person)).toHaveLength(6);
     expect((await deleteAccount(harness, person, PASSWORD)).status).toBe(200);
     expect(await smsOf(person)).toHaveLength(7);
+  });
+
+  test('are answered at once, whether or not the account exists: twenty in a row in less than five seconds', async () => {
+    const person = await join(harness);
+    const startedAt = performance.now();
+    for (let call = 1; call <= 10; call += 1) {
+      expect((await forgot(harness, person.user.username)).status).toBe(200);
+      expect((await forgot(harness, 'nobody')).status).toBe(200);
+    }
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   test('have the same answers, whichever limit is reached, and whether or not the account exists', async () => {
@@ -190,6 +214,128 @@ describe('five requests of a stranger', () => {
         expect(answer.headers.get('x-ratelimit-remaining')).toBeNull();
       }
     }
+  });
+});
+
+describe('with a token of the account, forgot-password and reset-password', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start({ SMS_ANONYMOUS_PER_PHONE: '1' });
+  });
+  afterAll(() => harness.close());
+
+  const forgotAs = (as: Person['caller'], login: string) =>
+    harness.send('POST', '/auth/forgot-password', { as, body: { login }, headers: newAddress() });
+  const resetAs = (as: Person['caller'], login: string, code = '00000000') =>
+    harness.send('POST', '/auth/reset-password', {
+      as,
+      body: { login, code, password: 'a whole new password' },
+      headers: newAddress(),
+    });
+
+  test.each(['session', 'personal', 'restricted', 'oauth'] as const)(
+    'count fully with a %s token, by every name of the account, and are then 429 as its deletion is',
+    async (tokenKind) => {
+      const person = await join(harness);
+      const as = { ...person.caller, tokenKind };
+      const { username, email, phone } = person.user;
+      expect((await forgotAs(as, username)).status).toBe(200);
+      expect((await forgotAs(as, email.toUpperCase())).status).toBe(200);
+      expect((await resetAs(as, phone.replace('+98', '0'))).status).toBe(422);
+      expect((await resetAs(as, username)).status).toBe(422);
+      expect((await deleteAccount(harness, { ...person, caller: as })).status).toBe(422);
+      const refused = [
+        await forgotAs(as, username),
+        await resetAs(as, email),
+        await deleteAccount(harness, { ...person, caller: as }),
+      ];
+      for (const { status, body, headers } of refused) {
+        expect([status, body]).toEqual([429, { message: 'Too many requests. Please try again later.' }]);
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+        expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['5', '0']);
+      }
+    },
+  );
+
+  test('are anonymous for the account of somebody else: the same answers, and only two a minute count', async () => {
+    const [person, other] = [await join(harness), await join(harness)];
+    for (const login of [other.user.username, 'nobody']) {
+      for (let call = 1; call <= 6; call += 1) {
+        expect((await forgotAs(person.caller, login)).status).toBe(200);
+        expect((await resetAs(person.caller, login)).status).toBe(422);
+      }
+    }
+    expect((await deleteAccount(harness, person)).status).toBe(422);
+    for (let call = 1; call <= 3; call += 1) expect((await deleteAccount(harness, other)).status).toBe(422);
+  });
+
+  test('work after strangers have used up what is anonymous, and the new password is set', async () => {
+    const person = await join(harness);
+    const { username } = person.user;
+    for (let call = 1; call <= 25; call += 1) await forgot(harness, username);
+    await settle(harness);
+    expect(await smsOf(person)).toHaveLength(1);
+    expect((await forgotAs(person.caller, username)).status).toBe(200);
+    const [code = ''] = await waitForSms(person, 2);
+    expect((await resetAs(person.caller, username, code)).status).toBe(200);
+  });
+});
+
+describe('a stranger who knows a user name', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start({ RESETS_PER_ACCOUNT: '1000', CODE_CALLS_ANONYMOUS: '0' });
+  });
+  afterAll(() => harness.close());
+
+  const requestedBy = async (owner: Address): Promise<{ login: string; code: string }> => {
+    const person = await join(harness);
+    await forgot(harness, person.user.username, owner);
+    const [code = ''] = await waitForSms(person, 1);
+    return { login: person.user.username, code };
+  };
+  /** Five wrong codes, and more than are heard. */
+  const guess = async (login: string, address: Address): Promise<void> => {
+    for (let call = 1; call <= 5; call += 1)
+      expect((await reset(harness, login, undefined, address)).status).toBe(422);
+  };
+
+  test('does not void the code of the owner by five wrong ones, but by twenty of four networks', async () => {
+    const owner = newAddress();
+    const one = await requestedBy(owner);
+    for (let network = 1; network <= 3; network += 1) await guess(one.login, newAddress());
+    expect((await reset(harness, one.login, one.code, owner)).status).toBe(200);
+
+    const other = await requestedBy(owner);
+    for (let network = 1; network <= 4; network += 1) await guess(other.login, newAddress());
+    expect((await reset(harness, other.login, other.code, owner)).status).toBe(422);
+  });
+
+  test('has five tries a code from one network, also with many addresses of one IPv6 network', async () => {
+    const { login, code } = await requestedBy(newAddress());
+    const inOne = (host: number) => ({ 'x-client-address': `2001:db8:7:7::${host}` });
+    for (let host = 1; host <= 5; host += 1) await reset(harness, login, undefined, inOne(host));
+    expect((await reset(harness, login, code, inOne(6))).status).toBe(422);
+    expect((await reset(harness, login, code, { 'x-client-address': '2001:db8:7:8::1' })).status).toBe(200);
+  });
+
+  test('leaves one of the SMS of a day to a network from which the account has signed in', async () => {
+    const home = newAddress();
+    const person = await join(harness);
+    const body = { login: person.user.email, password: PASSWORD };
+    expect((await harness.send('POST', '/auth/login', { body, headers: home })).status).toBe(200);
+    for (let call = 1; call <= 12; call += 1) await forgot(harness, person.user.username);
+    await waitForSms(person, 5);
+    await settle(harness);
+    expect(await smsOf(person)).toHaveLength(5);
+    await forgot(harness, person.user.username, home);
+    await waitForSms(person, 6);
+    // Six are all of a day.
+    await forgot(harness, person.user.username, home);
+    await settle(harness);
+    const codes = await smsOf(person);
+    expect(codes).toHaveLength(6);
+    expect((await reset(harness, person.user.username, codes[0], home)).status).toBe(200);
   });
 });
 
@@ -232,29 +378,32 @@ describe('the limits of anonymous calls', () => {
   });
 });
 
-describe('requests of forgotten passwords', () => {
-  /** Holds what is sent to the SMS provider until `release`. */
-  const startHeldSms = async () => {
-    const released = Promise.withResolvers<void>();
-    let held = 0;
-    const server = createServer(async (request, response) => {
-      const body = await text(request);
-      held += 1;
-      await released.promise;
-      const headers = { 'content-type': String(request.headers['content-type']) };
-      const answer = await fetch(`${sandbox.url}${request.url}`, { method: 'POST', headers, body });
-      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    return {
-      url: `http://127.0.0.1:${port}/kavenegar`,
-      held: () => held,
-      release: () => released.resolve(),
-      close: () => new Promise((resolve) => server.close(resolve)),
-    };
+/** Holds what is sent to the SMS provider until `release`. */
+const startHeldSms = async () => {
+  const released = Promise.withResolvers<void>();
+  let held = 0;
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    held += 1;
+    await released.promise;
+    const headers = { 'content-type': String(request.headers['content-type']) };
+    const answer = await fetch(`${sandbox.url}${request.url}`, { method: 'POST', headers, body });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/kavenegar`,
+    held: () => held,
+    release: () => released.resolve(),
+    close: () => new Promise((resolve) => server.close(resolve)),
   };
+};
 
+/** Longer than a test holds an SMS. */
+const PATIENT_SMS = { KAVENEGAR_TIMEOUT_MS: '60000', SMS_DEADLINE_MS: '60000' };
+
+describe('requests of forgotten passwords', () => {
   let sms: Awaited<ReturnType<typeof startHeldSms>>;
   let harness: Harness;
   let watch: CommandWatch;
@@ -262,7 +411,7 @@ describe('requests of forgotten passwords', () => {
     sms = await startHeldSms();
     const env = {
       ...monitored({ MONGODB_URI: String(testConfig('identity').MONGODB_URI) }),
-      ...{ KAVENEGAR_BASE_URL: sms.url, KAVENEGAR_TIMEOUT_MS: '60000', SMS_DEADLINE_MS: '60000' },
+      ...{ KAVENEGAR_BASE_URL: sms.url, ...PATIENT_SMS },
       RESETS_PER_ADDRESS: '3',
     };
     harness = await start(env);
@@ -419,4 +568,45 @@ describe('a phone of another country', () => {
       await both.close();
     }
   });
+});
+
+test('a process that is stopped sends the codes first that were asked for', async () => {
+  const held = await startHeldSms();
+  const harness = await start({ KAVENEGAR_BASE_URL: held.url, ...PATIENT_SMS });
+  const person = await join(harness);
+  expect((await forgot(harness, person.user.username)).status).toBe(200);
+  await eventually(() => held.held() === 1);
+  let isClosed = false;
+  const closed = harness.close().then(() => {
+    isClosed = true;
+  });
+  await eventually(() =>
+    fetch(`${harness.url}/health/live`).then(
+      () => false,
+      () => true,
+    ),
+  );
+  expect(isClosed).toBe(false);
+  held.release();
+  await closed;
+  expect(await smsOf(person)).toHaveLength(1);
+  await held.close();
+});
+
+test('a request that cannot be counted is 503, for a known and an unknown account', async () => {
+  const proxy = await startTcpProxy(String(testConfig('identity').MONGODB_URI));
+  const harness = await start({ ...NO_REDIS, MONGODB_URI: proxy.uri });
+  try {
+    const person = await join(harness);
+    proxy.cut();
+    for (const login of [person.user.username, 'nobody'])
+      expect((await forgot(harness, login)).status).toBe(503);
+    proxy.restore();
+    await eventually(async () => (await forgot(harness, person.user.username)).status === 200);
+    await waitForSms(person, 1);
+  } finally {
+    proxy.restore();
+    await harness.close();
+    await proxy.close();
+  }
 });

@@ -34,7 +34,7 @@ beforeAll(async () => {
   });
   harness = await startHarness(
     { KAVENEGAR_BASE_URL: sandbox.kavenegarUrl, SECURITY_SMS: '1', SMS_SIGNED_IN_PER_PHONE: '1' },
-    { responseDelayMs: 1, log },
+    { log },
   );
   operator = await joinAs(harness, 'operator');
 });

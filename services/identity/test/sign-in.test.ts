@@ -129,10 +129,17 @@ describe('the limit of ten a minute', () => {
     expect((await from('192.0.2.1', 'somebody.else')).status).toBe(422);
   });
 
-  test('is reported in headers', async () => {
-    const { headers } = await from('192.0.2.9', 'a.name');
-    expect(headers.get('x-ratelimit-limit')).toBe('10');
-    expect(headers.get('x-ratelimit-remaining')).toBe('9');
+  test('is told by the 429 alone: what is left would tell which names are of one account', async () => {
+    const person = await join(harness);
+    const answers = [
+      await from('192.0.2.9', person.user.username, 'not the password'),
+      await from('192.0.2.9', person.user.phone, 'not the password'),
+      await from('192.0.2.9', 'a.name', 'not the password'),
+      await from('192.0.2.9', person.user.username),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 200]);
+    for (const { headers } of answers)
+      expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
   });
 
   test('is exact for twenty concurrent attempts', async () => {
@@ -195,7 +202,7 @@ describe('a log-in whose password was verified stores no session', () => {
       created_at: new Date(0),
       expires_at: new Date('2100-01-01T00:00:00Z'),
     };
-    return inOneTransaction((session) => stores().tokens.insertSession(session, row, key));
+    return inOneTransaction((session) => stores().tokens.insertSession(session, row, key, 'network'));
   };
 
   /** Whether a log-in stores its session when `meanwhile` has happened since the account was found. */

@@ -1,4 +1,5 @@
 /** Known and unknown accounts cause the same database commands, so that response times do not reveal which exist. */
+import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
@@ -91,11 +92,14 @@ const reset = (login: string, { allowed = true } = {}) => {
     hashed += 1;
     return 'hash';
   };
-  const dependencies = { store: { users, codes }, takeReset, clock: { now: () => now }, passwords: { hash } };
+  const dependencies = {
+    ...{ store: { users, codes }, takeReset, clock: { now: () => now }, passwords: { hash } },
+    networkHash: () => 'network',
+  };
   const { reset: run } = createResetPassword(
     dependencies as unknown as Parameters<typeof createResetPassword>[0],
   );
-  const client = { locale: 'en', clientAddress: ADDRESS };
+  const client = { caller: GUEST, locale: 'en', clientAddress: ADDRESS };
   return expect(run({ login, code: '00000000', password: 'a new password' }, client)).rejects.toMatchObject({
     fields: { code: expect.anything() },
   });
@@ -136,7 +140,7 @@ describe('a refused sign-in', () => {
     const client = { address: ADDRESS, userAgent: undefined };
     const credentials = { login, password: 'not the password', totp: undefined, client };
     const signIn = createSignIn(dependencies);
-    const { found } = await signIn.consumeLimit(login, ADDRESS);
+    const found = await signIn.consumeLimit(login, ADDRESS);
     await expect(signIn.signIn({ ...credentials, found })).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });

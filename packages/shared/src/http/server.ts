@@ -469,8 +469,9 @@ const takeLimit = async (
   const isPerUser = caller.kind === 'user' && route.limitPerAddress !== true;
   const key = isPerUser ? `user:${caller.userId}` : `address:${clientAddressOf(request)}`;
   const state = await limiter.consume(limit, key);
-  reply.headers(rateLimitHeaders(state));
   if (!state.allowed) throw rateLimited(state);
+  // What is left of a budget that a caller shares with strangers would tell about these.
+  if (route.access === 'user') reply.headers(rateLimitHeaders(state));
 };
 
 const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -26,6 +26,7 @@ interface Counter {
 
 export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterOptions): RateLimiter => {
   const windows = connection === undefined ? undefined : createRateLimitWindows(connection);
+  /** By name and points. */
   const counters = new Map<string, readonly Counter[]>();
 
   const prefixOf = (limit: RateLimit): string => `${keyPrefix}:limit:${limit.name}`;
@@ -50,8 +51,10 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
     unavailable(`the limit ${limit.name} could not be counted`, failure);
 
   const ask = async (limit: RateLimit, key: string, method: keyof Counter): Promise<RateLimitState> => {
-    const known = counters.get(limit.name) ?? createCounters(limit);
-    counters.set(limit.name, known);
+    // A part of a limit has its name and fewer points.
+    const id = `${limit.name}:${limit.points}`;
+    const known = counters.get(id) ?? createCounters(limit);
+    counters.set(id, known);
     let failure: unknown;
     for (const counter of known) {
       try {

@@ -105,6 +105,17 @@ const routes: Route[] = [
     },
   }),
   defineRoute({
+    method: 'POST',
+    path: '/visits',
+    summary: 'Visit',
+    tag: 'things',
+    access: 'guest',
+    limit: { name: 'visits', points: 2, windowS: 60 },
+    limitPerAddress: true,
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
+  defineRoute({
     method: 'GET',
     path: '/things/:id',
     summary: 'One',
@@ -273,6 +284,19 @@ describe('the order of the checks', () => {
   ])('a request that was signed %s is 401', async (_how, sign) => {
     const headers = { [CALLER_HEADER]: sign() };
     expect((await app.inject({ method: 'GET', url: '/api/v1/things', headers })).statusCode).toBe(401);
+  });
+
+  test('the limit of a route for guests is told by its 429 alone: others share it', async () => {
+    for (const caller of [GUEST, member]) {
+      const { statusCode, headers } = await send('POST', '/visits', { caller });
+      expect([statusCode, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([
+        204,
+        undefined,
+        undefined,
+      ]);
+    }
+    const limited = await send('POST', '/visits');
+    expect([limited.statusCode, limited.headers['x-ratelimit-limit']]).toEqual([429, '2']);
   });
 
   test('401 comes before the limit, the limit before the permission, the permission before the body', async () => {
@@ -826,6 +850,7 @@ describe('answers', () => {
       '/api/v1/kinds',
       '/api/v1/callback',
       '/api/v1/slow',
+      '/api/v1/visits',
       '/api/v1/things/{id}',
       '/api/v1/things/count',
       '/api/v1/things/own',

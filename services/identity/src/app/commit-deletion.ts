@@ -4,7 +4,7 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { scheduleDeletion } from '../domain/deletion.ts';
-import { isPendingDeletion, type User } from '../domain/user.ts';
+import type { User } from '../domain/user.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from './own-account.ts';
@@ -12,7 +12,10 @@ import { publishCredentialsRevoked, publishDeletionRequested } from './publish.t
 import type { SecurityNotices } from './security-notices.ts';
 
 interface CommitDeletionDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays'> {
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays' | 'backgroundTasks'
+  > {
   securityNotices: SecurityNotices;
 }
 
@@ -23,7 +26,7 @@ type CommitDeletion = (
 ) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
-  const { store, clock, graceDays, securityNotices } = dependencies;
+  const { store, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
 
   const schedule = async (
     session: ClientSession,
@@ -51,8 +54,10 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     store.transaction(
       (session) =>
         store.codes.check(user._id, 'deletion', code, clock.now(), {
-          session,
-          onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
+          lockout: {
+            session,
+            onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
+          },
         }),
       { isEffect: false },
     );
@@ -60,9 +65,13 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
   return async (userId, { code, locale, ...given }) => {
     const user = await findOwnAccount(dependencies, userId);
     await assertPassword(dependencies, user, given);
-    if (isPendingDeletion(user)) await store.repeatRevocation(userId);
     const codeId = await checkCode(user, code);
-    if (codeId === undefined) throw codeRejected();
+    if (codeId === undefined) {
+      // The repeat of a call that has scheduled the deletion, perhaps. Whether it was: the answer does not wait for it, and
+      // the work is the same.
+      backgroundTasks.run('repeated revocation', () => store.repeatRevocation(userId));
+      throw codeRejected();
+    }
     await assertNoBlockers(dependencies, userId);
     return store.transaction((session) => schedule(session, userId, codeId, locale));
   };

@@ -18,9 +18,11 @@ export const accountLimitKey = (login: string, userId: number | undefined): stri
 
 type LimitDependencies = Pick<Dependencies, 'limiter' | 'limits'>;
 
-/** Counts an anonymous request or attempt of a password reset; false when a limit is reached. */
+/** Counts a request or attempt of a password reset. */
 export interface TakeReset {
-  /** Before anything else is done for the caller. */
+  /** By somebody who is signed in to the account: as its deletion, 429. */
+  ofOwner(userId: number): Promise<void>;
+  /** An anonymous one, before anything else is done for the caller; false when a limit is reached. */
   ofAddress(address: string): Promise<boolean>;
   ofAccount(account: string, address: string): Promise<boolean>;
 }
@@ -47,6 +49,10 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
     (await limiter.consume(limit, key)).allowed;
 
   return {
+    ofOwner: async (userId) => {
+      const state = await limiter.consume(limits.accountCodes, userLimitKey(userId));
+      if (!state.allowed) throw rateLimited(state);
+    },
     ofAddress: (address) => isWithin(limits.resetsPerAddress, address),
     ofAccount: async (account, address) => {
       // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
@@ -63,8 +69,8 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
 export interface SmsBudget {
   /** 429 when the day's SMS to this phone are spent. */
   takeSignedIn(phone: string): Promise<void>;
-  /** False when nothing may be sent. */
-  takeAnonymous(phone: string): Promise<boolean>;
+  /** False when nothing may be sent. The last SMS of a day to the phone is kept for networks that the account knows. */
+  takeAnonymous(phone: string, isKnownNetwork: boolean): Promise<boolean>;
 }
 
 const ALERT_SHARE = 0.8;
@@ -80,8 +86,11 @@ export const createSmsBudget = ({
     if (!state.allowed) throw rateLimited(state);
   },
 
-  takeAnonymous: async (phone) => {
-    if (!(await limiter.consume(limits.anonymousSmsPerPhone, hashed(phone))).allowed) return false;
+  takeAnonymous: async (phone, isKnownNetwork) => {
+    const perPhone = limits.anonymousSmsPerPhone;
+    // The same count, so that whatever order they come in, one is left for the owner.
+    const points = isKnownNetwork ? perPhone.points : Math.max(1, perPhone.points - 1);
+    if (!(await limiter.consume({ ...perPhone, points }, hashed(phone))).allowed) return false;
     const { allowed, limit, remaining } = await limiter.consume(limits.anonymousSms, 'all');
     const used = limit - remaining;
     const alertAt = Math.ceil(limit * ALERT_SHARE);

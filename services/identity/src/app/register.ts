@@ -12,7 +12,10 @@ import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
-  extends Pick<Dependencies, 'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'smsCountries'> {
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'sequences' | 'random' | 'clock' | 'smsCountries' | 'networkHash'
+  > {
   newSessionToken: NewSessionToken;
 }
 
@@ -34,7 +37,7 @@ type Register = (registration: Registration, client: Client) => Promise<Session>
 const MAX_CODE_ATTEMPTS = 5;
 
 export const createRegister = (dependencies: RegisterDependencies): Register => {
-  const { store, passwords, sequences, clock, newSessionToken } = dependencies;
+  const { store, passwords, sequences, clock, networkHash, newSessionToken } = dependencies;
 
   const findReferrer = async (code: string | null | undefined): Promise<number | null> => {
     if (code == null) return null;
@@ -62,7 +65,7 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
       });
       return rejectTaken(dependencies, () =>
         store.transaction(async (session) => {
-          const user = await store.users.insert(session, account);
+          const user = await store.users.insert(session, account, networkHash(id, client.address));
           await store.tokens.insert(session, row, user.credential_epoch);
           return user;
         }),

@@ -1,14 +1,15 @@
 /**
  * A forgotten password is reset with a code that is sent to the account's phone. Response, response time and
- * rate limits do not reveal whether an account exists.
+ * rate limits do not reveal whether an account exists, except to a caller who is signed in to that account.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { siteOf } from '@fitness/shared/http/client-network.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { isLoginOf } from '../domain/login.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish.ts';
@@ -19,7 +20,7 @@ import type { SendCode } from './send-code.ts';
 interface ResetPasswordDependencies
   extends Pick<
     Dependencies,
-    'store' | 'passwords' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'responseDelayMs'
+    'store' | 'passwords' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'networkHash'
   > {
   takeReset: TakeReset;
   smsBudget: SmsBudget;
@@ -27,14 +28,18 @@ interface ResetPasswordDependencies
   securityNotices: SecurityNotices;
 }
 
+interface Client {
+  caller: Caller;
+  locale: Locale;
+  clientAddress: string;
+}
+
+/** Calls for the caller's own account count as those of its deletion do, and are 429 when they are spent. */
 interface ResetPassword {
-  /** Starts sending a code when the login is known. Resolves after the same time in every case. */
-  request(login: string, client: { locale: Locale; clientAddress: string }): Promise<void>;
+  /** Starts sending a code when the login is known. Does not wait for that, nor for finding it out. */
+  request(login: string, client: Client): Promise<void>;
   /** 422 under `code` for every reason; with the right code, under `password`. */
-  reset(
-    input: { login: string; code: string; password: string },
-    client: { locale: Locale; clientAddress: string },
-  ): Promise<void>;
+  reset(input: { login: string; code: string; password: string }, client: Client): Promise<void>;
 }
 
 /** Requests that are worked on at the same time: other routes need the database as well. */
@@ -44,7 +49,7 @@ export const REQUESTS_WAITING = 200;
 
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
   const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
-  const { sendCode, backgroundTasks, responseDelayMs, securityNotices } = dependencies;
+  const { sendCode, backgroundTasks, networkHash, securityNotices } = dependencies;
 
   // By address, so that a stranger with many requests does not take the places of others.
   const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, maxWaiting: () => REQUESTS_WAITING });
@@ -61,18 +66,23 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     return user !== null && allowed ? user : undefined;
   };
 
-  const send = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
-    const user = await findWithinLimit(login, clientAddress, true);
-    if (user === undefined || !(await smsBudget.takeAnonymous(user.phone))) return;
-    const { outcome } = await sendCode('reset', { userId: user._id, phone: user.phone, locale });
-    if (outcome === 'failed') log.warn({ user_id: user._id }, 'a reset code was not sent');
+  /** The caller's account, if `login` names it. Reads no other account: an answer may tell about this one alone. */
+  const findOwn = async (login: string, caller: Caller): Promise<User | undefined> => {
+    if (caller.kind !== 'user') return undefined;
+    const user = await store.users.find(caller.userId);
+    return user !== null && isLoginOf(user, login) ? user : undefined;
   };
 
-  const start = async (login: string, locale: Locale, clientAddress: string): Promise<void> => {
-    if (!(await takeReset.ofAddress(clientAddress))) return;
-    backgroundTasks.run('reset code', () =>
-      requests(siteOf(clientAddress), () => send(login, locale, clientAddress)),
-    );
+  const send = async ({ _id: userId, phone }: User, locale: Locale): Promise<void> => {
+    const { outcome } = await sendCode('reset', { userId, phone, locale });
+    if (outcome === 'failed') log.warn({ user_id: userId }, 'a reset code was not sent');
+  };
+
+  const sendAnonymously = async (login: string, { locale, clientAddress }: Client): Promise<void> => {
+    const user = await findWithinLimit(login, clientAddress, true);
+    if (user === undefined) return;
+    const isKnown = await store.users.knowsNetwork(user._id, networkHash(user._id, clientAddress));
+    if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
   };
 
   const commit = async (
@@ -94,16 +104,30 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   };
 
   return {
-    request: async (login, { locale, clientAddress }) => {
-      await Promise.all([start(login, locale, clientAddress), sleep(responseDelayMs)]);
+    request: async (login, client) => {
+      const { caller, locale, clientAddress } = client;
+      const own = await findOwn(login, caller);
+      if (own !== undefined) {
+        await takeReset.ofOwner(own._id);
+        await smsBudget.takeSignedIn(own.phone);
+        backgroundTasks.run('reset code', () => send(own, locale));
+      } else if (await takeReset.ofAddress(clientAddress)) {
+        backgroundTasks.run('reset code', () =>
+          requests(siteOf(clientAddress), () => sendAnonymously(login, client)),
+        );
+      }
     },
 
-    reset: async ({ login, code, password }, { clientAddress, locale }) => {
-      const isHeard = await takeReset.ofAddress(clientAddress);
-      const user = await findWithinLimit(login, clientAddress, isHeard);
+    reset: async ({ login, code, password }, { caller, clientAddress, locale }) => {
+      const own = await findOwn(login, caller);
+      if (own !== undefined) await takeReset.ofOwner(own._id);
+      const user =
+        own ?? (await findWithinLimit(login, clientAddress, await takeReset.ofAddress(clientAddress)));
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password, clientAddress);
-      const codeId = await store.codes.check(user?._id ?? NO_USER_ID, 'reset', code, clock.now());
+      const userId = user?._id ?? NO_USER_ID;
+      const network = networkHash(userId, clientAddress);
+      const codeId = await store.codes.check(userId, 'reset', code, clock.now(), { network });
       if (user === undefined || codeId === undefined) throw codeRejected();
       // Only after the right code: the answer tells something about the account.
       assertNotName(password, user);

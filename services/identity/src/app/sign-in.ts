@@ -10,20 +10,16 @@ import type { CheckSecondFactor, Proof } from './check-second-factor.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
 import { accountLimitKey } from './rate-limits.ts';
 
-interface SignInDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits'> {
+interface SignInDependencies
+  extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'networkHash'> {
   newSessionToken: NewSessionToken;
   checkSecondFactor: CheckSecondFactor;
 }
 
-/** A login that a limit was consumed for. */
-interface Attempt {
-  limit: RateLimitState;
-  /** As it was then; null for an unknown login. */
-  found: FoundLogin | null;
-}
-
-interface Credentials extends Pick<Attempt, 'found'> {
+interface Credentials {
   login: string;
+  /** As it was when the limit was consumed; null for an unknown login. */
+  found: FoundLogin | null;
   password: string;
   /** A code of the second factor, or a recovery code. */
   totp: string | undefined;
@@ -33,9 +29,10 @@ interface Credentials extends Pick<Attempt, 'found'> {
 export interface SignIn {
   /**
    * Consumes one attempt at the account from this address, by whichever of its names. 429 when none is left, or after
-   * too many failures of the address over all accounts.
+   * too many failures of the address over all accounts. How many are left is for nobody to know who has not signed in: it
+   * would link the names of an account.
    */
-  consumeLimit(login: string, clientAddress: string): Promise<Attempt>;
+  consumeLimit(login: string, clientAddress: string): Promise<FoundLogin | null>;
   /**
    * 422 under `login` when login and password do not match, and under `totp` when they do and a second factor is set up
    * whose code is missing, wrong or used; 429. Issues no token.
@@ -49,11 +46,10 @@ export interface SignIn {
 const MAX_ATTEMPTS = 5;
 
 export const createSignIn = (dependencies: SignInDependencies): SignIn => {
-  const { store, passwords, limiter, limits, newSessionToken, checkSecondFactor } = dependencies;
+  const { store, passwords, limiter, limits, networkHash, newSessionToken, checkSecondFactor } = dependencies;
 
-  const assertAllowed = (state: RateLimitState): RateLimitState => {
+  const assertAllowed = (state: RateLimitState): void => {
     if (!state.allowed) throw rateLimited(state);
-    return state;
   };
 
   const assertPassword = async (
@@ -103,13 +99,15 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
       assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
       const found = await store.users.findLogin(login);
       const account = accountLimitKey(login, found?.user._id);
-      const limit = assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
-      return { limit, found };
+      assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
+      return found;
     },
 
     authenticate: (credentials) =>
-      withProof(credentials, ({ user }, proof) =>
+      withProof(credentials, ({ user, key }, proof) =>
         store.transaction(async (session) => {
+          const network = networkHash(user._id, credentials.client.address);
+          if (!(await store.users.recordSignIn(session, key, network))) throw new Outdated();
           await redeem(session, user._id, proof);
           return user;
         }),
@@ -118,8 +116,9 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
     signIn: (credentials) =>
       withProof(credentials, async ({ user, key }, proof) => {
         const { token, row } = await newSessionToken(user._id, credentials.client);
+        const network = networkHash(user._id, credentials.client.address);
         await store.transaction(async (session) => {
-          if (!(await store.tokens.insertSession(session, row, key))) throw new Outdated();
+          if (!(await store.tokens.insertSession(session, row, key, network))) throw new Outdated();
           // Setting up a second factor revokes credentials: without a code the key has told that there is none.
           if (proof.kind !== 'none') await redeem(session, user._id, proof);
         });

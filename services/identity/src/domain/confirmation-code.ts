@@ -2,13 +2,16 @@
  * Codes that prove possession of a phone, the account's or a new one (specification 4.1, rules 1 and 6).
  * Only the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures
  * over the deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers
- * stop the owner. They are longer instead, and few are sent in a day.
+ * stop the owner. They are longer instead, few are sent in a day, and the five attempts are those of a network, so that a
+ * stranger elsewhere does not void the code; all networks together have twenty.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
 export const CODE_LIFETIME_MS = 10 * MINUTE_MS;
 export const MAX_FAILED_ATTEMPTS = 5;
+/** At a reset code, over all networks. */
+export const MAX_FAILED_ATTEMPTS_IN_ALL = 20;
 export const MAX_CONSECUTIVE_FAILURES = 100;
 export const LOCKOUT_MS = DAY_MS;
 
@@ -25,6 +28,8 @@ export interface IssuedCode {
   expires_at: Date;
   /** Attempts so far. An attempt is counted before the digits are compared. */
   tries: number;
+  /** Of purpose `reset`: the attempts by the keyed hash of their network. */
+  tries_by_network?: Record<string, number>;
   /** Of purpose `phone`: the phone that the code was sent to, E.164. The code gives it to the account. */
   phone?: string;
 }

@@ -10,7 +10,7 @@ export interface Limits {
   resetsPerAccountAndAddress: RateLimit;
   resetsPerAccount: RateLimit;
   resetsPerAddress: RateLimit;
-  anonymousSmsPerPhone: RateLimit;
+  anonymousSmsPerPhone: DurableRateLimit;
   /** Over all phones. */
   anonymousSms: RateLimit;
   signedInSmsPerPhone: RateLimit;

@@ -28,3 +28,9 @@ export const loginKeysOf = (login: string): string[] => {
 
 /** One text for all spellings of a login. */
 export const canonicalLogin = (login: string): string => normalizePhone(login.trim()) ?? usernameKey(login);
+
+/** Whether a typed login names this account. */
+export const isLoginOf = (account: Readonly<Record<LoginField, string>>, login: string): boolean => {
+  const keys = loginKeysOf(login);
+  return LOGIN_FIELDS.some((field) => keys.includes(loginKey(field, account[field])));
+};

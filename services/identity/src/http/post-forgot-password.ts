@@ -9,13 +9,16 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
     method: 'POST',
     path: '/auth/forgot-password',
     summary: 'Request a password reset code by SMS',
-    description: 'Always 200: the response does not reveal whether an account exists or a code was sent.',
+    description:
+      'The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit ' +
+      'is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ body, locale, clientAddress, t }) => {
-      await resetPassword.request(body.login, { locale, clientAddress });
+    errorStatuses: [429],
+    handle: async ({ body, caller, locale, clientAddress, t }) => {
+      await resetPassword.request(body.login, { caller, locale, clientAddress });
       return ok({ message: t(message('auth.reset_requested')) });
     },
   });

@@ -1,5 +1,4 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { rateLimitHeaders } from '@fitness/shared/kernel/rate-limit.ts';
 import { z } from 'zod';
 import { givenPasswordField, loginField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -19,10 +18,9 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     body: z.object({ login: loginField, password: givenPasswordField, totp: totpField.optional() }),
     responses: { 200: sessionSchema },
     errorStatuses: [429],
-    handle: async ({ body, clientAddress, request, reply }) => {
+    handle: async ({ body, clientAddress, request }) => {
       // The limits are consumed here and not by the server, because their keys are in the body.
-      const { limit, found } = await signIn.consumeLimit(body.login, clientAddress);
-      reply.headers(rateLimitHeaders(limit));
+      const found = await signIn.consumeLimit(body.login, clientAddress);
       const credentials = { ...body, totp: body.totp, found, client: clientOf(request, clientAddress) };
       return ok(await toSession(await signIn.signIn(credentials), presentUser));
     },

@@ -10,7 +10,8 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
     path: '/auth/reset-password',
     summary: 'Set a new password with a code',
     description:
-      'With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked.',
+      'With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. ' +
+      'With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent.',
     tag: 'auth',
     access: 'guest',
     body: z.object({
@@ -19,8 +20,9 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
       password: passwordField,
     }),
     responses: { 200: z.object({ message: z.string() }) },
-    handle: async ({ body, clientAddress, locale, t }) => {
-      await resetPassword.reset(body, { clientAddress, locale });
+    errorStatuses: [429],
+    handle: async ({ body, caller, clientAddress, locale, t }) => {
+      await resetPassword.reset(body, { caller, clientAddress, locale });
       return ok({ message: t(message('auth.password_reset')) });
     },
   });

@@ -149,7 +149,7 @@ const submitLogin = async (
   if (login === '' || password === '' || isTooLong) return { page: refuse(422, wrongLogin) };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
-    const { found } = await signIn.consumeLimit(login, client.address);
+    const found = await signIn.consumeLimit(login, client.address);
     const given = { login, password, totp: totp === '' ? undefined : totp, found, client };
     const user = await signIn.authenticate(given);
     if (user.deletion_scheduled_at !== null) {

@@ -10,6 +10,7 @@ import {
   LOCKOUT_MS,
   MAX_CONSECUTIVE_FAILURES,
   MAX_FAILED_ATTEMPTS,
+  MAX_FAILED_ATTEMPTS_IN_ALL,
 } from '../domain/confirmation-code.ts';
 
 interface CodesDocument {
@@ -33,13 +34,14 @@ const code = new mongoose.Schema<IssuedCode>(
   { _id: false },
 );
 
+const resetCode = code.clone().add({ tries_by_network: Object });
 const phoneCode = code.clone().add({ phone: { type: String, required: true } });
 
 const schema = new mongoose.Schema<CodesDocument>(
   {
     _id: { type: Number, required: true },
     deletion: { type: code, default: null },
-    reset: { type: code, default: null },
+    reset: { type: resetCode, default: null },
     phone: { type: phoneCode, default: null },
     wrong_in_row: { type: Number, default: 0 },
     locked_until: { type: Date, default: null },
@@ -54,7 +56,25 @@ privacy(
   erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
   erase('likewise', 'phone.id', 'phone.hash', 'phone.expires_at', 'phone.tries'),
   erase('the phone that the account wants to have', 'phone.phone'),
+  erase('keyed hashes of the networks that have tried the code', 'reset.tries_by_network'),
 );
+
+interface Attempt {
+  /** Of a reset code: the keyed hash of the network that has sent it. */
+  network?: string;
+  /** Of a deletion code, in its transaction, which the caller must not abort. */
+  lockout?: {
+    session: ClientSession;
+    /** Runs when this attempt locks the codes. */
+    onLocked: () => Promise<void>;
+  };
+}
+
+/** How many wrong tries a reset code survives. */
+export interface ResetTries {
+  perNetwork: number;
+  inAll: number;
+}
 
 export interface Codes {
   /** Makes `issued` the only valid code. Returns the code that it replaces. */
@@ -68,15 +88,14 @@ export interface Codes {
   restore(userId: number, purpose: CodePurpose, issued: IssuedCode, older: IssuedCode | null): Promise<void>;
   /**
    * The id of the code that `digits` match; undefined for every reason to reject them. The attempt is counted before
-   * the comparison, so that concurrent guesses cannot exceed the limits. With `lockout`, in its transaction, which the
-   * caller must not abort; `onLocked` runs when this attempt locks the codes.
+   * the comparison, so that concurrent guesses cannot exceed the limits.
    */
   check(
     userId: number,
     purpose: CodePurpose,
     digits: string,
     now: Date,
-    lockout?: { session: ClientSession; onLocked: () => Promise<void> },
+    attempt?: Attempt,
   ): Promise<string | undefined>;
   /** The consumed code; null when it is no longer valid. */
   consume(
@@ -94,8 +113,9 @@ export interface Codes {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
-/** @param resetTries how many wrong tries a reset code survives */
-export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTEMPTS): Codes => {
+const RESET_TRIES: ResetTries = { perNetwork: MAX_FAILED_ATTEMPTS, inAll: MAX_FAILED_ATTEMPTS_IN_ALL };
+
+export const createCodes = (connection: Connection, resetTries = RESET_TRIES): Codes => {
   const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
 
   /**
@@ -111,15 +131,21 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     userId: number,
     purpose: CodePurpose,
     now: Date,
+    network: string | undefined,
   ): Promise<CodesDocument | null> => {
+    const maxTries = purpose === 'reset' ? resetTries.inAll : MAX_FAILED_ATTEMPTS;
     const valid = {
       _id: userId,
       [`${purpose}.expires_at`]: trusted({ $gt: now }),
-      [`${purpose}.tries`]: trusted({ $lt: purpose === 'reset' ? resetTries : MAX_FAILED_ATTEMPTS }),
+      [`${purpose}.tries`]: trusted({ $lt: maxTries }),
+      // An attempt that its network does not have any more does not count for the others.
+      ...(network === undefined
+        ? {}
+        : { [triesOf(network)]: trusted({ $not: { $gte: resetTries.perNetwork } }) }),
     };
     if (purpose === 'deletion') return countDeletionAttempt(session, userId, valid, now);
     return model
-      .findOneAndUpdate(valid, { $inc: { [`${purpose}.tries`]: 1 } }, { returnDocument: 'after', session })
+      .findOneAndUpdate(valid, addTries(purpose, 1, network), { returnDocument: 'after', session })
       .lean<CodesDocument>();
   };
 
@@ -170,8 +196,8 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     restore: async (userId, purpose, issued, older) => {
       await model.updateOne({ _id: userId, [`${purpose}.id`]: issued.id }, { $set: { [purpose]: older } });
     },
-    check: async (userId, purpose, digits, now, lockout) => {
-      const count = (session: ClientSession) => countAttempt(session, userId, purpose, now);
+    check: async (userId, purpose, digits, now, { network, lockout } = {}) => {
+      const count = (session: ClientSession) => countAttempt(session, userId, purpose, now, network);
       const counted = await (lockout === undefined ? write(count) : count(lockout.session));
       const issued = counted?.[purpose];
       if (issued === null || issued === undefined || !codeMatches(issued, digits)) {
@@ -181,7 +207,7 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
       await model.updateOne(
         { _id: userId, [`${purpose}.id`]: issued.id },
         {
-          $inc: { [`${purpose}.tries`]: -1 },
+          ...addTries(purpose, -1, network),
           ...(purpose === 'deletion' ? { $set: { wrong_in_row: 0, locked_until: null } } : {}),
         },
         lockout === undefined ? {} : { session: lockout.session },
@@ -213,3 +239,9 @@ export const createCodes = (connection: Connection, resetTries = MAX_FAILED_ATTE
     },
   };
 };
+
+const triesOf = (network: string): string => `reset.tries_by_network.${network}`;
+
+const addTries = (purpose: CodePurpose, count: 1 | -1, network: string | undefined) => ({
+  $inc: { [`${purpose}.tries`]: count, ...(network === undefined ? {} : { [triesOf(network)]: count }) },
+});

@@ -17,10 +17,15 @@ interface LoginKey {
   stamp?: string;
   /** Incremented by each log-in with this value. */
   sign_ins?: number;
+  /** Keyed hashes of the networks that have signed in with this value, the latest first. */
+  networks?: string[];
 }
 
 /** A value by which an account was found, with the stamp of that moment. */
 export type FoundKey = Pick<LoginKey, '_id' | 'user_id' | 'stamp'>;
+
+/** A phone changes its address often; more would be of little use to its owner, and tell more about them. */
+const MAX_NETWORKS = 20;
 
 type LoginValues = Record<LoginField, string>;
 
@@ -36,13 +41,20 @@ export class TakenError extends Error {
 }
 
 const schema = new mongoose.Schema<LoginKey>(
-  { _id: String, user_id: { type: Number, required: true }, stamp: String, sign_ins: Number },
+  {
+    _id: String,
+    user_id: { type: Number, required: true },
+    stamp: String,
+    sign_ins: Number,
+    networks: { type: [String], default: undefined },
+  },
   { versionKey: false, collection: 'login_keys' },
 ).index({ user_id: 1 });
 
 privacy(
   schema,
   erase('user names, e-mails and phones become available again', '_id', 'user_id', 'stamp', 'sign_ins'),
+  erase('keyed hashes of the networks from which the account has signed in', 'networks'),
 );
 
 export type LoginKeys = ReturnType<typeof createLoginKeys>;
@@ -55,9 +67,11 @@ export const createLoginKeys = (connection: Connection) => {
     userId: number,
     field: LoginField,
     value: string,
+    networks: string[],
   ): Promise<void> => {
+    const key = { _id: loginKey(field, value), user_id: userId, stamp: randomUUID(), networks };
     try {
-      await keys.create([{ _id: loginKey(field, value), user_id: userId, stamp: randomUUID() }], { session });
+      await keys.create([key], { session });
     } catch (error) {
       throw isDuplicateKey(error) ? new TakenError(field, error) : error;
     }
@@ -65,8 +79,13 @@ export const createLoginKeys = (connection: Connection) => {
 
   return {
     /** Throws {@link TakenError}. */
-    claimAll: async (session: ClientSession, userId: number, values: LoginValues): Promise<void> => {
-      for (const field of LOGIN_FIELDS) await claim(session, userId, field, values[field]);
+    claimAll: async (
+      session: ClientSession,
+      userId: number,
+      values: LoginValues,
+      networks: string[],
+    ): Promise<void> => {
+      for (const field of LOGIN_FIELDS) await claim(session, userId, field, values[field], networks);
     },
 
     /** Claims the changed values and releases the previous ones. Throws {@link TakenError}. */
@@ -79,8 +98,10 @@ export const createLoginKeys = (connection: Connection) => {
       for (const field of LOGIN_FIELDS) {
         const old = loginKey(field, before[field]);
         if (old === loginKey(field, after[field])) continue;
-        await claim(session, userId, field, after[field]);
-        await keys.deleteOne({ _id: old, user_id: userId }, { session });
+        const released = await keys
+          .findOneAndDelete({ _id: old, user_id: userId }, { session })
+          .lean<LoginKey>();
+        await claim(session, userId, field, after[field], released?.networks ?? []);
       }
     },
 
@@ -101,15 +122,37 @@ export const createLoginKeys = (connection: Connection) => {
 
     /**
      * False if the owner's credentials were revoked, the account was erased, or the value was released since `found` was
-     * read. Writes the document, so that a concurrent one of these conflicts.
+     * read. Writes the document, so that a concurrent one of these conflicts. `network`: a keyed hash.
      */
-    recordSignIn: async (session: ClientSession, { _id, user_id, stamp }: FoundKey): Promise<boolean> => {
+    recordSignIn: async (
+      session: ClientSession,
+      { _id, user_id, stamp }: FoundKey,
+      network: string,
+    ): Promise<boolean> => {
+      const others = {
+        $filter: { input: { $ifNull: ['$networks', []] }, cond: { $ne: ['$$this', network] } },
+      };
       const recorded = await keys.updateOne(
         { _id, user_id, stamp: stamp ?? null },
-        { $inc: { sign_ins: 1 } },
-        { session },
+        [
+          {
+            $set: {
+              sign_ins: { $add: [{ $ifNull: ['$sign_ins', 0] }, 1] },
+              networks: { $slice: [{ $concatArrays: [[network], others] }, MAX_NETWORKS] },
+            },
+          },
+        ],
+        { session, updatePipeline: true },
       );
       return recorded.matchedCount === 1;
+    },
+
+    /** Whether the account has signed in from this network, by any of its values. */
+    knowsNetwork: async (userId: number, network: string): Promise<boolean> =>
+      (await keys.exists({ user_id: userId, networks: network })) !== null,
+
+    forgetNetworks: async (session: ClientSession, userId: number): Promise<void> => {
+      await keys.updateMany({ user_id: userId }, { $set: { networks: [] } }, { session });
     },
   };
 };

@@ -3,7 +3,7 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction, type TransactionOptions } from '@fitness/shared/mongo/transaction.ts';
 import type { CredentialEpochs } from '../clients/credential-epochs.ts';
-import { type Codes, createCodes } from './codes.ts';
+import { type Codes, createCodes, type ResetTries } from './codes.ts';
 import { createDevices, type Devices } from './devices.ts';
 import { createPreferencesStore, type PreferencesStore } from './notification-preferences.ts';
 import { createNotifications, type Notifications } from './notifications.ts';
@@ -36,7 +36,7 @@ export const createStore = (
   connection: Connection,
   log: Logger,
   epochs: CredentialEpochs,
-  resetTries?: number,
+  resetTries?: ResetTries,
 ): Store => {
   const revocations = createRevocations(epochs);
   return {

@@ -125,9 +125,15 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     /**
      * The session of a log-in. False, and nothing is stored, if the user's credentials were revoked or the account was
      * erased since `key` was read. Does not write the user's document: its search indexes make that several times dearer.
+     * `network`: a keyed hash of the client's, from which the account has signed in from now on.
      */
-    insertSession: async (session: ClientSession, token: Token, key: FoundKey): Promise<boolean> => {
-      if (!(await loginKeys.recordSignIn(session, key))) return false;
+    insertSession: async (
+      session: ClientSession,
+      token: Token,
+      key: FoundKey,
+      network: string,
+    ): Promise<boolean> => {
+      if (!(await loginKeys.recordSignIn(session, key, network))) return false;
       await tokens.create([token], { session });
       return true;
     },

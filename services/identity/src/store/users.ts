@@ -79,6 +79,10 @@ export const createUsers = (connection: Connection, revocations: Revocations) =>
     takenField,
     isPersonal: isPersonalUserField,
     reindex: createReindex(connection),
+    /** Log-ins, and the networks that they came from (login-keys.ts). */
+    recordSignIn: keys.recordSignIn,
+    knowsNetwork: keys.knowsNetwork,
+    forgetNetworks: keys.forgetNetworks,
     ...createReads(connection, keys),
     ...createWrites(connection, keys, revocations),
     ...createDeletionWrites(connection, keys, revocations),
@@ -197,9 +201,9 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
   };
 
   return {
-    /** Throws an error that `takenField` recognises. */
-    insert: async (session: ClientSession, user: NewUser): Promise<User> => {
-      await keys.claimAll(session, user._id, user);
+    /** Throws an error that `takenField` recognises. `network`: a keyed hash of the one that the account is opened from. */
+    insert: async (session: ClientSession, user: NewUser, network?: string): Promise<User> => {
+      await keys.claimAll(session, user._id, user, network === undefined ? [] : [network]);
       const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
       const [created] = await users.create([{ ...user, ...deriveFields(user), standing }], { session });
       if (created === undefined) throw new Error('the account was not created');
