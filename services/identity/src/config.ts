@@ -11,7 +11,7 @@ import {
 import { z } from 'zod';
 import type { FcmOptions } from './clients/fcm.ts';
 import type { SmtpOptions } from './clients/mail.ts';
-import { emailField, passwordField, phoneField, usernameField } from './domain/account-fields.ts';
+import { emailField, newUsernameField, passwordField, phoneField } from './domain/account-fields.ts';
 import { MAX_FAILED_ATTEMPTS, MAX_FAILED_ATTEMPTS_IN_ALL } from './domain/confirmation-code.ts';
 import { type Limits, perDay, perHour, perMinute } from './domain/limits.ts';
 
@@ -120,7 +120,7 @@ const shape = {
   /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
   SEED_DEMO: flag.default(false),
   /** Created at start when no administrator exists; all four or none. */
-  FIRST_ADMINISTRATOR_USERNAME: usernameField.optional(),
+  FIRST_ADMINISTRATOR_USERNAME: newUsernameField.optional(),
   FIRST_ADMINISTRATOR_EMAIL: emailField.optional(),
   FIRST_ADMINISTRATOR_PHONE: phoneField.optional(),
   FIRST_ADMINISTRATOR_PASSWORD: passwordField.optional(),

@@ -40,7 +40,7 @@ export const startIdentity = async (
     grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.PURGE_INTERVAL_MS),
-    upgrades: createUpgrades(dependencies.store),
+    upgrades: createUpgrades(runtime.connection, dependencies.store),
     beforeTransports: async () => {
       await useCases.seedRoles();
       const person = firstAdministratorOf(config);

@@ -264,6 +264,20 @@ const ROWS: RouteCost[] = [
     as: GUEST,
     commands: 19,
     request: async () => {
+      const { user, caller: as } = await join(harness);
+      await send(as, 'PUT', '/auth/me', { phone: user.phone, current_password: PASSWORD });
+      await send(as, 'POST', '/auth/phone/confirm', { code: await sandbox.newestCode(user.phone) });
+      const asked = { body: { login: user.email }, headers: newAddress() };
+      expectDone(await harness.send('POST', '/auth/forgot-password', asked));
+      const [sms] = await sandbox.waitFor(user.phone, 2);
+      return { body: { login: user.email, code: sms?.code, password: NEW_PASSWORD }, headers: newAddress() };
+    },
+  },
+  {
+    route: 'POST /auth/reset-password (a phone that was not proven)',
+    as: GUEST,
+    commands: 24,
+    request: async () => {
       const { user } = await join(harness);
       const asked = { body: { login: user.email }, headers: newAddress() };
       expectDone(await harness.send('POST', '/auth/forgot-password', asked));
@@ -308,7 +322,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/delete-account (phase 2)',
     as: MEMBER,
-    commands: 15,
+    commands: 16,
     calls: EVALUATIONS,
     request: bySomebodyNew(async ({ caller: as, user }) => {
       const body = { current_password: PASSWORD };

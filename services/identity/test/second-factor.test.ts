@@ -620,8 +620,11 @@ describe('a log-in whose second factor is changed after it was verified', () => 
   });
 });
 
-test('a password reset leaves the second factor on', async () => {
+test('a password reset leaves the second factor on, where the phone was proven', async () => {
   const person = await join(harness);
+  await harness.database
+    .collection('users')
+    .updateOne({ _id: person.id as never }, { $set: { phone_proven: true } });
   const { secret } = await setUp(harness, person);
   const reset = issueCode('reset', '12345678', harness.clock.now());
   await harness.database

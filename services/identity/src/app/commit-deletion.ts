@@ -52,13 +52,17 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
 
   const checkCode = (user: User, code: string): Promise<string | undefined> =>
     store.transaction(
-      (session) =>
-        store.codes.check(user._id, 'deletion', code, clock.now(), {
+      async (session) => {
+        const codeId = await store.codes.check(user._id, 'deletion', code, clock.now(), {
           lockout: {
             session,
             onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
           },
-        }),
+        });
+        // Also when a blocker stops the deletion.
+        if (codeId !== undefined && !user.phone_proven) await store.users.provePhone(session, user._id);
+        return codeId;
+      },
       { isEffect: false },
     );
 

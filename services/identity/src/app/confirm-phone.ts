@@ -1,4 +1,4 @@
-/** The second step of changing the own phone: the code that was sent to the new phone comes back. */
+/** The second step of changing or proving the own phone: the code that was sent to it comes back. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -28,8 +28,9 @@ export const createConfirmPhone = ({
     const consumed = await store.codes.consume(session, userId, 'phone', codeId, clock.now());
     if (consumed?.phone === undefined) throw codeRejected();
     const before = await store.users.find(userId, session);
-    const user = await store.users.update(session, userId, { phone: consumed.phone });
+    const user = await store.users.update(session, userId, { phone: consumed.phone, phone_proven: true });
     if (before === null || user === null) throw unauthenticated();
+    if (before.phone === user.phone) return user;
     // A code that was sent to the old phone proves nothing about the owner of the new one.
     await store.codes.invalidate(session, userId);
     await securityNotices.notify(session, user, 'phone_changed', 'account');

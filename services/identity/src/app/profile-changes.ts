@@ -1,13 +1,14 @@
 /** What the account itself and an operator may change, and the checks that both updates share. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
-import { emailKey } from '../domain/login.ts';
+import { emailKey, readsAsPhone } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
 
 /** Fields that have a use case of their own, or that no request changes. */
 type ExcludedField =
   | '_id'
   | 'password_hash'
+  | 'phone_proven'
   | 'created_at'
   | 'referral_code'
   | 'referrer_user_id'
@@ -33,6 +34,13 @@ export type OwnChanges = ProfileChanges & Changes<Pick<User, 'is_trainer' | 'is_
 export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges, now: Date): void => {
   if (birthDate != null && isInTheFuture(birthDate, now)) {
     throw invalid({ birth_date: message('validation.date_in_the_future') });
+  }
+};
+
+/** 422 for a new user name that reads as a phone number. One that the account has had before is kept. */
+export const assertUsername = (user: User, { username }: ProfileChanges): void => {
+  if (username !== undefined && username !== user.username && readsAsPhone(username)) {
+    throw invalid({ username: message('validation.username_is_phone') });
   }
 };
 

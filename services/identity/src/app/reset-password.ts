@@ -7,9 +7,11 @@ import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { isLoginOf } from '../domain/login.ts';
+import { permissionsOf } from '../domain/roles.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish.ts';
@@ -85,6 +87,21 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
   };
 
+  /**
+   * Whoever has opened the account may not have had the phone: its owner gets what is there without their second factor. Not with
+   * an operator's permission: there the phone would replace both factors.
+   */
+  const provePhone = async (session: ClientSession, user: User): Promise<void> => {
+    const { _id: userId, role_ids: roleIds } = user;
+    await store.users.provePhone(session, userId);
+    const held = permissionsOf(await store.roles.findMany(roleIds, session));
+    if ([...held].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
+    await store.users.forgetNetworks(session, userId);
+    const isArmed = ((await store.secondFactors.find(userId, session))?.secret ?? null) !== null;
+    await store.secondFactors.delete(session, userId);
+    if (isArmed) await securityNotices.notify(session, user, 'second_factor_removed', 'account');
+  };
+
   const commit = async (
     session: ClientSession,
     userId: number,
@@ -98,6 +115,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     // Whoever knew the old password may have requested a deletion or another phone.
     await store.codes.invalidate(session, userId);
     const account = { userId, version: user.version };
+    if (!user.phone_proven) await provePhone(session, user);
     await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
     await securityNotices.notify(session, user, 'password_reset', 'account');
     await securityNotices.requestSms(session, user, { notice: 'password_reset', phone: user.phone, locale });

@@ -16,6 +16,7 @@ import type { User } from '../domain/user.ts';
 import { assertCurrentPassword, findOwnAccount } from './own-account.ts';
 import {
   assertNotBornInFuture,
+  assertUsername,
   changesBankAccount,
   changesContact,
   changesPhone,
@@ -38,7 +39,8 @@ interface UpdateProfileDependencies
 }
 
 /**
- * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code.
+ * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code. With the
+ * password it is sent one as well, which proves it.
  *
  * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
  * the password. 429: too many passwords or SMS. 403: a new e-mail, phone or bank account by another token than a session.
@@ -56,6 +58,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
   const save = async (
     { _id: userId, trainer_license_media_id: clearedMediaId }: User,
     { phone, trainer_license_image, ...fields }: OwnChanges,
+    isCodeSent: boolean,
   ): Promise<User> => {
     // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
     if (trainer_license_image === null && clearedMediaId !== null) {
@@ -68,7 +71,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
         const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
         const user = await store.users.update(session, userId, { ...omitUndefined(fields), ...license });
         if (user === null) return null;
-        if (phone === current.phone) await store.codes.withdraw(session, userId, 'phone');
+        if (phone === current.phone && !isCodeSent) await store.codes.withdraw(session, userId, 'phone');
         for (const change of securityChanges(current, user)) {
           await securityNotices.notify(session, user, change, 'account', current.email);
         }
@@ -84,21 +87,23 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     const user = await findOwnAccount(dependencies, caller.userId);
     // Before the password is verified: a token that must not change credentials must not try passwords either.
     const changes = permittedChanges(caller, user, requested);
-    const newPhone = changesPhone(user, changes) ? changes.phone : undefined;
-    assertSmsCountry(dependencies, newPhone);
-    if (changesContact(user, changes) || changesBankAccount(user, changes)) {
-      await assertCurrentPassword(dependencies, user, given);
-    }
+    assertUsername(user, changes);
+    const isNewPhone = changesPhone(user, changes);
+    if (isNewPhone) assertSmsCountry(dependencies, changes.phone);
+    const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
+    const phone =
+      isNewPhone || provesOwnPhone(user, changes, given.password, needsPassword) ? changes.phone : undefined;
+    if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, given);
     await assertNotTaken(dependencies, changes, user._id);
-    if (newPhone === undefined) return save(user, changes);
-    await smsBudget.takeSignedIn(newPhone);
+    if (phone === undefined) return save(user, changes, false);
+    await smsBudget.takeSignedIn(phone);
     // Before everything else: without the SMS nothing is changed.
-    const code = await sendCode('phone', { userId: user._id, phone: newPhone, locale });
+    const code = await sendCode('phone', { userId: user._id, phone, locale });
     if (code.outcome === 'failed') throw smsFailed();
     // From now on a 503 does not mean that no SMS was sent.
     effectStarted();
     try {
-      return await save(user, changes);
+      return await save(user, changes, true);
     } catch (error) {
       if (isOutcomeUnknown(error)) throw error;
       await code.withdraw().catch((err: unknown) => log.warn({ err }, 'a code was not withdrawn'));
@@ -106,6 +111,17 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     }
   };
 };
+
+/**
+ * Whether the own phone is given to be proven: with the password, and not because a form repeats a proven one beside a change
+ * that needs the password.
+ */
+const provesOwnPhone = (
+  user: User,
+  { phone }: OwnChanges,
+  password: string | undefined,
+  needsPassword: boolean,
+): boolean => phone === user.phone && password !== undefined && !(user.phone_proven && needsPassword);
 
 const smsFailed = (): AppError => internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
 

@@ -19,6 +19,7 @@ import { findManageableUser } from './manageable-user.ts';
 import { REMOVED_LICENSE } from './notification-resource.ts';
 import {
   assertNotBornInFuture,
+  assertUsername,
   changesBankAccount,
   changesContact,
   changesPhone,
@@ -132,6 +133,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const user = await findManageableUser(dependencies, caller, userId);
     if (roleIds !== undefined) await assertCanAssign(caller, roleIds);
     const profile = permittedChanges(caller, user, requested);
+    assertUsername(user, profile);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const write = async (session: ClientSession) => {

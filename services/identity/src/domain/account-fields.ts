@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { EARLIEST_BIRTH_DATE } from './birth-date.ts';
 import { CODE_LENGTHS, type CodePurpose } from './confirmation-code.ts';
 import { toLatinDigits } from './digits.ts';
+import { readsAsPhone } from './login.ts';
 import { isCommonPassword, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 import { normalizePhone } from './phone.ts';
 
@@ -14,12 +15,21 @@ export const firstNameField = name;
 export const lastNameField = name;
 
 const USERNAME = /^[A-Za-z0-9._-]*$/;
-export const usernameField = z
+const NOT_A_PHONE = 'Not a phone number in any spelling: 422.';
+const usernameField = z
   .string()
   .min(3)
   .max(50)
   .refine((value) => USERNAME.test(value), withMessage('validation.username'))
   .meta({ pattern: USERNAME.source });
+
+/** Of a new account. Where an account may have one of 1.0.0, the use case refuses a changed one. */
+export const newUsernameField = usernameField
+  .refine((value) => !readsAsPhone(value), {
+    ...withMessage('validation.username_is_phone'),
+    error: 'must not be a phone number',
+  })
+  .meta({ pattern: USERNAME.source, description: NOT_A_PHONE });
 
 export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
 
@@ -91,7 +101,7 @@ const bankAccountNumberField = z
 export const profileShape = {
   first_name: firstNameField.optional(),
   last_name: lastNameField.optional(),
-  username: usernameField.optional(),
+  username: usernameField.optional().meta({ description: NOT_A_PHONE }),
   email: emailField.optional(),
   phone: phoneField.optional(),
   height: heightField.optional(),

@@ -16,7 +16,10 @@ const KEY: Readonly<Record<LoginField, (value: string) => string>> = {
 /** `<field>:<value>`, the same for all spellings of a value. A phone must be E.164. */
 export const loginKey = (field: LoginField, value: string): string => `${field}:${KEY[field](value)}`;
 
-/** The keys that a typed login may mean, by precedence. A user name may look like a phone number; the phone wins. */
+/** Whether a login of this text is looked up as a phone. Whoever has that phone would be found instead of the user name. */
+export const readsAsPhone = (username: string): boolean => normalizePhone(username) !== undefined;
+
+/** The keys that a typed login may mean, by precedence. User names of 1.0.0 may read as a phone number; the phone wins. */
 export const loginKeysOf = (login: string): string[] => {
   const phone = normalizePhone(login.trim());
   return [

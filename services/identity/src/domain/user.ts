@@ -26,6 +26,8 @@ export interface User extends StoredUserFields {
   /** PHC string of argon2id. */
   password_hash: string;
   created_at: Date;
+  /** Whether a code that was sent to the phone has come back. */
+  phone_proven: boolean;
   trainer_license_media_id: number | null;
   /** The newest document ever seen, even if it is deleted by now. An older one is never attached. */
   trainer_license_newest_media_id: number | null;

@@ -12,10 +12,10 @@ export const postPhoneConfirmRoute = ({
   defineRoute({
     method: 'POST',
     path: '/auth/phone/confirm',
-    summary: 'Confirm a new phone of the own account',
+    summary: 'Confirm the phone of the own account, or a new one',
     description:
-      'With the six-digit code that `PUT /auth/me` has sent to the new phone: valid for ten minutes and five wrong tries. ' +
-      'From then on the new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` ' +
+      'With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. ' +
+      'From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` ' +
       'for every code that is not accepted, and when another account has taken the phone meanwhile.',
     tag: 'auth',
     access: 'user',

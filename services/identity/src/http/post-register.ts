@@ -4,9 +4,9 @@ import {
   emailField,
   firstNameField,
   lastNameField,
+  newUsernameField,
   passwordField,
   phoneField,
-  usernameField,
 } from '../domain/account-fields.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -27,7 +27,7 @@ export const postRegisterRoute = (
     limit: registrations,
     limitPerAddress: true,
     body: z.object({
-      username: usernameField,
+      username: newUsernameField,
       email: emailField,
       phone: phoneField,
       password: passwordField,

@@ -1,8 +1,23 @@
-/** Upgrades of what older releases have stored (docs/adr/0014). */
+/** Upgrades of what older releases have stored (docs/adr/0014). A new one is added at the end. */
 import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
+import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
 import type { Store } from './store.ts';
+import { userModel } from './user-document.ts';
 
-export const createUpgrades = ({ users }: Pick<Store, 'users'>): Upgrade[] => [
-  { name: FOLDING_UPGRADE, run: users.reindex },
-];
+/** 1.0.0 did not know whether a phone was proven. Otherwise the first reset of each account would remove its second factor. */
+const earlierPhonesAreProven = (connection: Connection): Upgrade => ({
+  name: 'phones of earlier accounts are proven',
+  run: async () => {
+    const { modifiedCount } = await userModel(connection).updateMany(
+      { phone_proven: trusted({ $exists: false }), erased_at: null },
+      { $set: { phone_proven: true } },
+    );
+    return modifiedCount;
+  },
+});
+
+export const createUpgrades = (
+  connection: Connection,
+  { users }: Pick<Store, 'users'>,
+): readonly Upgrade[] => [{ name: FOLDING_UPGRADE, run: users.reindex }, earlierPhonesAreProven(connection)];

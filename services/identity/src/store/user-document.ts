@@ -37,6 +37,7 @@ const schema = new mongoose.Schema<StoredUser>(
     username: { type: String, default: null },
     email: { type: String, default: null },
     phone: String,
+    phone_proven: { type: Boolean, default: false },
     password_hash: { type: String, default: null },
     first_name: { type: String, default: null },
     last_name: { type: String, default: null },
@@ -85,6 +86,7 @@ const schema = new mongoose.Schema<StoredUser>(
 privacy(
   schema,
   erase('identifies the person', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
+  erase('says something about the phone', 'phone_proven'),
   erase('the profile', 'height', 'birth_date', 'gender', 'bank_account_number', 'is_trainer', 'is_gym_owner'),
   erase(
     'the license document',

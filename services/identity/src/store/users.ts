@@ -219,7 +219,9 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
       if (changes.role_ids !== undefined) revocations.add(session, id);
       const next = { ...current, ...changes };
       await keys.move(session, id, current, next);
-      return updateOne(session, { _id: id }, { ...changes, ...deriveFields(next) });
+      // The proof of one phone proves nothing about another.
+      const proof = next.phone === current.phone ? {} : { phone_proven: changes.phone_proven ?? false };
+      return updateOne(session, { _id: id }, { ...changes, ...proof, ...deriveFields(next) });
     },
 
     /** Ignores a copy that is older than the stored one. No effect without a live account. */
@@ -227,6 +229,11 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
       const older: Record<string, unknown> = { 'media.version': trusted({ $not: { $gt: version } }) };
       const copy = { $set: { media: { version, files } } };
       await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
+    },
+
+    /** A code that was sent to the phone of the account has come back. */
+    provePhone: async (session: ClientSession, id: number): Promise<void> => {
+      await users.updateOne({ _id: id, erased_at: null }, { $set: { phone_proven: true } }, { session });
     },
 
     /** null without a live account, or if its credentials were revoked since `credentialEpoch` was read. */

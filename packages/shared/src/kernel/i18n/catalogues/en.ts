@@ -65,6 +65,7 @@ export const catalogue = {
   'validation.timestamp': 'This field must be a date and time.',
   'validation.time': 'This field must be a time of the form HH:MM.',
   'validation.username': 'Only letters, digits, dots, hyphens and underscores are allowed.',
+  'validation.username_is_phone': 'A user name cannot be a phone number.',
   'validation.one_of': 'This field must be one of: {values}.',
   'validation.invalid': 'This value is not valid.',
   'validation.taken': 'This value is already taken.',

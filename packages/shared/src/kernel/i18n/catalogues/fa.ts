@@ -68,6 +68,7 @@ export const catalogue: Catalogue = {
   'validation.timestamp': 'این فیلد باید تاریخ و زمان باشد.',
   'validation.time': 'این فیلد باید ساعتی به شکل HH:MM باشد.',
   'validation.username': 'فقط حروف، ارقام، نقطه، خط تیره و زیرخط مجاز است.',
+  'validation.username_is_phone': 'نام کاربری نمی‌تواند شماره تلفن باشد.',
   'validation.one_of': 'این فیلد باید یکی از این‌ها باشد: {values}.',
   'validation.invalid': 'این مقدار معتبر نیست.',
   'validation.taken': 'این مقدار پیش‌تر استفاده شده است.',
