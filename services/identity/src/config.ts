@@ -111,7 +111,7 @@ const shape = {
   SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
   /** Of roles with an operator's permission; by default required in production only. */
   STAFF_SECOND_FACTOR: z.enum(['required', 'optional']).optional(),
-  /** In an hour, of accounts and of OAuth clients. */
+  /** In an hour, of accounts, as many changes of their user names, e-mails and phones, and of OAuth clients. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
   AUTHORIZATIONS_PER_ADDRESS: count.default(600),
@@ -202,6 +202,7 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
   passwordChecks: perMinute('password-check', config.PASSWORD_CHECKS_PER_ACCOUNT),
   wrongSecondFactorCodes: perDay('wrong-second-factor', config.WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT),
   registrations: config.SEED_DEMO ? undefined : perHour('registration', config.REGISTRATIONS_PER_ADDRESS),
+  nameChanges: config.SEED_DEMO ? undefined : perHour('name-change', config.REGISTRATIONS_PER_ADDRESS),
   clientRegistrations: config.SEED_DEMO
     ? undefined
     : perHour('client-registration', config.CLIENT_REGISTRATIONS_PER_ADDRESS),

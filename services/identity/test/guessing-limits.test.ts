@@ -194,6 +194,66 @@ describe('registrations from an address', () => {
   });
 });
 
+describe('new user names, e-mails and phones of accounts, from an address', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '3' });
+  });
+  afterAll(() => harness.close());
+
+  const put = (person: Person, headers: ReturnType<typeof newAddress>, body: Record<string, unknown>) =>
+    harness.send('PUT', '/auth/me', {
+      as: person.caller,
+      headers,
+      body: { current_password: PASSWORD, ...body },
+    });
+
+  test('are limited an hour over all accounts, exactly, whether or not somebody has them', async () => {
+    const [one, other] = [await join(harness), await join(harness)];
+    const address = newAddress();
+    const asked = await Promise.all([
+      ...Array.from({ length: 4 }, () => put(one, address, { email: other.user.email })),
+      ...Array.from({ length: 4 }, () => put(other, address, { phone: one.user.phone })),
+    ]);
+    expect([countOf(asked, INVALID), countOf(asked, LIMITED)]).toEqual([3, 5]);
+    const free = String(registration().username);
+    for (const username of [one.user.username, free])
+      expectLimited(await put(other, address, { username }), 3);
+    expect((await put(other, newAddress(), { username: free })).body.user.username).toBe(free);
+  });
+
+  test('are not counted where nothing of it changes', async () => {
+    const person = await join(harness);
+    const address = newAddress();
+    const { username, email, phone } = person.user;
+    const form = {
+      username,
+      email: email.toUpperCase(),
+      phone: phone.replace('+98', '0'),
+      first_name: 'Other',
+    };
+    for (let call = 1; call <= 5; call += 1) {
+      const body = { ...form, current_password: undefined };
+      expect((await put(person, address, body)).status).toBe(200);
+    }
+  });
+
+  test('are unlimited for demonstrations', async () => {
+    const demo = await startHarness({ REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
+    try {
+      const person = await join(demo);
+      const headers = newAddress();
+      for (let call = 1; call <= 3; call += 1) {
+        const body = { username: String(registration().username) };
+        const answer = await demo.send('PUT', '/auth/me', { as: person.caller, headers, body });
+        expect(answer.status).toBe(200);
+      }
+    } finally {
+      await demo.close();
+    }
+  });
+});
+
 describe('registrations of OAuth clients from an address', () => {
   const register = async (harness: Harness, address: string) => {
     const answer = await fetch(`${harness.url}${OAUTH_PATHS.register}`, {

@@ -202,14 +202,14 @@ const ROWS: RouteCost[] = [
   {
     route: 'PUT /auth/me (a new e-mail)',
     as: MEMBER,
-    commands: 12,
+    commands: 13,
     calls: ['GetSubscriptions'],
     request: () => byNew({ email: registration().email, current_password: PASSWORD })(),
   },
   {
     route: 'PUT /auth/me (a new phone)',
     as: MEMBER,
-    commands: 12,
+    commands: 13,
     calls: ['GetSubscriptions'],
     request: () => byNew({ phone: newPhone(), current_password: PASSWORD })(),
   },

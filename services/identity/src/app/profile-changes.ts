@@ -1,7 +1,7 @@
 /** What the account itself and an operator may change, and the checks that both updates share. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
-import { emailKey, readsAsPhone } from '../domain/login.ts';
+import { emailKey, LOGIN_FIELDS, loginKey, readsAsPhone } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
 
 /** Fields that have a use case of their own, or that no request changes. */
@@ -43,6 +43,13 @@ export const assertUsername = (user: User, { username }: ProfileChanges): void =
     throw invalid({ username: message('validation.username_is_phone') });
   }
 };
+
+/** Whether the answer tells that another account has one of these values, or has not. */
+export const changesNames = (user: User, changes: ProfileChanges): boolean =>
+  LOGIN_FIELDS.some((field) => {
+    const value = changes[field];
+    return value !== undefined && loginKey(field, value) !== loginKey(field, user[field]);
+  });
 
 export const changesPhone = (user: User, { phone }: ProfileChanges): boolean =>
   phone !== undefined && phone !== user.phone;

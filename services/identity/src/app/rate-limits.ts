@@ -66,6 +66,16 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
   };
 };
 
+/** 429: one account after the other could ask which user names, e-mails and phones are taken, as by registering. */
+export const takeNameChange = async (
+  { limiter, limits: { nameChanges } }: LimitDependencies,
+  address: string,
+): Promise<void> => {
+  if (nameChanges === undefined) return;
+  const state = await limiter.consume(nameChanges, `address:${address}`);
+  if (!state.allowed) throw rateLimited(state);
+};
+
 export interface SmsBudget {
   /** 429 when the day's SMS to this phone are spent. */
   takeSignedIn(phone: string): Promise<void>;

@@ -19,10 +19,11 @@ import {
   assertUsername,
   changesBankAccount,
   changesContact,
+  changesNames,
   changesPhone,
   type OwnChanges,
 } from './profile-changes.ts';
-import type { SmsBudget } from './rate-limits.ts';
+import { type SmsBudget, takeNameChange } from './rate-limits.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';
 import { assertSmsCountry } from './sms-country.ts';
@@ -94,6 +95,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     const phone =
       isNewPhone || provesOwnPhone(user, changes, given.password, needsPassword) ? changes.phone : undefined;
     if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, given);
+    if (changesNames(user, changes)) await takeNameChange(dependencies, given.clientAddress);
     await assertNotTaken(dependencies, changes, user._id);
     if (phone === undefined) return save(user, changes, false);
     await smsBudget.takeSignedIn(phone);

@@ -31,6 +31,8 @@ export interface Limits {
   wrongSecondFactorCodes: DurableRateLimit;
   /** Of an address; undefined: any number. */
   registrations: RateLimit | undefined;
+  /** Requests for another user name, e-mail or phone, which tell whether somebody has it, likewise. */
+  nameChanges: RateLimit | undefined;
   /** Of OAuth clients, likewise. */
   clientRegistrations: RateLimit | undefined;
   /** Requests of OAuth clients for an authorization, likewise. */
