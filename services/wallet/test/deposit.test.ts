@@ -11,7 +11,7 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { PAUSE_MS, UNPAUSED_ANSWERS } from '../src/app/ask-once.ts';
+import { PAUSE_MS, UNPAUSED_ANSWERS, WAITING_PER_USER } from '../src/app/ask-once.ts';
 import {
   atTheBank,
   decided,
@@ -712,6 +712,29 @@ describe('a gateway with unusual answers', () => {
     expect(verifications() - before).toBe(1);
     expect(await other.balanceOf(as.userId)).toBe(10_000);
     await replica.close();
+  });
+
+  test('holds the callbacks of twenty requests of a payer while it is asked; further ones are answered at once', async () => {
+    const { as, id, callback } = await open();
+    strange.answers.verify = paid(id);
+    const gate = Promise.withResolvers<void>();
+    strange.setGate(gate.promise);
+    const before = strange.calls.length;
+    const heldAnswers: Promise<unknown>[] = [];
+    let answered = 0;
+    for (let call = 1; call <= WAITING_PER_USER + 5; call += 1) {
+      const answer = other.send('GET', callback).then((given) => {
+        answered += 1;
+        return given;
+      });
+      heldAnswers.push(answer);
+    }
+    await eventually(() => strange.calls.length > before && answered === 5);
+    gate.resolve();
+    const answers = (await Promise.all(heldAnswers)) as Awaited<ReturnType<typeof other.send>>[];
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(WAITING_PER_USER + 5);
+    expect(answers.filter(({ body }) => body.payment.is_done)).toHaveLength(WAITING_PER_USER);
+    expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
   test('is asked again for a callback that came after the question', async () => {

@@ -148,8 +148,10 @@ export const createLoginKeys = (connection: Connection) => {
     },
 
     /** Whether the account has signed in from this network, by any of its values. */
-    knowsNetwork: async (userId: number, network: string): Promise<boolean> =>
-      (await keys.exists({ user_id: userId, networks: network })) !== null,
+    knowsNetwork: async (userId: number, network: string): Promise<boolean> => {
+      const own = await keys.find({ user_id: userId }, { networks: 1 }).lean<Pick<LoginKey, 'networks'>[]>();
+      return own.some(({ networks = [] }) => networks.includes(network));
+    },
 
     forgetNetworks: async (session: ClientSession, userId: number): Promise<void> => {
       await keys.updateMany({ user_id: userId }, { $set: { networks: [] } }, { session });

@@ -12,6 +12,8 @@ import type { SettleDeposit } from './settle-deposit.ts';
 export const UNPAUSED_ANSWERS = 3;
 /** After them a callback waits until so much time has passed since the last answer. */
 export const PAUSE_MS = 2_000;
+/** Callbacks of one payer's deposits that wait at a time. Further ones are answered as it is known: the sweep asks again. */
+export const WAITING_PER_USER = 20;
 /** A deposit that was not asked for during this time counts from 0 again. */
 const REMEMBERED_MS = 60_000;
 
@@ -83,5 +85,19 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
     if (inquiry === undefined) return start(payment);
     return (await joined(inquiry)) ?? settleOnce(payment);
   };
-  return settleOnce;
+
+  /** By payer: whoever repeats the callback of an own deposit must not take the places of other requests. */
+  const waiting = new Map<number, number>();
+  const countOf = (userId: number): number => waiting.get(userId) ?? 0;
+  return async (payment) => {
+    const { userId } = payment;
+    if (countOf(userId) >= WAITING_PER_USER) return payment;
+    waiting.set(userId, countOf(userId) + 1);
+    try {
+      return await settleOnce(payment);
+    } finally {
+      if (countOf(userId) === 1) waiting.delete(userId);
+      else waiting.set(userId, countOf(userId) - 1);
+    }
+  };
 };
