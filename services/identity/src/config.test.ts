@@ -41,6 +41,7 @@ describe('the limits', () => {
       emailChangeEmails: [3, 86_400],
       wrongSecondFactorCodes: [30, 86_400],
       registrations: [100, 3_600],
+      nameChanges: [100, 3_600],
       clientRegistrations: [100, 3_600],
       authorizations: [600, 60],
     });
@@ -51,6 +52,7 @@ describe('the limits', () => {
       ...figuresOf(),
       signedInSmsPerPhone: [200, 86_400],
       registrations: undefined,
+      nameChanges: undefined,
       clientRegistrations: undefined,
       authorizations: undefined,
     });

@@ -76,9 +76,10 @@ describe('signing in', () => {
     });
   });
 
-  test('by a phone number finds its owner, even if it is the user name of somebody else', async () => {
-    const owner = await join(harness);
-    await join(harness, { username: owner.user.phone.replace('+98', '0') });
+  test('by a phone number finds its owner, even if 1.0.0 has let somebody else have it as a user name', async () => {
+    const [owner, other] = [await join(harness), await join(harness)];
+    const _id = `username:${owner.user.phone.replace('+98', '0')}`;
+    await harness.database.collection('login_keys').insertOne({ _id, user_id: other.id } as never);
     const { body } = await logIn(harness, owner.user.phone.replace('+98', '0'));
     expect(body.user.id).toBe(owner.id);
   });
