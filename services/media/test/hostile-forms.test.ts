@@ -181,8 +181,8 @@ describe('the name of the file', () => {
     ['Persian with a half-space', 'filename="می\u200cخواهم.png"', 'می\u200cخواهم.png'],
     ['emoji of several characters', 'filename="👩‍👩‍👧‍👦🏳️‍🌈.png"', '👩‍👩‍👧‍👦🏳️‍🌈.png'],
     ['invalid UTF-8', Buffer.from('filename="a\xff\xfe.png"', 'latin1'), 'a\ufffd\ufffd.png'],
-    // RFC 7578 does not allow `filename*`; a plain name takes precedence.
-    ['RFC 5987 and a plain one', `filename="a.png"; filename*=UTF-8''b.png`, 'a.png'],
+    // RFC 7578 does not allow `filename*` in forms. Clients send it beside a plain name, in which they cannot write theirs.
+    ['RFC 5987 and a plain one', `filename="a.png"; filename*=UTF-8''b.png`, 'b.png'],
     ['RFC 5987 alone', `filename*=UTF-8''${encodeURIComponent('مجوز.png')}`, 'مجوز.png'],
     ['RFC 5987 with a path', `filename*=UTF-8''..%2F..%2Fetc%2Fpasswd`, 'passwd'],
     ['RFC 5987 with half a character', `filename*=UTF-8''a%E2%82.png`, 'a\ufffd.png'],

@@ -139,6 +139,85 @@ describe('file types and sizes', () => {
   });
 });
 
+describe('the file name', () => {
+  const NAME = 'سلام دنیا.pdf';
+  const EXTENDED = `filename*=UTF-8''${encodeURIComponent(NAME)}`;
+  /** A form whose file has this header. `before`: parts before it. */
+  const form = (disposition: string, before = '') => {
+    const fields = Object.entries(harness.newGym()).map(
+      ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+    );
+    const head = `${before}--b\r\ncontent-disposition: ${disposition}\r\nContent-Type: application/pdf\r\n\r\n`;
+    return new Uint8Array(Buffer.from(`${head}%PDF-1.7\n\r\n${fields.join('')}--b--\r\n`));
+  };
+  const nameOf = async (disposition: string, before = '', boundary = 'b') => {
+    const type = `multipart/form-data; boundary=${boundary}`;
+    const { status, body } = await harness.post(OWNER, form(disposition, before), type);
+    expect([status, body.errors]).toEqual([201, undefined]);
+    return body.data.filename;
+  };
+
+  test.each([
+    ['alone', `form-data; name="file"; ${EXTENDED}`],
+    ['after a plain one', `form-data; name="file"; filename="plain.pdf"; ${EXTENDED}`],
+    ['before a plain one', `form-data; name="file"; ${EXTENDED}; filename="plain.pdf"`],
+    ['before the name', `form-data; ${EXTENDED}; name="file"; filename="plain.pdf"`],
+    [
+      'as .NET sends it',
+      `form-data; name=file; filename="=?utf-8?B?2LPZhA==?="; ${EXTENDED.replace('UTF-8', 'utf-8')}`,
+    ],
+    ['with a language', `form-data; name="file"; filename="a.pdf"; ${EXTENDED.replace("''", "'fa'")}`],
+    [
+      'in capitals and with blanks',
+      `form-data; name="file"; filename="a.pdf" ; FILENAME* = ${EXTENDED.slice(10)}`,
+    ],
+  ])('is that of filename*, %s (RFC 6266)', async (_how, disposition) => {
+    expect(await nameOf(disposition)).toBe(NAME);
+  });
+
+  test('in Latin 1 is decoded as such', async () => {
+    expect(await nameOf(`form-data; name="file"; filename="a.pdf"; filename*=iso-8859-1'en'caf%e9.pdf`)).toBe(
+      'café.pdf',
+    );
+  });
+
+  test.each([
+    ['no percent-encoding', "UTF-8''%zz.pdf"],
+    ['no UTF-8', "UTF-8''%ff.pdf"],
+    ['an unknown charset', "KOI8-R''%c1.pdf"],
+    ['no charset', 'name.pdf'],
+  ])('is the plain one where filename* has %s', async (_what, value) => {
+    expect(await nameOf(`form-data; name="file"; filename*=${value}; filename="plain.pdf"`)).toBe(
+      'plain.pdf',
+    );
+  });
+
+  test('is not taken out of quotes, of other parts, or of what comes after the file', async () => {
+    expect(await nameOf(`form-data; name="file"; filename="a; ${EXTENDED}"`)).not.toBe(NAME);
+    const other = `--b\r\nContent-Disposition: form-data; name="other"; filename="o.pdf"; ${EXTENDED}\r\n\r\nx\r\n`;
+    const text = '--b\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r\n';
+    expect(await nameOf('form-data; name="file"; filename="plain.pdf"', other)).toBe('plain.pdf');
+    expect(await nameOf(`form-data; name="file"; filename="plain.pdf"; ${EXTENDED}`, other + text)).toBe(
+      NAME,
+    );
+    expect(await nameOf(`form-data; name="file"; ${EXTENDED}`, '', '"b"')).toBe(NAME);
+  });
+
+  test('is cleaned as any other', async () => {
+    const path = encodeURIComponent('../../etc/\u202epasswd.pdf');
+    expect(await nameOf(`form-data; name="file"; filename="a.pdf"; filename*=UTF-8''${path}`)).toBe(
+      'passwd.pdf',
+    );
+  });
+
+  test('takes little time to find, however long the header is', async () => {
+    const start = process.cpuUsage();
+    await nameOf(`form-data; name="file"; filename="${'\\"'.repeat(20_000)}.pdf`);
+    const { user, system } = process.cpuUsage(start);
+    expect(user + system).toBeLessThan(1_000_000);
+  });
+});
+
 describe('the answer', () => {
   test('is the resource, whose file a guest downloads unchanged', async () => {
     const content = pdf(1_000);

@@ -9,6 +9,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import type { ReceiveFile } from '../app/receive-file.ts';
 import { acceptedType, cleanFilename, MAX_FILE_BYTES, SNIFF_BYTES } from '../domain/file-types.ts';
 import type { StoredFile } from '../domain/media.ts';
+import { readExtendedFilenames } from './extended-filenames.ts';
 
 export interface Upload {
   fields: Record<string, string>;
@@ -18,6 +19,7 @@ export interface Upload {
 
 /** Files in other fields are ignored, like other unknown fields. */
 const LIMITS = { fileSize: MAX_FILE_BYTES, files: 5, fields: 20, fieldSize: 1_000, parts: 30 };
+const FILE = 'file';
 const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 
 const refused = (text: Message): AppError => invalid({ file: text });
@@ -45,12 +47,16 @@ export const readUpload = async (
   // The parser would wait forever for the end of a request that is already closed.
   if (request.raw.destroyed) throw malformed('the client disconnected');
   const late = setTimeout(() => request.raw.destroy(), deadlineMs);
+  const names = readExtendedFilenames(request, FILE);
   try {
     for await (const part of request.parts({ limits: LIMITS })) {
+      const name = part.fieldname === FILE ? names.next() : undefined;
       if (part.type === 'field') upload.fields[part.fieldname] = String(part.value);
-      else if (part.fieldname !== 'file') part.file.resume();
-      else if (upload.file === undefined) upload.file = await receive(part, files);
-      else throw refused(message('validation.one_file'));
+      else if (part.fieldname !== FILE) part.file.resume();
+      else if (upload.file === undefined) {
+        names.stop();
+        upload.file = await receive(part, name, files);
+      } else throw refused(message('validation.one_file'));
     }
     return upload;
   } catch (error) {
@@ -59,6 +65,7 @@ export const readUpload = async (
     if (upload.file !== undefined) await files.discard(upload.file.stored);
     throw isAppError(error) ? error : malformed(error);
   } finally {
+    names.stop();
     clearTimeout(late);
   }
 };
@@ -68,7 +75,11 @@ const malformed = (cause: unknown): AppError => {
   return new AppError({ kind: 'bad_request', code: 'bad_request', message: text, cause });
 };
 
-const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNullable<Upload['file']>> => {
+const receive = async (
+  part: MultipartFile,
+  name: string | undefined,
+  files: ReceiveFile,
+): Promise<NonNullable<Upload['file']>> => {
   const { head, rest } = await peek(part.file);
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
   if (mimeType === undefined) {
@@ -81,7 +92,7 @@ const receive = async (part: MultipartFile, files: ReceiveFile): Promise<NonNull
     await files.discard(stored);
     throw refused(message('validation.file_size', { max: MAX_FILE_MIB }));
   }
-  return { stored, mimeType, filename: cleanFilename(part.filename) };
+  return { stored, mimeType, filename: cleanFilename(name ?? part.filename) };
 };
 
 /** The first bytes of `source`, and a stream of all its bytes. */
