@@ -1,5 +1,5 @@
 /** Roles and second factors on `/ops`: they are changed after a look at the change. */
-import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { beforeEach, expect, test } from '@jest/globals';
 import {
@@ -16,6 +16,7 @@ import {
 
 arrangeOps();
 
+const OPERATOR: Permission[] = ['users.view_all', 'users.update_any', 'audit.view'];
 const ROLE = { id: 7, name: 'reviewer', title: 'Reviewer', permissions: ['gyms.view_all', 'audit.view'] };
 const ROLES = `${PATH}/roles`;
 const list = (role: typeof ROLE) => ({ status: 200, body: { data: [role], meta: {} } });
@@ -113,6 +114,23 @@ test('a second factor is removed by a second form, which shows whose it is', asy
   expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=5&done=removed']);
   expect(removals()).toEqual(['identity DELETE /users/5/second-factor']);
 });
+
+test.each<[string, number, string[], Permission[], boolean]>([
+  ['a member', 5, ['posts.view'], OPERATOR, true],
+  ['another operator', 5, ['posts.view', 'audit.view'], OPERATOR, false],
+  ['another operator, who manages roles', 5, ['audit.view'], [...OPERATOR, 'roles.manage'], true],
+  ['the operator themself', 9, ['audit.view'], [...OPERATOR, 'roles.manage'], false],
+])(
+  'the second factor of %s is offered as the API would remove it',
+  async (_whose, id, held, may, isOffered) => {
+    const roles = [{ id: 2, name: 'x', title: 'x', permissions: held }];
+    const user = { id, username: 'sara', created_at: '2026-01-01 00:00:00', roles };
+    replies.set(`GET /users/${id}`, { status: 200, body: { user } });
+    gateway.tokens.set(TOKEN, operatorOf(may));
+    const { status, html } = await (await signIn()).get(`${PATH}/users?id=${id}`);
+    expect([status, html.includes('remove_second_factor')]).toEqual([200, isOffered]);
+  },
+);
 
 test('a second factor of an account that is gone is not removed', async () => {
   replies.set('GET /users/5', { status: 200, body: { user: { id: 5, created_at: '2026-01-01 00:00:00' } } });

@@ -1,6 +1,7 @@
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openReplica } from './purge-support.ts';
+import { setUp } from './second-factor-support.ts';
 import {
   giveRoles,
   type Harness,
@@ -128,9 +129,9 @@ describe('the permissions of an operator are a limit', () => {
     expect((await stored(person.id))?.role_ids).toEqual([1]);
   });
 
-  test('other roles can be assigned, with effect on the next request', async () => {
+  test('other roles can be assigned by who manages roles, with effect on the next request', async () => {
     const person = await join(harness);
-    const { status, body } = await put(operator, person.id, { role_ids: [1, 2, 2] });
+    const { status, body } = await put(administrator, person.id, { role_ids: [1, 2, 2] });
     expect(status).toBe(200);
     expect(body.user.roles.map((role: { name: string }) => role.name)).toEqual(['member', 'operator']);
     const { permissions } = await harness.identity.call('Introspect', { token: person.token });
@@ -177,6 +178,106 @@ describe('the permissions of an operator are a limit', () => {
       expect(raised?.status).toBe(200);
       for (const answer of answers) expect([200, 403]).toContain(answer.status);
       expect((await put(operator, person.id, { height: 299 })).status).toBe(403);
+    }
+  });
+});
+
+describe('who does not manage roles', () => {
+  const changesOf = (body: { user: Record<string, unknown> }) => body.user;
+  const removeFactor = (as: Person, id: number) =>
+    harness.send('DELETE', `/users/${id}/second-factor`, { as: as.caller });
+  const remove = (as: Person, id: number) => harness.send('DELETE', `/users/${id}`, { as: as.caller });
+
+  test('changes no other account with a permission of operators, not its second factor, and deletes none', async () => {
+    const colleague = await joinAs(harness, 'operator');
+    await harness.identity.call('AttachLicense', { user_id: colleague.id, media_id: 40, filename: 'l.pdf' });
+    await setUp(harness, colleague);
+    const before = await stored(colleague.id);
+    const phone = String(registration().phone);
+    for (const body of [
+      { phone },
+      { email: String(registration().email) },
+      { bank_account_number: null },
+      { first_name: 'Fallen' },
+      { trainer_license_approved: true },
+      { trainer_license_image: null },
+      { role_ids: [1] },
+      {},
+    ])
+      expect([body, (await put(operator, colleague.id, body)).status]).toEqual([body, 403]);
+    expect((await removeFactor(operator, colleague.id)).status).toBe(403);
+    expect((await remove(operator, colleague.id)).status).toBe(403);
+    expect(await stored(colleague.id)).toEqual(before);
+    expect(
+      await harness.database.collection('second_factors').countDocuments({ _id: colleague.id as never }),
+    ).toBe(1);
+
+    expect((await put(administrator, colleague.id, { phone })).status).toBe(200);
+    expect((await removeFactor(administrator, colleague.id)).status).toBe(204);
+    expect((await remove(administrator, colleague.id)).status).toBe(204);
+  });
+
+  test('changes no account with a role that somebody gave one such permission', async () => {
+    const roles = harness.database.collection('roles');
+    const role = { name: 'reader', title: 'Reader', permissions: ['users.view_limited', 'audit.view'] };
+    await roles.insertOne({ _id: 77 as never, ...role });
+    const reader = await join(harness);
+    await giveRoles(harness, reader.id, [1, 77]);
+    expect((await put(operator, reader.id, { height: 180 })).status).toBe(403);
+    await roles.updateOne({ _id: 77 as never }, { $set: { permissions: ['users.view_limited'] } });
+    expect((await put(operator, reader.id, { height: 180 })).status).toBe(200);
+  });
+
+  test.each([
+    ['adds a role', [1], [1, 2]],
+    ['replaces one', [1], [2]],
+    ['adds a role without permissions', [1], [1, 78]],
+    ['takes one away', [1, 78], [1]],
+    ['takes all away', [1, 78], []],
+  ])('%s: 403, for others and for themselves', async (_what, from, to) => {
+    const empty = { name: 'empty', title: 'Empty', permissions: [] };
+    await harness.database
+      .collection('roles')
+      .updateOne({ _id: 78 as never }, { $set: empty }, { upsert: true });
+    const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
+    await giveRoles(harness, person.id, from);
+    expect((await put(operator, person.id, { role_ids: to, height: 180 })).status).toBe(403);
+    expect(await stored(person.id)).toMatchObject({ role_ids: from, height: null });
+    expect((await put(own, own.id, { role_ids: [2, ...to.filter((id) => id !== 2), 78] })).status).toBe(403);
+    expect((await put(administrator, person.id, { role_ids: to })).status).toBe(200);
+  });
+
+  test('sends the roles that are there, in any order, and gives and takes that of members', async () => {
+    const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
+    const twice = await put(operator, person.id, { role_ids: [1, 1], height: 181 });
+    expect([twice.status, changesOf(twice.body).height]).toEqual([200, 181]);
+    expect((await put(operator, person.id, { role_ids: [] })).status).toBe(200);
+    expect((await put(operator, person.id, { role_ids: [1] })).status).toBe(200);
+    expect((await stored(person.id))?.role_ids).toEqual([1]);
+    await giveRoles(harness, own.id, [1, 2]);
+    expect((await put(own, own.id, { role_ids: [2, 1], height: 182 })).status).toBe(200);
+    expect((await put(own, own.id, { role_ids: [2] })).status).toBe(200);
+  });
+
+  test('is told of an unknown role first: 422, then 404, then 403', async () => {
+    const colleague = await joinAs(harness, 'operator');
+    expect((await put(operator, colleague.id, { role_ids: [999] })).status).toBe(422);
+    expect((await put(operator, 999_999_999, { role_ids: [999] })).status).toBe(422);
+    expect((await put(operator, 999_999_999, { role_ids: [2] })).status).toBe(404);
+    expect((await put(operator, colleague.id, { role_ids: [2] })).status).toBe(403);
+  });
+
+  test('never changes a member who becomes an operator at the same time', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const person = await join(harness);
+      const phones = Array.from({ length: 10 }, () => String(registration().phone));
+      const [raised, ...answers] = await Promise.all([
+        put(administrator, person.id, { role_ids: [2] }),
+        ...phones.map((phone) => put(operator, person.id, { phone })),
+      ]);
+      expect(raised?.status).toBe(200);
+      for (const answer of answers) expect([200, 403]).toContain(answer.status);
+      expect((await put(operator, person.id, { phone: String(registration().phone) })).status).toBe(403);
     }
   });
 });

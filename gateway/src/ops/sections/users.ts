@@ -1,6 +1,7 @@
 /** Accounts: their roles, and the removal of a lost second factor. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { formOf, inputOf, time } from '../../pages/views.ts';
 import {
@@ -30,6 +31,12 @@ interface User {
   roles?: Role[];
   deletion_scheduled_at?: string | null;
 }
+
+/** Whose second factor only who manages roles removes. */
+const isStaff = ({ roles = [] }: User): boolean =>
+  roles.some(({ permissions }) =>
+    permissions.some((name) => (OPERATOR_PERMISSIONS as Set<string>).has(name)),
+  );
 
 const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
 
@@ -87,11 +94,13 @@ const detail = async (operator: Operator, id: string): Promise<Html> => {
   if (answer.status !== 200) return emptyList(t, 'ops.none');
   const user = answer.body.user as User;
   const mayChange = can(caller, 'users.update_any');
+  const managesRoles = can(caller, 'roles.manage');
+  const mayRemove = mayChange && (managesRoles || !isStaff(user)) && user.id !== caller.userId;
   return html`<section class="card"><h2>${userName(user)}</h2>
 ${identityOf(operator, user)}
-${mayChange && can(caller, 'roles.manage') && (await roleForm(operator, user))}
+${mayChange && managesRoles && (await roleForm(operator, user))}
 ${
-  mayChange &&
+  mayRemove &&
   actionForm(operator, SLUG, {
     hidden: { user_id: user.id },
     query: `&id=${user.id}`,

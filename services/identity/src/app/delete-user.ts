@@ -12,7 +12,7 @@ interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'
 }
 
 /**
- * 403 for the own account and for one with a permission that the caller lacks; 404; 409 when a blocker applies or nobody
+ * 403 for the own account and for one that the caller may not manage; 404; 409 when a blocker applies or nobody
  * else could manage roles; 503 when a blocker cannot be evaluated.
  */
 type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;

@@ -12,8 +12,7 @@ interface RemoveSecondFactorDependencies extends Pick<Dependencies, 'store' | 'a
 
 /**
  * Revokes every credential of the account, and changes nothing when no second factor is armed. 403 for the own account,
- * which DELETE /auth/second-factor asks for the password and a code, and for one with a permission that the caller lacks;
- * 404.
+ * which DELETE /auth/second-factor asks for the password and a code, and for one that the caller may not manage; 404.
  */
 type RemoveSecondFactor = (caller: UserCaller, userId: number) => Promise<void>;
 

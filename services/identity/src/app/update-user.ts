@@ -1,12 +1,12 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
 import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
-import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
-import { holdsAll, permissionsOf } from '../domain/roles.ts';
+import { holdsAll, MEMBER_ROLE_ID, permissionsOf } from '../domain/roles.ts';
 import {
   clearLicense,
   isReasonMisplaced,
@@ -27,7 +27,7 @@ import {
 } from './profile-changes.ts';
 import { publishLicenseCleared } from './publish.ts';
 import { recordUserChange } from './record-user-change.ts';
-import { assertRoleManagerRemains, canManageRoles } from './role-managers.ts';
+import { assertRoleManagerRemains, canManageRoles, ROLE_MANAGEMENT } from './role-managers.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
@@ -50,9 +50,10 @@ interface OperatorChanges extends ProfileChanges {
 }
 
 /**
- * 422; 404; 403 for an account or a role with a permission that the caller lacks, and for a new e-mail, phone or bank
- * account of the own account or by another token than a session; 409 when nobody could manage roles any more, or the license document is not the one that
- * the request names.
+ * 422; 404; 403 for an account or a role with a permission that the caller lacks, without `roles.manage` for the account
+ * of another operator and for a change of any role but `member`, and for a new e-mail, phone or bank account of the own
+ * account or by another token than a session; 409 when nobody could manage roles any more, or the license document is not
+ * the one that the request names.
  */
 type UpdateUser = (
   caller: UserCaller,
@@ -71,9 +72,14 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 
   const assertCanAssign = async (
     caller: UserCaller,
+    user: User,
     roleIds: readonly number[],
     session?: ClientSession,
   ): Promise<void> => {
+    const changed = changedRoles(user.role_ids, roleIds);
+    if (changed.some((id) => id !== MEMBER_ROLE_ID) && !can(caller, ROLE_MANAGEMENT)) {
+      throw forbidden('roles need roles.manage');
+    }
     const allowed = permissionsOf(await store.roles.findMany(roleIds, session));
     if (!holdsAll(caller.permissions, allowed)) {
       throw forbidden('the role has a permission that the caller lacks');
@@ -104,7 +110,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     if (before.username !== after.username) {
       await securityNotices.notify(session, after, 'username_changed', 'operator');
     }
-    if (caller.userId !== after._id && !hasSameRoles(before, after)) {
+    if (caller.userId !== after._id && changedRoles(before.role_ids, after.role_ids).length > 0) {
       await securityNotices.notify(session, after, 'roles_changed', 'operator');
     }
     if (before.phone === after.phone) return;
@@ -131,7 +137,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
-    if (roleIds !== undefined) await assertCanAssign(caller, roleIds);
+    if (roleIds !== undefined) await assertCanAssign(caller, user, roleIds);
     const profile = permittedChanges(caller, user, requested);
     assertUsername(user, profile);
     if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
@@ -140,7 +146,7 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       // Roles may have been assigned since the first check.
       const current = await findManageableUser(dependencies, caller, userId, session);
       if (roleIds !== undefined) {
-        await assertCanAssign(caller, roleIds, session);
+        await assertCanAssign(caller, current, roleIds, session);
         await assertNotLastManager(current, roleIds, session);
       }
       assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
@@ -193,10 +199,11 @@ const permittedChanges = (
   return others;
 };
 
-const hasSameRoles = (before: User, after: User): boolean => {
-  const ids = new Set(before.role_ids);
-  return ids.size === new Set(after.role_ids).size && after.role_ids.every((id) => ids.has(id));
-};
+/** Those that are added or removed. */
+const changedRoles = (before: readonly number[], after: readonly number[]): number[] => [
+  ...before.filter((id) => !after.includes(id)),
+  ...after.filter((id) => !before.includes(id)),
+];
 
 const misplacedReason = () =>
   invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });

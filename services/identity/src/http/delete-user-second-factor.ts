@@ -13,8 +13,8 @@ export const deleteUserSecondFactorRoute = ({
     description:
       'For somebody who has lost it, or whose account somebody else has set one up for. Every session, personal token and ' +
       'third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another ' +
-      'one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account and for ' +
-      'one with a permission that the caller lacks.',
+      'one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account, for ' +
+      'one with a permission that the caller lacks, and for another operator without `roles.manage`.',
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
