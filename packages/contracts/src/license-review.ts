@@ -15,12 +15,6 @@ export const licenseReplacedSchema = z
   .object({ message: z.string(), code: z.literal(REPLACED) })
   .meta({ id: 'LicenseReplaced' });
 
-/** Whether a review that does not reject gives a reason. Looks at the request only, not at the stored license. */
-export const hasReasonWithoutRejection = (
-  approved: boolean | null | undefined,
-  reason: string | null | undefined,
-): boolean => reason != null && approved !== undefined && approved !== false;
-
 /**
  * Throws 409 when the license is not the document that a review names. Call it in the transaction of the review. Without
  * `named`, the review is for whatever document is there.

@@ -310,21 +310,42 @@ describe("a trainer's license", () => {
     expect(await review({ trainer_license_approved: null })).toEqual([null, null]);
   });
 
-  test('has no reason without a rejection: 422, and no change', async () => {
-    const person = await withLicense({ trainer_license_approved: true });
-    const before = await stored(person.id);
-    for (const verdict of [{}, { trainer_license_approved: null }]) {
-      const sent = { ...verdict, trainer_license_rejection_reason: 'blurred', height: 180 };
-      const { status, body } = await put(operator, person.id, sent);
-      expect([status, body.errors]).toEqual([
-        422,
-        { trainer_license_rejection_reason: ['Only a rejection has a reason.'] },
-      ]);
-    }
-    expect(await stored(person.id)).toEqual(before);
-    const sent = { trainer_license_image: null, trainer_license_rejection_reason: 'blurred' };
-    const { status, body } = await put(operator, person.id, sent);
-    expect([status, reviewOf(body)]).toEqual([200, [null, null]]);
+  test.each([true, false, null])(
+    'stores a reason alone while the review is %p, and null clears it; nobody is notified',
+    async (approved) => {
+      const person = await withLicense({ trainer_license_approved: approved });
+      const review = async (reason: unknown) => {
+        const { status, body } = await put(operator, person.id, { trainer_license_rejection_reason: reason });
+        return [status, reviewOf(body)];
+      };
+      expect(await review('blurred')).toEqual([200, [approved, 'blurred']]);
+      expect(await review('')).toEqual([200, [approved, 'blurred']]);
+      expect(await review(' \n')).toEqual([200, [approved, 'blurred']]);
+      expect(await review(null)).toEqual([200, [approved, null]]);
+      expect(await harness.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(
+        0,
+      );
+    },
+  );
+
+  test.each([
+    ['an approval', { trainer_license_approved: true }, [true, null]],
+    ['a reset', { trainer_license_approved: null }, [null, null]],
+    ['a cleared document', { trainer_license_image: null }, [null, null]],
+  ])('drops a reason beside %s', async (_what, body, expected) => {
+    const rejected = { trainer_license_approved: false, trainer_license_rejection_reason: 'older' };
+    const person = await withLicense(rejected);
+    const answer = await put(operator, person.id, { ...body, trainer_license_rejection_reason: 'blurred' });
+    expect([answer.status, reviewOf(answer.body)]).toEqual([200, expected]);
+  });
+
+  test('keeps the older reason for a rejection with an empty one, and stores one without a document', async () => {
+    const rejected = { trainer_license_approved: false, trainer_license_rejection_reason: 'older' };
+    const [person, without] = [await withLicense(rejected), await join(harness)];
+    const again = { trainer_license_approved: false, trainer_license_rejection_reason: '' };
+    expect(reviewOf((await put(operator, person.id, again)).body)).toEqual([false, 'older']);
+    const { status, body } = await put(operator, without.id, { trainer_license_rejection_reason: 'send it' });
+    expect([status, reviewOf(body)]).toEqual([200, [null, 'send it']]);
   });
 
   test('is cleared with its review, even if the request contains a review', async () => {

@@ -104,4 +104,5 @@ test('GET /users?deletion_pending shows the scheduled deletions to users.view_al
   expect(await ids('false')).not.toContain(pending.id);
   expect((await find('true', live.caller)).status).toBe(403);
   expect((await find('yes')).status).toBe(422);
+  expect((await find('yes', live.caller)).status).toBe(403);
 });

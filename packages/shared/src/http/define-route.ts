@@ -1,7 +1,7 @@
 /**
  * A route as data. The server makes the checks in this order on every route: caller (401), limit (429), the route's
- * permission (403), all before the body is read; then the input (422). The use case decides the rest (404, 403 of the
- * resource, state).
+ * permission (403), all before the body is read; then the permissions of fields (403) and the input (422). The use case
+ * decides the rest (404, 403 of the resource, state).
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -78,6 +78,11 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   permissions?: readonly Permission[];
   /** The caller must also have all of these; checked with `permissions`. */
   alsoNeeds?: readonly Permission[];
+  /**
+   * Fields of the body, or of the query of a GET, that need a permission of their own: 403 without it, whatever the value.
+   * One that needs it for some values only is decided by the use case.
+   */
+  fieldPermissions?: Readonly<Record<string, Permission>>;
   /**
    * Kinds of token with access; checked with `permissions`. Default: all for a route that needs a permission or admits
    * guests, else session and personal tokens only: no permission of a restricted token and no OAuth scope covers a route

@@ -474,9 +474,20 @@ const takeLimit = async (
   if (route.access === 'user') reply.headers(rateLimitHeaders(state));
 };
 
+/** Throws 403 for a field without its permission, before any value is judged. */
+const assertMaySend = ({ method, fieldPermissions = {} }: Route, request: FastifyRequest): void => {
+  const sent: unknown = method === 'GET' ? withoutEmpty(request.query as object) : request.body;
+  if (typeof sent !== 'object' || sent === null) return;
+  const missing = Object.entries(fieldPermissions).flatMap(([field, permission]) =>
+    Object.hasOwn(sent, field) && !can(request.caller, permission) ? [permission] : [],
+  );
+  if (missing.length > 0) throw missingPermission(request.caller, { alsoNeeds: missing });
+};
+
 const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
   const locale = negotiateLocale(request.headers['accept-language']);
   reply.header('content-language', locale);
+  assertMaySend(route, request);
   const params = route.params?.safeParse(request.params);
   if (params?.success === false) throw notFound();
   const [query, body] = parseInputs([

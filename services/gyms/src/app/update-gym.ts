@@ -1,5 +1,5 @@
 /** PUT /gyms/{id} (specification 4.4): changes only the fields that were sent. */
-import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -7,7 +7,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
-import { isReasonMisplaced, type LicenseRequest, reviewLicense } from '../domain/license.ts';
+import { changesLicense, type LicenseRequest, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';
@@ -21,41 +21,33 @@ export interface GymUpdate {
   reviewedMediaId?: number | null | undefined;
 }
 
-const misplacedReason = () =>
-  invalid({ gym_license_rejection_reason: message('licenses.reason_without_rejection') });
-
 const requestsReview = ({ license }: GymUpdate): boolean =>
   license.approved !== undefined || license.rejectionReason !== undefined;
 
 const isReviewOnly = (update: GymUpdate): boolean =>
   requestsReview(update) && !update.license.clearDocument && Object.keys(update.details).length === 0;
 
-/** Each field needs its own permission; a request is refused as a whole when one is missing. */
+/** Besides the permissions of the fields, which the route declares. */
 const neededFor =
   (update: GymUpdate) =>
-  (gym: Gym, caller: UserCaller): Permission[] => [
-    ...(isReviewOnly(update) ? [] : [neededForUpdate(gym, caller)]),
-    ...(requestsReview(update) ? (['gyms.approve_license'] as const) : []),
-    ...(update.details.ownerId === undefined ? [] : (['gyms.transfer_ownership'] as const)),
-  ];
+  (gym: Gym, caller: UserCaller): Permission[] =>
+    isReviewOnly(update) ? [] : [neededForUpdate(gym, caller)];
 
 /**
- * Throws 422 for a reason beside an approval, 404, 403, 422 for an unknown city, major or user and for a reason without a
- * rejection, 409 when the license document is not the one that the request names, and 503 when identity does not answer;
- * then nothing has changed. Concurrent updates of different fields all survive. Permissions are checked again inside the
- * transaction, so that the previous owner changes nothing after a transfer.
+ * Throws 404, 403, 422 for an unknown city, major or user, 409 when the license document is not the one that the request
+ * names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all
+ * survive. Permissions are checked again inside the transaction, so that the previous owner changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
   const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate, caller: UserCaller) => {
     assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
-    if (isReasonMisplaced(gym.license, update.license)) throw misplacedReason();
     const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
-    const changesLicense = update.license.clearDocument || requestsReview(update);
+    const isLicenseChanged = changesLicense(update.license);
     // A partial update without any field changes nothing.
-    if (!changesLicense && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
-    const changes = changesLicense ? { ...update.details, license } : update.details;
+    if (!isLicenseChanged && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
+    const changes = isLicenseChanged ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
     const isReview = requestsReview(update);
@@ -66,8 +58,6 @@ export const createUpdateGym = (dependencies: Dependencies) => {
   };
 
   return async (id: number, update: GymUpdate, caller: UserCaller): Promise<Gym> => {
-    const { clearDocument, approved, rejectionReason } = update.license;
-    if (!clearDocument && hasReasonWithoutRejection(approved, rejectionReason)) throw misplacedReason();
     const may = neededFor(update);
     await findForChange(store.gyms, id, caller, undefined, may);
     await checkReferences(dependencies, update.details);

@@ -22,26 +22,31 @@ const withoutDocument = (license: License): License => ({
   newestMediaId: license.newestMediaId,
 });
 
-/** Whether the request gives a reason without a rejection beside it. A cleared license has no review. */
-export const isReasonMisplaced = (license: License, request: LicenseRequest): boolean => {
-  const approved = request.approved === undefined ? license.approved : request.approved;
-  return !request.clearDocument && request.rejectionReason != null && approved !== false;
-};
+/** The reason that counts: an empty one was not sent. */
+const reasonOf = ({ rejectionReason }: LicenseRequest): string | null | undefined =>
+  rejectionReason?.trim() === '' ? undefined : rejectionReason;
 
-/** Clearing wins over the review fields of the same request, and notifies nobody. */
+/** Whether the request asks for anything besides an empty reason. */
+export const changesLicense = (request: LicenseRequest): boolean =>
+  request.clearDocument || request.approved !== undefined || reasonOf(request) !== undefined;
+
+/**
+ * Clearing wins over the review fields of the same request, and notifies nobody. A reason alone is stored whatever the state
+ * is; an approval and a reset have none.
+ */
 export const reviewLicense = (license: License, request: LicenseRequest): LicenseOutcome => {
   if (request.clearDocument) {
     return { license: withoutDocument(license), clearedMediaId: license.mediaId, reviewed: null };
   }
   const approved = request.approved === undefined ? license.approved : request.approved;
-  const reason = request.rejectionReason === undefined ? license.rejectionReason : request.rejectionReason;
+  const reason = reasonOf(request);
   const decided = request.approved !== undefined;
   return {
     license: {
       ...license,
       approved,
-      // Only a rejection has a reason.
-      rejectionReason: decided && approved !== false ? null : reason,
+      rejectionReason:
+        decided && approved !== false ? null : reason === undefined ? license.rejectionReason : reason,
       reviewedMediaId: decided ? (approved === null ? null : license.mediaId) : license.reviewedMediaId,
     },
     clearedMediaId: null,

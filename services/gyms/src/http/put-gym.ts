@@ -42,11 +42,17 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     summary: 'Change a gym',
     description:
       'Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for ' +
-      'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A request that ' +
+      'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A reason alone is ' +
+      'stored, null clears it; empty, or beside an approval, a reset or a cleared document, it is ignored. A request that ' +
       'names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
+    fieldPermissions: {
+      user_id: 'gyms.transfer_ownership',
+      gym_license_approved: 'gyms.approve_license',
+      gym_license_rejection_reason: 'gyms.approve_license',
+    },
     audits: ['gym.update', 'gym_license.review'],
     params: idParams,
     body,

@@ -1,6 +1,5 @@
-import { type Caller, can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
-import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { searchQuery } from '../domain/search-text.ts';
@@ -18,8 +17,8 @@ interface UserSearch {
 }
 
 /**
- * By id, newest first by default. Without `users.view_all`: accounts with a pending deletion are left out, e-mail and
- * phone are not searched, and `role` and `deletionPending` are 403. 422 for an unknown role.
+ * By id, newest first by default. Without `users.view_all`, which the route requires for `role` and `deletionPending`:
+ * accounts with a pending deletion are left out, and e-mail and phone are not searched. 422 for an unknown role.
  */
 type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
 
@@ -29,9 +28,8 @@ const standingsOf = (viewsAll: boolean, deletionPending: boolean | undefined): U
 };
 
 export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUsers => {
-  const findRoleId = async (viewer: Caller, role: string | undefined): Promise<number | undefined> => {
+  const findRoleId = async (role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
-    if (!can(viewer, 'users.view_all')) throw missingPermission(viewer, { permissions: ['users.view_all'] });
     const found = await (/^\d{1,9}$/.test(role)
       ? store.roles.find(Number(role))
       : store.roles.findByName(role));
@@ -41,12 +39,11 @@ export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUse
 
   return async (viewer, { search, isTrainer, order, role, deletionPending }, request) => {
     const viewsAll = can(viewer, 'users.view_all');
-    if (deletionPending !== undefined && !viewsAll) throw forbidden('deletion_pending needs users.view_all');
     const filter: UserFilter = {
       search: search === undefined ? undefined : searchQuery(search),
       searchEverything: viewsAll,
       isTrainer,
-      roleId: await findRoleId(viewer, role),
+      roleId: await findRoleId(role),
       standings: standingsOf(viewsAll, deletionPending),
       ascending: order === 'ASC',
     };

@@ -1,5 +1,5 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
-import { assertReviewedDocument, hasReasonWithoutRejection } from '@fitness/contracts/license-review.ts';
+import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -7,12 +7,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { omitUndefined } from '../domain/omit-undefined.ts';
 import { holdsAll, MEMBER_ROLE_ID, permissionsOf } from '../domain/roles.ts';
-import {
-  clearLicense,
-  isReasonMisplaced,
-  type LicenseReview,
-  reviewLicense,
-} from '../domain/trainer-license.ts';
+import { clearLicense, type LicenseReview, reviewLicense } from '../domain/trainer-license.ts';
 import type { User } from '../domain/user.ts';
 import type { DeliverNotification } from './deliver-notification.ts';
 import { findManageableUser } from './manageable-user.ts';
@@ -131,9 +126,6 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     } = rest;
     assertNotBornInFuture(requested, clock.now());
     const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
-    if (trainer_license_image !== null && hasReasonWithoutRejection(review.approved, review.reason)) {
-      throw misplacedReason();
-    }
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
@@ -205,15 +197,11 @@ const changedRoles = (before: readonly number[], after: readonly number[]): numb
   ...after.filter((id) => !before.includes(id)),
 ];
 
-const misplacedReason = () =>
-  invalid({ trainer_license_rejection_reason: message('licenses.reason_without_rejection') });
-
-/** 422 when there is no document to approve or reject, and for a reason without a rejection. */
+/** 422 when there is no document to approve or reject. */
 const reviewDocument = (current: User, review: LicenseReview) => {
   if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
   }
-  if (isReasonMisplaced(current, review)) throw misplacedReason();
   return reviewLicense(current, review);
 };
 

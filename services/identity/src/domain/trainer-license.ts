@@ -52,20 +52,19 @@ export const detachDocument = (current: License, mediaId: number): Partial<Licen
   return mediaId > newestOf(current) ? { trainer_license_newest_media_id: mediaId } : undefined;
 };
 
-/** Whether the review gives a reason without a rejection beside it. */
-export const isReasonMisplaced = (current: Review, { approved, reason }: LicenseReview): boolean =>
-  reason != null && (approved === undefined ? current.trainer_license_approved : approved) !== false;
-
-/** The changes of a review. Only a rejection has a reason. */
-export const reviewLicense = (current: Review, { approved, reason }: LicenseReview): Partial<Review> => {
-  if (approved === undefined && reason === undefined) return {};
-  const verdict = approved === undefined ? current.trainer_license_approved : approved;
-  if (verdict !== false) {
-    return { trainer_license_approved: verdict, trainer_license_rejection_reason: null };
-  }
+/**
+ * The changes of a review. A reason alone is stored whatever the state is; an empty one was not sent, and an approval and a
+ * reset have none.
+ */
+export const reviewLicense = (
+  current: Review,
+  { approved, reason: sent }: LicenseReview,
+): Partial<Review> => {
+  const reason = sent === '' ? undefined : sent;
+  if (approved === undefined) return reason === undefined ? {} : { trainer_license_rejection_reason: reason };
+  const kept = reason === undefined ? current.trainer_license_rejection_reason : reason;
   return {
-    trainer_license_approved: false,
-    trainer_license_rejection_reason:
-      reason === undefined ? current.trainer_license_rejection_reason : reason,
+    trainer_license_approved: approved,
+    trainer_license_rejection_reason: approved === false ? kept : null,
   };
 };

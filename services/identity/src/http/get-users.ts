@@ -18,6 +18,7 @@ export const getUsersRoute = (
     tag: 'users',
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],
+    fieldPermissions: { role: 'users.view_all', deletion_pending: 'users.view_all' },
     query: z.object({
       ...pageQuery,
       search: z.string().max(255).optional(),

@@ -501,7 +501,6 @@ export const catalogue = {
     'This purchase cannot be granted: a subscription or boost is running, or its target does not exist any more.',
   'store_purchase.grant_failed': 'The purchase was confirmed but could not be granted. We keep trying.',
 
-  'licenses.reason_without_rejection': 'Only a rejection has a reason.',
   'licenses.replaced': 'The licence document has been replaced. Look at the current one and review that.',
 
   'gyms.license_upload_only': 'Only null is accepted here; upload a document through the media route.',
