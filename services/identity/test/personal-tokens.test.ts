@@ -204,6 +204,7 @@ describe('a personal token without a list of permissions', () => {
     ['phone', { phone: '+989127654321' }],
     ['bank account', { bank_account_number: 'IR9' }],
     ['bank account, cleared', { bank_account_number: null }],
+    ['user name', { username: 'renamed.by.a.token' }],
   ])('does not change the %s, with or without the password', async (_field, change) => {
     const person = await join(harness);
     const first = { bank_account_number: 'IR1', current_password: PASSWORD };
@@ -215,19 +216,21 @@ describe('a personal token without a list of permissions', () => {
       expect([answer.status, Object.keys(answer.body)]).toEqual([403, ['message']]);
     }
     const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
-    const { email, phone } = person.user;
-    expect(body.user).toMatchObject({ email, phone, bank_account_number: 'IR1', height: null });
+    const { email, phone, username } = person.user;
+    expect(body.user).toMatchObject({ email, phone, username, bank_account_number: 'IR1', height: null });
   });
 
   test('changes every other field, and may repeat the current contact data', async () => {
     const person = await join(harness);
     const as = await issue(person.caller);
-    const { email, phone } = person.user;
-    const body = { email, phone, bank_account_number: null, first_name: 'Mina', is_trainer: true };
+    const { email, phone, username } = person.user;
+    const body = { email, phone, username, bank_account_number: null, first_name: 'Mina', is_trainer: true };
     const answer = await harness.send('PUT', '/auth/me', { as, body });
     expect(answer.status).toBe(200);
     expect(answer.body.user).toMatchObject({ email, phone, first_name: 'Mina', is_trainer: true });
     expect((await harness.send('PUT', '/auth/me', { as, body: { email: 'none' } })).status).toBe(422);
+    const respelled = { username: username.toUpperCase() };
+    expect((await harness.send('PUT', '/auth/me', { as, body: respelled })).status).toBe(403);
   });
 });
 
@@ -239,6 +242,7 @@ describe.each([
     ['e-mail', () => ({ email: registration().email })],
     ['phone', () => ({ phone: registration().phone })],
     ['bank account', () => ({ bank_account_number: 'IR9' })],
+    ['user name', () => ({ username: registration().username })],
   ])('does not change the %s of another account, but its other fields', async (_field, change) => {
     const session = { ...(await joinAs(harness, 'operator')).caller, tokenKind: 'session' as const };
     // As a role with few permissions has it: the account to change holds none that the token lacks.
@@ -249,12 +253,21 @@ describe.each([
       harness.send('PUT', `/users/${person.id}`, { as: by, body });
     const changed = await put(as, { ...change(), height: 180 });
     expect([changed.status, Object.keys(changed.body)]).toEqual([403, ['message']]);
-    const { email, phone } = person.user;
-    const same = await put(as, { email, phone, bank_account_number: null, height: 181 });
+    const { email, phone, username } = person.user;
+    const same = await put(as, { email, phone, username, bank_account_number: null, height: 181 });
     expect([same.status, same.body.user.height]).toEqual([200, 181]);
-    expect(same.body.user).toMatchObject({ email, phone, bank_account_number: null });
+    expect(same.body.user).toMatchObject({ email, phone, username, bank_account_number: null });
     expect((await put(session, change())).status).toBe(200);
   });
+});
+
+test('a personal token of an operator does not change the user name of its own account by PUT /users/{id} either', async () => {
+  const own = await joinAs(harness, 'operator');
+  const as = await issue({ ...own.caller, tokenKind: 'session' });
+  const username = String(registration().username);
+  const put = (by: UserCaller) => harness.send('PUT', `/users/${own.id}`, { as: by, body: { username } });
+  expect((await put(as)).status).toBe(403);
+  expect((await put(own.caller)).status).toBe(200);
 });
 
 test('a personal token that repeats the current e-mail does not undo a change that a session makes meanwhile', async () => {

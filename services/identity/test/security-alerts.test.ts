@@ -116,6 +116,13 @@ describe('an alert tells the owner', () => {
       'شمارهٔ تلفن تغییر کرد',
     ],
     [
+      'a changed user name, which needs no password,',
+      'username_changed',
+      (person) => send(person, 'PUT', '/auth/me', { username: `own.${person.user.username}` }),
+      'User name changed',
+      'نام کاربری تغییر کرد',
+    ],
+    [
       'a changed bank account',
       'bank_account_changed',
       (person) => put(person, { bank_account_number: 'IR120570028780010957775103' }),
@@ -153,9 +160,10 @@ describe('an alert tells the owner', () => {
     expect(persian?.body).toContain('متصدیان');
   });
 
-  test('of a user name that an operator changed; not of one that they changed themselves', async () => {
+  test('of a user name that an operator changed, and of none that is sent as it is', async () => {
     const person = await join(harness);
-    await put(person, { username: `own.${person.user.username}` });
+    expect((await put(person, { username: person.user.username })).status).toBe(200);
+    expect((await putByOperator(person, { username: person.user.username })).status).toBe(200);
     expect(await changesOf(person)).toEqual([]);
     expect((await putByOperator(person, { username: `op.${person.user.username}` })).status).toBe(200);
     expect(await changesOf(person)).toEqual([{ change: 'username_changed', by: 'operator' }]);

@@ -28,9 +28,8 @@ export type SecurityChange =
   | 'email_changed'
   | 'phone_changed'
   | 'bank_account_changed'
-  /** Only by an operator. */
   | 'username_changed'
-  /** Likewise. */
+  /** Only by an operator. */
   | 'roles_changed'
   | 'codes_locked'
   | 'second_factor_armed'

@@ -1,5 +1,6 @@
 /** What the account itself and an operator may change, and the checks that both updates share. */
-import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
 import { emailKey, LOGIN_FIELDS, loginKey, readsAsPhone } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
@@ -61,3 +62,27 @@ export const changesContact = (user: User, changes: ProfileChanges): boolean =>
 
 export const changesBankAccount = (user: User, changes: ProfileChanges): boolean =>
   changes.bank_account_number !== undefined && changes.bank_account_number !== user.bank_account_number;
+
+/**
+ * 403 for another user name, e-mail, phone or bank account, unless the token is a session: with the first three its user
+ * signs in. Such a token gets the changes without these fields: a session may change them meanwhile, and this request must
+ * not change them back.
+ */
+export const changesForToken = <Changes extends ProfileChanges>(
+  { tokenKind }: UserCaller,
+  user: User,
+  changes: Changes,
+): Changes => {
+  if (tokenKind === 'session') return changes;
+  const { username = user.username } = changes;
+  if (username !== user.username || changesContact(user, changes) || changesBankAccount(user, changes)) {
+    throw forbidden('user name, e-mail, phone and bank account are changed by sessions only');
+  }
+  return {
+    ...changes,
+    username: undefined,
+    email: undefined,
+    phone: undefined,
+    bank_account_number: undefined,
+  };
+};

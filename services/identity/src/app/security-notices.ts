@@ -69,6 +69,8 @@ export const createSecurityNotices = ({
 
 /** What an update of the profile has changed. Another spelling of the same e-mail is no change. */
 export const securityChanges = (before: User, after: User): SecurityChange[] => [
+  // A user name that its owner does not know keeps them from signing in by it.
+  ...(before.username === after.username ? [] : (['username_changed'] as const)),
   ...(emailKey(before.email) === emailKey(after.email) ? [] : (['email_changed'] as const)),
   ...(before.phone === after.phone ? [] : (['phone_changed'] as const)),
   ...(before.bank_account_number === after.bank_account_number ? [] : (['bank_account_changed'] as const)),

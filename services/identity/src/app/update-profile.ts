@@ -1,11 +1,5 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import {
-  type AppError,
-  forbidden,
-  internalError,
-  message,
-  unauthenticated,
-} from '@fitness/shared/kernel/error.ts';
+import { type AppError, internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
@@ -19,6 +13,7 @@ import {
   assertUsername,
   changesBankAccount,
   changesContact,
+  changesForToken,
   changesNames,
   changesPhone,
   type OwnChanges,
@@ -44,7 +39,7 @@ interface UpdateProfileDependencies
  * password it is sent one as well, which proves it.
  *
  * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
- * the password. 429: too many passwords or SMS. 403: a new e-mail, phone or bank account by another token than a session.
+ * the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank account by another token than a session.
  * 500: the SMS was not sent.
  */
 type UpdateProfile = (
@@ -87,7 +82,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
     // Before the password is verified: a token that must not change credentials must not try passwords either.
-    const changes = permittedChanges(caller, user, requested);
+    const changes = changesForToken(caller, user, requested);
     assertUsername(user, changes);
     const isNewPhone = changesPhone(user, changes);
     if (isNewPhone) assertSmsCountry(dependencies, changes.phone);
@@ -126,14 +121,3 @@ const provesOwnPhone = (
 ): boolean => phone === user.phone && password !== undefined && !(user.phone_proven && needsPassword);
 
 const smsFailed = (): AppError => internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
-
-/** 403 for a new e-mail, phone or bank account, unless the token is a session. */
-const permittedChanges = ({ tokenKind }: UserCaller, user: User, changes: OwnChanges): OwnChanges => {
-  if (tokenKind === 'session') return changes;
-  if (changesContact(user, changes) || changesBankAccount(user, changes)) {
-    throw forbidden('e-mail, phone and bank account are changed by sessions only');
-  }
-  // Without those fields: a session may change them meanwhile, and this request must not change them back.
-  const { email, phone, bank_account_number, ...others } = changes;
-  return others;
-};

@@ -17,6 +17,7 @@ import {
   assertUsername,
   changesBankAccount,
   changesContact,
+  changesForToken,
   changesPhone,
   type ProfileChanges,
 } from './profile-changes.ts';
@@ -47,7 +48,7 @@ interface OperatorChanges extends ProfileChanges {
 /**
  * 422; 404; 403 for an account or a role with a permission that the caller lacks, without `roles.manage` for the account
  * of another operator and for a change of any role but `member`, and for a new e-mail, phone or bank account of the own
- * account or by another token than a session; 409 when nobody could manage roles any more, or the license document is not
+ * account, or by another token than a session, which changes no user name either; 409 when nobody could manage roles any more, or the license document is not
  * the one that the request names.
  */
 type UpdateUser = (
@@ -100,10 +101,6 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
   ): Promise<void> => {
     for (const change of securityChanges(before, after)) {
       await securityNotices.notify(session, after, change, 'operator', before.email);
-    }
-    // A user name that its owner does not know keeps them from signing in by it.
-    if (before.username !== after.username) {
-      await securityNotices.notify(session, after, 'username_changed', 'operator');
     }
     if (caller.userId !== after._id && changedRoles(before.role_ids, after.role_ids).length > 0) {
       await securityNotices.notify(session, after, 'roles_changed', 'operator');
@@ -170,25 +167,19 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 };
 
 /**
- * 403 for a new e-mail, phone or bank account by another token than a session, and of the own account: PUT /auth/me asks
- * for the password, which this route must not bypass.
+ * 403 as for every token, and for a new e-mail, phone or bank account of the own account: PUT /auth/me asks for the
+ * password, which this route must not bypass.
  */
 const permittedChanges = (
   caller: UserCaller,
   user: User,
   changes: Omit<ProfileChanges, 'trainer_license_image'>,
 ): Omit<ProfileChanges, 'trainer_license_image'> => {
-  const isSession = caller.tokenKind === 'session';
-  if (changesBankAccount(user, changes) || changesContact(user, changes)) {
-    if (!isSession) throw forbidden('e-mail, phone and bank account are changed by sessions only');
-    if (caller.userId === user._id) {
-      throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
-    }
+  const isCovered = changesBankAccount(user, changes) || changesContact(user, changes);
+  if (isCovered && caller.userId === user._id) {
+    throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
   }
-  if (isSession) return changes;
-  // Without those fields: a session may change them meanwhile, and this request must not change them back.
-  const { email, phone, bank_account_number, ...others } = changes;
-  return others;
+  return changesForToken(caller, user, changes);
 };
 
 /** Those that are added or removed. */

@@ -446,6 +446,8 @@ export const catalogue = {
   'notification.security_alert.bank_account_changed.body':
     'The bank account for your withdrawals was changed. If this was not you, change your password and contact us.',
   'notification.security_alert.username_changed.title': 'User name changed',
+  'notification.security_alert.username_changed.body':
+    'The user name of your account, with which you sign in, was changed. If this was not you, change your password and contact us.',
   'notification.security_alert.roles_changed.title': 'Roles changed',
   'notification.security_alert.codes_locked.title': 'Deletion codes locked',
   'notification.security_alert.codes_locked.body':

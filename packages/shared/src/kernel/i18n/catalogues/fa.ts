@@ -441,6 +441,8 @@ export const catalogue: Catalogue = {
   'notification.security_alert.bank_account_changed.body':
     'حساب بانکی برداشت‌های شما تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.username_changed.title': 'نام کاربری تغییر کرد',
+  'notification.security_alert.username_changed.body':
+    'نام کاربری شما که با آن وارد حسابتان می‌شوید تغییر کرد. اگر این کار شما نبوده است، رمز عبور خود را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.roles_changed.title': 'نقش‌ها تغییر کرد',
   'notification.security_alert.codes_locked.title': 'کدهای حذف حساب قفل شد',
   'notification.security_alert.codes_locked.body':
