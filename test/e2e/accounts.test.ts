@@ -334,7 +334,7 @@ describe('the demo data', () => {
 describe('money', () => {
   test('a credited deposit and the end of a withdrawal are notified once each, with the reason', async () => {
     const account = await register({});
-    const profile = { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD };
+    const profile = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
     expect((await api('PUT', '/auth/me', { token: account.token, body: profile })).status).toBe(200);
     await deposit(account.token, 50_000);
     const operator = await operatorToken();
@@ -366,7 +366,7 @@ describe('money', () => {
     const account = await register({});
     await api('PUT', '/auth/me', {
       token: account.token,
-      body: { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD },
+      body: { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD },
     });
     await deposit(account.token, 100_000);
     const send = (amount: number) =>

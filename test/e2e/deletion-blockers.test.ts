@@ -9,7 +9,7 @@ const createGym = async (owner: Account, name = 'Iron House') => {
 };
 
 const setBankAccount = (account: Account) => {
-  const body = { bank_account_number: 'IR120570028780010957775103', current_password: PASSWORD };
+  const body = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
   return unwrap(clientOf(account.token).PUT('/api/v1/auth/me', { body }));
 };
 

@@ -55,7 +55,7 @@ beforeAll(async () => {
     operator: { name: 'operator', token: operator, sees: 'all' },
   };
   const profile = {
-    bank_account_number: 'IR120570028780010957775103',
+    bank_account_number: 'IR820540102680020817909002',
     current_password: PASSWORD,
     height: 171,
     is_trainer: true,

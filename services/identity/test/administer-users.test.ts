@@ -41,12 +41,26 @@ describe('PUT /users/{id}', () => {
       height: 180,
       birth_date: '1925-12-12',
       gender: 'male',
-      bank_account_number: 'IR1',
+      bank_account_number: 'IR820540102680020817909002',
     };
     const { status, body } = await put(operator, person.id, changes);
     expect(status).toBe(200);
     expect(body).toEqual({ user: { ...person.user, ...changes } });
     expect((await logIn(harness, String(fresh.phone))).body.user.id).toBe(person.id);
+  });
+
+  test('accepts a bank account that a bank can have, in any spelling, and one that is stored already', async () => {
+    const person = await join(harness);
+    const set = async (bank_account_number: string) => {
+      const { status, body } = await put(operator, person.id, { bank_account_number });
+      return [status, body.user?.bank_account_number ?? Object.keys(body.errors)];
+    };
+    expect(await set('IR820540102680020817909003')).toEqual([422, ['bank_account_number']]);
+    expect(await set('IR82 0540 1026 8002 0817 9090 02')).toEqual([200, 'IR820540102680020817909002']);
+    await harness.database
+      .collection('users')
+      .updateOne({ _id: person.id as never }, { $set: { bank_account_number: 'IR-1' } });
+    expect(await set('IR-1')).toEqual([200, 'IR-1']);
   });
 
   test('ignores is_trainer, is_gym_owner, deletion timestamps, and the password', async () => {

@@ -90,7 +90,7 @@ describe('an operator’s action and its entry are one transaction', () => {
   test('a change of the profile', async () => {
     const { id, user } = await join(harness);
     const { result, entries, written } = await observer.observe(() =>
-      change(id, { first_name: 'Forugh', bank_account_number: 'IR1' }),
+      change(id, { first_name: 'Forugh', bank_account_number: 'IR820540102680020817909002' }),
     );
     expect(result.status).toBe(200);
     expect(entries).toMatchObject([
@@ -101,7 +101,7 @@ describe('an operator’s action and its entry are one transaction', () => {
         subjectId: id,
         requestId: `change-${id}`,
         before: { first_name: user.first_name, bank_account_number: null },
-        after: { first_name: 'Forugh', bank_account_number: 'IR1' },
+        after: { first_name: 'Forugh', bank_account_number: 'IR820540102680020817909002' },
       },
     ]);
     expect(Object.keys(entries[0]?.after ?? {})).toHaveLength(2);
@@ -373,10 +373,10 @@ describe('GET /audit-log', () => {
 
   test('after an erasure it shows that a personal value was there, but not which', async () => {
     const person = await join(harness);
-    await change(person.id, { first_name: 'Mehdi', bank_account_number: 'IR77' });
+    await change(person.id, { first_name: 'Mehdi', bank_account_number: 'IR820540102680020817909002' });
     expect((await list(`?subject_type=user&subject_id=${person.id}`)).body.data[0].after).toEqual({
       first_name: 'Mehdi',
-      bank_account_number: 'IR77',
+      bank_account_number: 'IR820540102680020817909002',
     });
     await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
     const { data } = (await list(`?subject_type=user&subject_id=${person.id}`)).body;

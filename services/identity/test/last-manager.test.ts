@@ -131,7 +131,7 @@ describe('PUT /users/{id} for the own account', () => {
     for (const body of [
       { email: 'else@where.example' },
       { phone: '+989351112233' },
-      { bank_account_number: 'IR9' },
+      { bank_account_number: 'IR820540102680020817909002' },
     ]) {
       expect((await change(body)).status).toBe(403);
     }

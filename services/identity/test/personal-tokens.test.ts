@@ -202,12 +202,12 @@ describe('a personal token without a list of permissions', () => {
   test.each([
     ['e-mail', { email: 'new-address@example.com' }],
     ['phone', { phone: '+989127654321' }],
-    ['bank account', { bank_account_number: 'IR9' }],
+    ['bank account', { bank_account_number: 'IR760170000000000000000001' }],
     ['bank account, cleared', { bank_account_number: null }],
     ['user name', { username: 'renamed.by.a.token' }],
   ])('does not change the %s, with or without the password', async (_field, change) => {
     const person = await join(harness);
-    const first = { bank_account_number: 'IR1', current_password: PASSWORD };
+    const first = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
     expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: first })).status).toBe(200);
     const as = await issue(person.caller);
     for (const current_password of [undefined, PASSWORD, 'not the password']) {
@@ -217,7 +217,13 @@ describe('a personal token without a list of permissions', () => {
     }
     const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
     const { email, phone, username } = person.user;
-    expect(body.user).toMatchObject({ email, phone, username, bank_account_number: 'IR1', height: null });
+    expect(body.user).toMatchObject({
+      email,
+      phone,
+      username,
+      bank_account_number: 'IR820540102680020817909002',
+      height: null,
+    });
   });
 
   test('changes every other field, and may repeat the current contact data', async () => {
@@ -241,7 +247,7 @@ describe.each([
   test.each([
     ['e-mail', () => ({ email: registration().email })],
     ['phone', () => ({ phone: registration().phone })],
-    ['bank account', () => ({ bank_account_number: 'IR9' })],
+    ['bank account', () => ({ bank_account_number: 'IR760170000000000000000001' })],
     ['user name', () => ({ username: registration().username })],
   ])('does not change the %s of another account, but its other fields', async (_field, change) => {
     const session = { ...(await joinAs(harness, 'operator')).caller, tokenKind: 'session' as const };

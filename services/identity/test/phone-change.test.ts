@@ -78,7 +78,7 @@ describe('a new phone', () => {
 
   test('is answered with the old one, and the other fields of the request change at once', async () => {
     const person = await join(harness);
-    const fields = { height: 171, bank_account_number: 'IR5' };
+    const fields = { height: 171, bank_account_number: 'IR820540102680020817909002' };
     const { status, body } = await put(person, { phone: newPhone(), ...fields });
     expect([status, body]).toEqual([200, { user: { ...person.user, ...fields } }]);
   });
@@ -279,7 +279,7 @@ describe('when the SMS cannot be sent', () => {
     const before = await userOf(person);
     const unsent = newPhone();
     await sandbox.setMode('refuse', unsent);
-    const changes = { phone: unsent, height: 180, bank_account_number: 'IR7', trainer_license_image: null };
+    const changes = { phone: unsent, height: 180, bank_account_number: 'IR820540102680020817909002', trainer_license_image: null };
     const answer = await put(person, changes);
     expect([answer.status, answer.body]).toEqual(failed);
     expect(await userOf(person)).toEqual(before);

@@ -64,7 +64,7 @@ describe('PUT /auth/me', () => {
       height: 165,
       birth_date: '1990-02-28',
       gender: 'female',
-      bank_account_number: 'IR-12',
+      bank_account_number: 'IR820540102680020817909002',
       is_trainer: true,
       is_gym_owner: true,
       current_password: PASSWORD,
@@ -76,7 +76,7 @@ describe('PUT /auth/me', () => {
       height: 165,
       birth_date: '1990-02-28',
       gender: 'female',
-      bank_account_number: 'IR-12',
+      bank_account_number: 'IR820540102680020817909002',
       is_trainer: true,
       is_gym_owner: true,
     });
@@ -140,6 +140,8 @@ describe('PUT /auth/me', () => {
     ['gender', 'x'],
     ['bank_account_number', '1'.repeat(35)],
     ['bank_account_number', 'IR 12'],
+    ['bank_account_number', ''],
+    ['bank_account_number', 12],
     ['is_trainer', 'yes'],
     ['is_gym_owner', null],
     ['trainer_license_image', 'file.png'],
@@ -170,9 +172,70 @@ describe('PUT /auth/me', () => {
   });
 });
 
+describe('a bank account', () => {
+  const VALID = 'IR820540102680020817909002';
+  const set = (person: Person, bank_account_number: unknown, more: Record<string, unknown> = {}) =>
+    put(person, { bank_account_number, current_password: PASSWORD, ...more });
+
+  test.each([
+    ['IR82 0540 1026 8002 0817 9090 02', VALID],
+    ['ir82-0540-1026-8002-0817-9090-02', VALID],
+    ['IR۸۲۰۵۴۰۱۰۲۶۸۰۰۲۰۸۱۷۹۰۹۰۰۲', VALID],
+    ['  IR٨٢ 0540\u00a01026\u20118002\u22120817 9090 02 ', VALID],
+    ['MT84 MALT 0110 0001 2345 MTLC AST0 01S', 'MT84MALT011000012345MTLCAST001S'],
+    ['6037-9911-2233-4455', '6037991122334455'],
+    ['۰۱۰۱/۲۳۴۵.۶۷', '0101/2345.67'],
+  ])('typed as %j is stored as %j', async (typed, expected) => {
+    const person = await join(harness);
+    const { status, body } = await set(person, typed);
+    expect([status, body.user.bank_account_number]).toEqual([200, expected]);
+  });
+
+  test.each([
+    'IR820540102680020817909003',
+    'IR82054010268002081790900',
+    'IR8205401026800208179090020',
+    'IR82054010268002081790900A',
+    'DE8937040044053201300',
+    'AAAA',
+    'ZZ00',
+    'A123456',
+    '1',
+    '...//',
+    '0101_2345',
+    '0101+2345',
+    '12345a',
+    'شبا820540102680020817909002',
+    '\u202e0101234567',
+    ' - ',
+    '1'.repeat(35),
+    '1 '.repeat(60),
+  ])('that no bank has is 422: %j', async (typed) => {
+    const person = await join(harness);
+    const { status, body } = await set(person, typed, { height: 180 });
+    expect([status, Object.keys(body.errors)]).toEqual([422, ['bank_account_number']]);
+    expect(await stored(person.id)).toMatchObject({ bank_account_number: null, height: null });
+  });
+
+  test('that is stored already is accepted unchanged, without the password, and in another spelling', async () => {
+    const person = await join(harness);
+    const users = harness.database.collection('users');
+    for (const old of ['IR-12', 'AAAA', '7', VALID]) {
+      await users.updateOne({ _id: person.id as never }, { $set: { bank_account_number: old } });
+      for (const sent of [old, ` ${old.toLowerCase()}-`]) {
+        const answer = await put(person, { bank_account_number: sent, height: 180 });
+        expect([sent, answer.status, answer.body.user.bank_account_number]).toEqual([sent, 200, old]);
+      }
+      expect((await set(person, `${old}${old}`)).status).toBe(422);
+    }
+    const { body } = await harness.send('GET', '/notifications', { as: person.caller });
+    expect(body.data).toEqual([]);
+  });
+});
+
 describe('a new e-mail, phone or bank account', () => {
   const fresh = (field: 'email' | 'phone' | 'bank_account_number') =>
-    field === 'bank_account_number' ? 'IR120570028780010957775103' : String(registration()[field]);
+    field === 'bank_account_number' ? 'IR820540102680020817909002' : String(registration()[field]);
   const protectedFields = ['email', 'phone', 'bank_account_number'] as const;
 
   test.each(protectedFields)('(%s) requires current_password', async (field) => {

@@ -16,6 +16,7 @@ import {
   type Harness,
   join,
   joinAs,
+  logIn,
   newAddress,
   PASSWORD,
   type Person,
@@ -609,4 +610,47 @@ test('a request that cannot be counted is 503, for a known and an unknown accoun
     await harness.close();
     await proxy.close();
   }
+});
+
+describe('a landline, which gets no SMS,', () => {
+  const LANDLINE = '+982188776655';
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await start();
+  });
+  afterAll(() => harness.close());
+
+  test.each([LANDLINE, '021-8877 6655', '۰۲۱۸۸۷۷۶۶۵۵'])(
+    'is refused at registration and wherever a phone is changed: %s',
+    async (phone) => {
+      const person = await join(harness);
+      const operator = await joinAs(harness, 'operator');
+      const body = { phone, current_password: PASSWORD };
+      for (const { status, body: answered } of [
+        await harness.send('POST', '/auth/register', {
+          body: registration({ phone }),
+          headers: newAddress(),
+        }),
+        await harness.send('PUT', '/auth/me', { as: person.caller, body }),
+        await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body }),
+      ])
+        expect([status, answered.errors]).toEqual([
+          422,
+          { phone: ['A landline cannot receive text messages. Enter a mobile number.'] },
+        ]);
+    },
+  );
+
+  test('that an account has already can be kept, and signs in', async () => {
+    const person = await join(harness);
+    const { database } = harness;
+    const set = { $set: { phone: LANDLINE } };
+    await database.collection('users').updateOne({ _id: person.id as never }, set);
+    const key = { _id: `phone:${LANDLINE}` as never, user_id: person.id };
+    await database.collection('login_keys').insertOne(key);
+    const body = { phone: '021 8877 6655', first_name: 'Other' };
+    const answer = await harness.send('PUT', '/auth/me', { as: person.caller, body });
+    expect([answer.status, answer.body.user]).toMatchObject([200, { first_name: 'Other', phone: LANDLINE }]);
+    expect((await logIn(harness, '02188776655')).body.user.id).toBe(person.id);
+  });
 });

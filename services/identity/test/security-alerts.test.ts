@@ -125,7 +125,7 @@ describe('an alert tells the owner', () => {
     [
       'a changed bank account',
       'bank_account_changed',
-      (person) => put(person, { bank_account_number: 'IR120570028780010957775103' }),
+      (person) => put(person, { bank_account_number: 'IR820540102680020817909002' }),
       'Bank account changed',
       'حساب بانکی تغییر کرد',
     ],
@@ -145,7 +145,11 @@ describe('an alert tells the owner', () => {
 
   test('of what an operator changed, and that it was an operator', async () => {
     const person = await join(harness);
-    const changes = { email: `op.${person.user.email}`, phone: newPhone(), bank_account_number: 'IR9' };
+    const changes = {
+      email: `op.${person.user.email}`,
+      phone: newPhone(),
+      bank_account_number: 'IR760170000000000000000001',
+    };
     expect((await putByOperator(person, { ...changes, height: 180 })).status).toBe(200);
     expect(await changesOf(person)).toEqual([
       { change: 'bank_account_changed', by: 'operator' },
@@ -190,7 +194,7 @@ describe('an alert tells the owner', () => {
 
   test('of a removed bank account', async () => {
     const person = await join(harness);
-    await put(person, { bank_account_number: 'IR9' });
+    await put(person, { bank_account_number: 'IR760170000000000000000001' });
     await put(person, { bank_account_number: null });
     const change = { change: 'bank_account_changed', by: 'account' };
     expect(await changesOf(person)).toEqual([change, change]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
     height: 171,
     gender: 'male',
     birth_date: '1990-02-03',
-    bank_account_number: 'IR1',
+    bank_account_number: 'IR820540102680020817909002',
     current_password: PASSWORD,
   };
   await harness.send('PUT', '/auth/me', { as: person.caller, body });

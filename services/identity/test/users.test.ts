@@ -8,6 +8,7 @@ import {
   type Harness,
   join,
   joinAs,
+  logIn,
   PASSWORD,
   type Person,
   revocations,
@@ -122,6 +123,37 @@ describe('search', () => {
       expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
       expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
     }
+  });
+
+  test.each([
+    '+989129870001',
+    '09129870001',
+    '9129870001',
+    '00989129870001',
+    '۰۹۱۲۹۸۷۰۰۰۱',
+    '0912 987 0001',
+    '0912-9870001',
+    '0912-987-00-01',
+    '+98 (912) 987 00 01',
+    ' 0912.987.0001 ',
+    '09 12 98 70 00 1',
+  ])('finds a phone that is typed as %j, by which its owner signs in', async (search) => {
+    const phone = '+989129870001';
+    const [found = (await join(harness, { phone })).id] = await idsOf(operator, { search: phone });
+    const { username } = (await harness.send('GET', `/users/${found}`)).body.user;
+    expect((await logIn(harness, search)).body.user.username).toBe(username);
+    expect(await idsOf(operator, { search })).toEqual([found]);
+    expect(await idsOf(viewer, { search })).toEqual([]);
+    const { body } = await list(operator, { search, page: 1 });
+    expect(body.meta.total).toBe(1);
+  });
+
+  test('for a phone still finds what contains it as it is typed', async () => {
+    const person = await join(harness, { email: '0912-987-0002@stack.example', username: '0x09129870002' });
+    const owner = await join(harness, { phone: '+989129870002' });
+    expect((await idsOf(operator, { search: '0912-987-0002' })).sort()).toEqual([person.id, owner.id]);
+    expect((await idsOf(operator, { search: '09129870002' })).sort()).toEqual([person.id, owner.id]);
+    expect(await idsOf(viewer, { search: '09129870002' })).toEqual([person.id]);
   });
 
   test('finds a changed user name, and not the old one', async () => {
@@ -282,7 +314,7 @@ describe('an erased account', () => {
       body: {
         height: 177,
         birth_date: '1991-01-01',
-        bank_account_number: 'IR999',
+        bank_account_number: 'IR820540102680020817909002',
         is_trainer: true,
         current_password: PASSWORD,
       },

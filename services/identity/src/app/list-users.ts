@@ -2,7 +2,7 @@ import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { searchQuery } from '../domain/search-text.ts';
+import { contactQuery, searchQuery } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
 import type { UserFilter } from '../store/users.ts';
 
@@ -40,7 +40,7 @@ export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUse
   return async (viewer, { search, isTrainer, order, role, deletionPending }, request) => {
     const viewsAll = can(viewer, 'users.view_all');
     const filter: UserFilter = {
-      search: search === undefined ? undefined : searchQuery(search),
+      search: search === undefined ? undefined : (viewsAll ? contactQuery : searchQuery)(search),
       searchEverything: viewsAll,
       isTrainer,
       roleId: await findRoleId(role),

@@ -1,6 +1,7 @@
 /** What the account itself and an operator may change, and the checks that both updates share. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { compactBankAccount, isBankAccount } from '../domain/bank-account.ts';
 import { isInTheFuture } from '../domain/birth-date.ts';
 import { emailKey, LOGIN_FIELDS, loginKey, readsAsPhone } from '../domain/login.ts';
 import type { User } from '../domain/user.ts';
@@ -62,6 +63,22 @@ export const changesContact = (user: User, changes: ProfileChanges): boolean =>
 
 export const changesBankAccount = (user: User, changes: ProfileChanges): boolean =>
   changes.bank_account_number !== undefined && changes.bank_account_number !== user.bank_account_number;
+
+/**
+ * The changes with the bank account in the form that is stored. The one that is stored, however it is spelled, is no change,
+ * also where it would be refused today. 422 for one that no bank can have.
+ */
+export const withBankAccount = <Changes extends ProfileChanges>(user: User, changes: Changes): Changes => {
+  const { bank_account_number: typed } = changes;
+  if (typed == null) return changes;
+  const compact = compactBankAccount(typed);
+  const { bank_account_number: stored } = user;
+  if (stored !== null && (typed === stored || compact === compactBankAccount(stored))) {
+    return { ...changes, bank_account_number: undefined };
+  }
+  if (!isBankAccount(compact)) throw invalid({ bank_account_number: message('validation.bank_account') });
+  return { ...changes, bank_account_number: compact };
+};
 
 /**
  * 403 for another user name, e-mail, phone or bank account, unless the token is a session: with the first three its user

@@ -8,7 +8,7 @@ import type { User } from '../domain/user.ts';
 import type { NewUser } from '../store/users.ts';
 import { assertNotName } from './new-password.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
-import { assertSmsCountry } from './sms-country.ts';
+import { assertReceivesSms } from './receives-sms.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface RegisterDependencies
@@ -30,7 +30,7 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** 422: a user name, e-mail or phone that is taken, a phone of another country, an unknown referral code. */
+/** 422: a user name, e-mail or phone that is taken, a phone that gets no SMS, an unknown referral code. */
 type Register = (registration: Registration, client: Client) => Promise<Session>;
 
 /** A generated referral code that exists already is replaced by another one, at most this often. */
@@ -48,7 +48,7 @@ export const createRegister = (dependencies: RegisterDependencies): Register => 
 
   return async (registration, client) => {
     assertNotName(registration.password, registration);
-    assertSmsCountry(dependencies, registration.phone);
+    assertReceivesSms(dependencies, registration.phone);
     await assertNotTaken(dependencies, registration);
     const referrerId = await findReferrer(registration.referral_code);
     const passwordHash = await passwords.hash(registration.password, client.address);

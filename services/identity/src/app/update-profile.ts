@@ -17,11 +17,12 @@ import {
   changesNames,
   changesPhone,
   type OwnChanges,
+  withBankAccount,
 } from './profile-changes.ts';
 import { type SmsBudget, takeNameChange } from './rate-limits.ts';
+import { assertReceivesSms } from './receives-sms.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';
-import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface UpdateProfileDependencies
@@ -38,7 +39,7 @@ interface UpdateProfileDependencies
  * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code. With the
  * password it is sent one as well, which proves it.
  *
- * 422: a taken field, a phone of another country, a birth date in the future, a new e-mail, phone or bank account without
+ * 422: a taken field, a phone that gets no SMS, no bank account, a birth date in the future, a new e-mail, phone or bank account without
  * the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank account by another token than a session.
  * 500: the SMS was not sent.
  */
@@ -82,10 +83,10 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
     // Before the password is verified: a token that must not change credentials must not try passwords either.
-    const changes = changesForToken(caller, user, requested);
+    const changes = changesForToken(caller, user, withBankAccount(user, requested));
     assertUsername(user, changes);
     const isNewPhone = changesPhone(user, changes);
-    if (isNewPhone) assertSmsCountry(dependencies, changes.phone);
+    if (isNewPhone) assertReceivesSms(dependencies, changes.phone);
     const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
     const phone =
       isNewPhone || provesOwnPhone(user, changes, given.password, needsPassword) ? changes.phone : undefined;

@@ -20,12 +20,13 @@ import {
   changesForToken,
   changesPhone,
   type ProfileChanges,
+  withBankAccount,
 } from './profile-changes.ts';
 import { publishLicenseCleared } from './publish.ts';
+import { assertReceivesSms } from './receives-sms.ts';
 import { recordUserChange } from './record-user-change.ts';
 import { assertRoleManagerRemains, canManageRoles, ROLE_MANAGEMENT } from './role-managers.ts';
 import { type SecurityNotices, securityChanges } from './security-notices.ts';
-import { assertSmsCountry } from './sms-country.ts';
 import { assertNotTaken, rejectTaken } from './unique-fields.ts';
 
 interface UpdateUserDependencies
@@ -127,9 +128,9 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
     if (roleIds !== undefined) await assertCanAssign(caller, user, roleIds);
-    const profile = permittedChanges(caller, user, requested);
+    const profile = permittedChanges(caller, user, withBankAccount(user, requested));
     assertUsername(user, profile);
-    if (changesPhone(user, profile)) assertSmsCountry(dependencies, profile.phone);
+    if (changesPhone(user, profile)) assertReceivesSms(dependencies, profile.phone);
     await assertNotTaken(dependencies, profile, userId);
     const write = async (session: ClientSession) => {
       // Roles may have been assigned since the first check.

@@ -88,14 +88,13 @@ const birthDateField = z.iso
   )
   .nullable();
 const genderField = z.enum(GENDERS).nullable();
-const BANK_ACCOUNT = /^[A-Za-z0-9-]*$/;
-const bankAccountNumberField = z
-  .string()
-  .min(1)
-  .max(34)
-  .refine((value) => BANK_ACCOUNT.test(value), withMessage('validation.format'))
-  .meta({ pattern: BANK_ACCOUNT.source })
-  .nullable();
+/** As clients of the first release check it; spaces, dots and slashes are accepted besides. */
+const PUBLISHED_BANK_ACCOUNT = { pattern: '^[A-Za-z0-9-]*$', maxLength: 34 };
+/** As it is typed. The use case compares it with the stored one, which stays accepted, before it judges it. */
+const bankAccountNumberField = z.string().min(1).max(100).meta(PUBLISHED_BANK_ACCOUNT).nullable().meta({
+  description:
+    'An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is.',
+});
 
 /** The fields that the account itself and an operator may change. */
 export const profileShape = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { localPhone, normalizePhone } from './phone.ts';
+import { isLandline, localPhone, normalizePhone } from './phone.ts';
 
 describe('normalizePhone', () => {
   test.each([
@@ -16,6 +16,23 @@ describe('normalizePhone', () => {
     '%j is not a phone number',
     (input) => expect(normalizePhone(input)).toBeUndefined(),
   );
+
+  test.each([
+    ['+982188776655', true],
+    ['+984112345678', true],
+    ['+442071838750', true],
+    ['+989121234567', false],
+    ['+989990001234', false],
+    // Landlines and mobile phones of this plan have the same form.
+    ['+14155552671', false],
+    // A form that the metadata does not know.
+    ['+989981234567', false],
+  ])('%s is certainly a landline: %p', (phone, expected) => expect(isLandline(phone)).toBe(expected));
+
+  test('accepts the phone of an older account, whatever its type', () => {
+    expect(normalizePhone('021 8877 6655')).toBe('+982188776655');
+    expect(normalizePhone('+989981234567')).toBe('+989981234567');
+  });
 
   test('only Iranian numbers have a national form', () => {
     expect(localPhone('+989121234567')).toBe('09121234567');

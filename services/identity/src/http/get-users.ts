@@ -14,7 +14,7 @@ export const getUsersRoute = (
     path: '/users',
     summary: 'Accounts, newest first',
     description:
-      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) and `deletion_pending` need `users.view_all`.',
+      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too, and a complete phone in every spelling that a log-in takes. `role` (name or id) and `deletion_pending` need `users.view_all`.',
     tag: 'users',
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],

@@ -57,6 +57,8 @@ export const catalogue = {
   'validation.one_line': 'Use visible characters, without control characters and direction overrides.',
   'validation.email': 'This field must be an e-mail address.',
   'validation.phone': 'This field must be a phone number.',
+  'validation.phone_landline': 'A landline cannot receive text messages. Enter a mobile number.',
+  'validation.bank_account': 'This field must be a valid IBAN or bank account number.',
   'validation.phone_country': 'Phone numbers of this country are not accepted.',
   'validation.common_password': 'This password is one of the most common ones.',
   'validation.password_is_name': 'The password must not be your user name, e-mail or phone number.',
