@@ -45,6 +45,43 @@ describe('the licenses', () => {
     },
   );
 
+  test('whose name has changed since the review say which one was reviewed, in the list and beside the document', async () => {
+    arrange([...GYM, ...TRAINER]);
+    const name_changes = [{ id: 4, reviewed_name: 'Iron <House>' }];
+    const meta = { current_page: 1, last_page: 1 };
+    replies.set('GET /gyms/license-reviews', {
+      status: 200,
+      body: { data: [{ id: 4, name: 'Gym' }], meta: { ...meta, name_changes } },
+    });
+    replies.set('GET /users/license-reviews', {
+      status: 200,
+      body: { data: [USER], meta: { ...meta, name_changes: [{ id: 5, reviewed_name: null }] } },
+    });
+    const gym = { id: 4, name: 'Gym', gym_license_link: '/media/7/a.png', gym_license_approved: true };
+    replies.set('GET /gyms/4', { status: 200, body: { gym } });
+    const browser = await signIn();
+    const list = await browser.get(`${PATH}/licenses`);
+    expect(list.html).toContain('Iron &lt;House&gt;');
+    expect(list.html).toContain('without a name');
+    const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
+    expect(page.html).toContain('Iron &lt;House&gt;');
+    expect(gateway.upstreams.gyms.received.map(({ url }) => url)).toContain(
+      '/api/v1/gyms/license-reviews?gym_id=4',
+    );
+    for (const html of [list.html, page.html]) expect(html).not.toMatch(/href="[^"]*Iron/);
+  });
+
+  test('of a gym that was approved without a document are reviewed without one', async () => {
+    arrange(GYM);
+    const gym = { id: 4, name: 'Gym', gym_license_link: null, gym_license_approved: true };
+    replies.set('GET /gyms/4', { status: 200, body: { gym } });
+    replies.set('PUT /gyms/4', { status: 200, body: { gym } });
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/licenses?kind=gym&id=4`);
+    expect((await submit(browser, page, 'approve')).status).toBe(303);
+    expect(calls).toContain('gyms PUT /gyms/4 {"gym_license_approved":true,"gym_license_media_id":null}');
+  });
+
   test.each([
     ['half of the permissions of each', ['gyms.view_all', 'users.update_any']],
     ['other permissions', ['operations.manage']],

@@ -1,4 +1,5 @@
 /** The parts that the reviews of gym and trainer licenses have in common. */
+import { listOf } from '@fitness/shared/http/pagination.ts';
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 
@@ -9,6 +10,32 @@ export const reviewedMediaIdField = z.int().positive().nullable().optional().met
   description:
     'The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.',
 });
+
+const nameChangesField = z
+  .array(
+    z
+      .object({
+        id: z.int(),
+        reviewed_name: z
+          .string()
+          .nullable()
+          .meta({ description: 'The name that the license was reviewed for; null: none' }),
+      })
+      .meta({ id: 'LicenseNameChange' }),
+  )
+  .meta({
+    description:
+      'The rows of `data`, by their `id`, that have been reviewed and whose name has changed since. They follow the rows that ' +
+      'nobody has reviewed, until the license is reviewed again.',
+  });
+
+const pageMetaSchema = listOf(z.unknown())
+  .shape.meta.extend({ name_changes: nameChangesField })
+  .meta({ id: 'LicenseReviewPageMeta' });
+
+/** The response schema of a list of licenses to review. The names are no fields of the resources. */
+export const licenseReviewsOf = <Row extends z.ZodType>(row: Row) =>
+  listOf(row).extend({ meta: pageMetaSchema });
 
 /** The 409 of a review whose document has been replaced. */
 export const licenseReplacedSchema = z

@@ -74,6 +74,22 @@ test('a cleared license, a transfer, working periods, the crowd, a deletion', as
   }
 });
 
+test('the same verdict for another name is a review, the change of the name is none', async () => {
+  const { id } = await gymOf();
+  const verdict = { gym_license_approved: true };
+  await put(id, verdict);
+  const renamed = await observer.observe(() => put(id, { name: 'Iron' }));
+  expect(renamed.entries.map(({ action }) => action)).toEqual(['gym.update']);
+  const { entries } = await observer.observe(() => put(id, verdict));
+  expect(entries).toMatchObject([
+    {
+      action: 'gym_license.review',
+      before: { 'license.reviewedName': 'Gym' },
+      after: { 'license.reviewedName': null },
+    },
+  ]);
+});
+
 test('what is refused, what changes nothing, and what owners do has no entry; their own review has one', async () => {
   const { id, owner } = await gymOf();
   const { entries } = await observer.observe(async () => {

@@ -80,6 +80,104 @@ describe('GET /gyms/license-reviews', () => {
     expect(found.slice(-2)).toEqual([early, late]);
   });
 
+  describe('also has those whose name has changed since their review', () => {
+    const put = (id: number, body: unknown, as = operator()) =>
+      harness.send('PUT', `/gyms/${id}`, { as, body });
+    const changeOf = async (id: number) => {
+      const { body } = await list('?per_page=100');
+      const change = body.meta.name_changes.find((one: { id: number }) => one.id === id);
+      expect(idsOf(body).includes(id) || change === undefined).toBe(true);
+      return change?.reviewed_name;
+    };
+    const reviewed = async (approved: boolean, mediaId?: number): Promise<number> => {
+      const id = await harness.createGym(member(12), { name: 'Iron House' });
+      if (mediaId !== undefined) await attach(id, mediaId);
+      await put(id, { gym_license_approved: approved });
+      return id;
+    };
+
+    test.each([
+      [true, 9_100],
+      [false, 9_101],
+      [true, undefined],
+    ])('with the name that the verdict %p was given for, of document %p', async (approved, mediaId) => {
+      const id = await reviewed(approved, mediaId);
+      const before = (await put(id, {})).body.gym;
+      expect(await changeOf(id)).toBeUndefined();
+      const renamed = await put(id, { name: 'Gold House' }, member(12));
+      expect(await changeOf(id)).toBe('Iron House');
+      await put(id, { name: null, description: 'New' }, member(12));
+      expect(await changeOf(id)).toBe('Iron House');
+      await put(id, { description: 'Newer', gym_license_rejection_reason: 'Which one?' });
+      expect(await changeOf(id)).toBe('Iron House');
+      expect(Object.keys(renamed.body.gym)).toEqual(Object.keys(before));
+      expect(renamed.body.gym.gym_license_approved).toBe(approved);
+      await put(id, { name: 'Iron House' }, member(12));
+      expect(await changeOf(id)).toBeUndefined();
+    });
+
+    test('until it is reviewed again, reset, or another document is there', async () => {
+      const ends: [string, (id: number) => Promise<unknown>][] = [
+        ['approved', (id) => put(id, { gym_license_approved: true })],
+        ['rejected', (id) => put(id, { gym_license_approved: false })],
+        ['reset', (id) => put(id, { gym_license_approved: null })],
+        ['cleared', (id) => put(id, { gym_license_image: null }, member(12))],
+        ['replaced', (id) => attach(id, 9_190)],
+      ];
+      for (const [end, act] of ends) {
+        const id = await reviewed(true, 9_110);
+        await put(id, { name: 'Gold House' }, member(12));
+        expect([end, await changeOf(id)]).toEqual([end, 'Iron House']);
+        await act(id);
+        expect([end, await changeOf(id)]).toEqual([end, undefined]);
+      }
+    });
+
+    test('with null where there was no name, and not where a verdict is given with the new one', async () => {
+      const id = await harness.createGym(member(12));
+      await put(id, { name: null, gym_license_approved: true });
+      expect(await changeOf(id)).toBeUndefined();
+      await put(id, { name: 'Gold House' }, member(12));
+      expect(await changeOf(id)).toBeNull();
+      await put(id, { name: 'Silver House', gym_license_approved: true });
+      expect(await changeOf(id)).toBeUndefined();
+    });
+
+    test('also for a review of an earlier release, which remembered no name', async () => {
+      const id = await reviewed(true, 9_120);
+      await harness.connection
+        .collection<{ _id: number }>('gyms')
+        .updateOne({ _id: id }, { $unset: { 'license.reviewedName': 1 } });
+      await put(id, { name: 'Gold House' }, member(12));
+      expect(await changeOf(id)).toBe('Iron House');
+    });
+
+    test('after those that nobody has reviewed, on every page, and only one gym where it is named', async () => {
+      for (const mediaId of [9_140, undefined, 9_142])
+        await put(await reviewed(true, mediaId), { name: 'Gold House' });
+      await attach(await harness.createGym(member(12)), 9_150);
+      const { body } = await list('?per_page=100');
+      const all = idsOf(body);
+      expect(body.meta.total).toBe(all.length);
+      const changed: number[] = body.meta.name_changes.map(({ id }: { id: number }) => id);
+      expect(all.slice(-changed.length)).toEqual(changed);
+      const [byCursor, byPage]: [number[], number[]] = [[], []];
+      for (let query = '?per_page=2'; query !== ''; ) {
+        const page = (await list(query)).body;
+        byCursor.push(...idsOf(page));
+        query = page.meta.next_cursor === null ? '' : `?per_page=2&cursor=${page.meta.next_cursor}`;
+      }
+      for (let page = 1; page <= Math.ceil(all.length / 2); page += 1)
+        byPage.push(...idsOf((await list(`?per_page=2&page=${page}`)).body));
+      expect(byCursor.slice(-changed.length)).toEqual(changed);
+      expect(byPage).toEqual(all);
+      const [id] = changed;
+      const one = (await list(`?gym_id=${id}`)).body;
+      expect([idsOf(one), one.meta.name_changes.length, one.meta.total]).toEqual([[id], 1, 1]);
+      expect((await list('?gym_id=987654321')).body.data).toEqual([]);
+    });
+  });
+
   test('is for who reviews and sees all gyms', async () => {
     expect((await list('', member(10))).status).toBe(403);
     expect((await list('', holder(11, 'gyms.approve_license'))).status).toBe(403);

@@ -16,6 +16,9 @@ beforeAll(async () => {
     const id = await harness.createGym(owner, { city_id: 1, major_ids: '1,2' });
     await harness.gyms.call('AttachLicense', { gym_id: id, media_id: id, filename: 'a.pdf' });
   }
+  // Reviewed for another name than it has.
+  for (const body of [{ gym_license_approved: true }, { name: 'Renamed Gym' }])
+    await harness.send('PUT', `/gyms/${GYMS}`, { as: operator(), body });
   meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness);
 });
 afterAll(() => harness.close());
@@ -46,7 +49,8 @@ const ROWS: RouteCost[] = [
   { route: 'GET /gyms?major_ids=1,2', as: GUEST, commands: 3 },
   { route: 'GET /gyms?near=35.7,51.4', as: GUEST, commands: 47 },
   { route: 'GET /gyms?near=35.7,51.4&per_page=2', as: GUEST, commands: 11 },
-  { route: 'GET /gyms/license-reviews', as: operator(), commands: 2 },
+  { route: 'GET /gyms/license-reviews', as: operator(), commands: 4 },
+  { route: 'GET /gyms/license-reviews?gym_id=5', as: operator(), commands: 1 },
   { route: 'GET /gyms/:id', as: GUEST, commands: 1, calls: ['GetBoosts'], request: gym() },
   { route: 'GET /gyms/:id', as: owner, commands: 1, calls: ['GetBoosts'], request: gym() },
   {

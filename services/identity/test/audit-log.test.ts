@@ -134,6 +134,24 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toEqual(expect.arrayContaining(['notifications', 'users']));
   });
 
+  test('the same verdict for another name is a review, the change of the name is none', async () => {
+    const { id, user } = await join(harness);
+    await harness.identity.call('AttachLicense', { user_id: id, media_id: 51, filename: 'license.pdf' });
+    const verdict = { trainer_license_approved: true };
+    expect((await change(id, verdict)).status).toBe(200);
+    const renamed = await observer.observe(() => change(id, { first_name: 'Forugh' }));
+    expect(renamed.entries.map(({ action }) => action)).toEqual(['user.update']);
+    const { entries } = await observer.observe(() => change(id, verdict));
+    expect(entries).toMatchObject([
+      {
+        action: 'trainer_license.review',
+        before: { trainer_license_reviewed_name: `${user.first_name} ${user.last_name}` },
+        after: { trainer_license_reviewed_name: null },
+      },
+    ]);
+    expect((await observer.observe(() => change(id, verdict))).entries).toEqual([]);
+  });
+
   test('a cleared license; its document is deleted after the commit, by the event when media fails', async () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 60, filename: 'license.pdf' });

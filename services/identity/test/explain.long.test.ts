@@ -263,6 +263,8 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['erased accounts by id', () => users.findErased([1, 2, 3])],
     ['the licenses to review', () => users.licensesToReview({ skip: 0, limit: 5, afterMediaId: 3 })],
     ['their number', () => users.countLicensesToReview()],
+    ['those renamed since', () => users.renamedSinceReview({ skip: 0, limit: 5, afterId: 3 })],
+    ['the number of these', () => users.countRenamedSinceReview()],
     [
       'the pending deletions',
       async () => {

@@ -279,7 +279,12 @@ describe('when the SMS cannot be sent', () => {
     const before = await userOf(person);
     const unsent = newPhone();
     await sandbox.setMode('refuse', unsent);
-    const changes = { phone: unsent, height: 180, bank_account_number: 'IR820540102680020817909002', trainer_license_image: null };
+    const changes = {
+      phone: unsent,
+      height: 180,
+      bank_account_number: 'IR820540102680020817909002',
+      trainer_license_image: null,
+    };
     const answer = await put(person, changes);
     expect([answer.status, answer.body]).toEqual(failed);
     expect(await userOf(person)).toEqual(before);

@@ -84,9 +84,9 @@ beforeAll(async () => {
     // Each is a notification.
     await send(person.caller, 'PUT', '/auth/me', { email: registration().email, current_password: PASSWORD });
     await send(person.caller, 'POST', '/notifications/devices', newDevice());
-    await send(administrator, 'PUT', `/users/${(await withLicense()).id}`, {
-      trainer_license_approved: true,
-    });
+    const reviewed = await withLicense();
+    await send(administrator, 'PUT', `/users/${reviewed.id}`, { trainer_license_approved: true });
+    await send(reviewed.caller, 'PUT', '/auth/me', { first_name: 'Renamed' });
     await withLicense();
   }
   harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
@@ -399,7 +399,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'GET /users/license-reviews',
     as: OPERATOR,
-    commands: 3,
+    commands: 5,
     calls: ['GetSubscriptions'],
     request: byAdministrator(),
   },

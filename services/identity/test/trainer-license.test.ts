@@ -297,6 +297,119 @@ describe('GET /users/license-reviews', () => {
     expect(idsOf((await list('?per_page=100')).body)).toEqual([...before, late.id]);
   });
 
+  describe('also has those whose name has changed since their review', () => {
+    const rename = (person: Person, body: Record<string, unknown>) =>
+      harness.send('PUT', '/auth/me', { as: person.caller, body });
+    const reviewed = async (mediaId: number, verdict: boolean | null): Promise<Person> => {
+      const person = await join(harness, { first_name: 'Sara', last_name: 'Ahmadi' });
+      await attach(person.id, mediaId);
+      await review(person, { trainer_license_approved: verdict });
+      return person;
+    };
+    const changeOf = async ({ id }: Person) => {
+      const { body } = await list('?per_page=100');
+      const change = body.meta.name_changes.find((one: { id: number }) => one.id === id);
+      expect(idsOf(body).includes(id) || change === undefined).toBe(true);
+      return change?.reviewed_name;
+    };
+
+    test.each([true, false])('with the name that the verdict %p was given for', async (verdict) => {
+      const person = await reviewed(9_100, verdict);
+      expect(await changeOf(person)).toBeUndefined();
+      const renamed = await rename(person, { first_name: 'Mina' });
+      expect(await changeOf(person)).toBe('Sara Ahmadi');
+      await rename(person, { last_name: 'Karimi' });
+      expect(await changeOf(person)).toBe('Sara Ahmadi');
+      await rename(person, { height: 170, username: `x${person.user.username}` });
+      expect(await changeOf(person)).toBe('Sara Ahmadi');
+
+      const shown = (await harness.send('GET', `/users/${person.id}`, { as: operator.caller })).body.user;
+      for (const user of [renamed.body.user, shown])
+        expect(Object.keys(user)).toEqual(Object.keys(person.user));
+      expect(shown.trainer_license_approved).toBe(verdict);
+      const row = (await list('?per_page=100')).body.data.find(({ id }: { id: number }) => id === person.id);
+      expect(row).toEqual(shown);
+
+      await rename(person, { first_name: 'Sara', last_name: 'Ahmadi' });
+      expect(await changeOf(person)).toBeUndefined();
+    });
+
+    test('until it is reviewed again, reset, or another document is there', async () => {
+      const ends: [string, (person: Person) => Promise<unknown>][] = [
+        ['approved', (person) => review(person, { trainer_license_approved: true })],
+        ['rejected', (person) => review(person, { trainer_license_approved: false })],
+        ['reset', (person) => review(person, { trainer_license_approved: null })],
+        ['cleared', clear],
+        ['replaced', (person) => attach(person.id, 9_190)],
+      ];
+      for (const [end, act] of ends) {
+        const person = await reviewed(9_110, true);
+        await rename(person, { first_name: 'Mina' });
+        await review(person, { trainer_license_rejection_reason: 'Which name is it?' });
+        expect([end, await changeOf(person)]).toEqual([end, 'Sara Ahmadi']);
+        await act(person);
+        expect([end, await changeOf(person)]).toEqual([end, undefined]);
+        const document = await harness.database.collection('users').findOne({ _id: person.id as never });
+        expect(document?.trainer_license_reviewed_name).toBeNull();
+      }
+    });
+
+    test('not where the name of a request is the one that its verdict is given for', async () => {
+      const person = await reviewed(9_120, null);
+      await review(person, { first_name: 'Mina', trainer_license_approved: true });
+      expect(await changeOf(person)).toBeUndefined();
+      await review(person, { first_name: 'Sara' });
+      expect(await changeOf(person)).toBe('Mina Ahmadi');
+    });
+
+    test('also for a review of an earlier release, which remembered no name', async () => {
+      const person = await reviewed(9_130, true);
+      const unset = { $unset: { trainer_license_reviewed_name: 1 } };
+      await harness.database.collection('users').updateOne({ _id: person.id as never }, unset);
+      await rename(person, { last_name: 'Karimi' });
+      expect(await changeOf(person)).toBe('Sara Ahmadi');
+    });
+
+    test('after those that nobody has reviewed, on every page', async () => {
+      for (const mediaId of [9_140, 9_141, 9_142])
+        await rename(await reviewed(mediaId, true), { first_name: 'Mina' });
+      await attach((await join(harness)).id, 9_150);
+      const { body } = await list('?per_page=100');
+      const all = idsOf(body);
+      expect(body.meta.total).toBe(all.length);
+      const isChanged = (id: number) => body.meta.name_changes.some((one: { id: number }) => one.id === id);
+      expect(all.map(isChanged)).toEqual([...all.map(isChanged)].sort());
+      const [byCursor, byPage]: [number[], number[]] = [[], []];
+      for (let query = '?per_page=2'; query !== ''; ) {
+        const page = (await list(query)).body;
+        byCursor.push(...idsOf(page));
+        query = page.meta.next_cursor === null ? '' : `?per_page=2&cursor=${page.meta.next_cursor}`;
+      }
+      for (let page = 1; page <= Math.ceil(all.length / 2); page += 1)
+        byPage.push(...idsOf((await list(`?per_page=2&page=${page}`)).body));
+      // Other tests have given one document to several; a cursor has one of these.
+      expect(byCursor.filter(isChanged)).toEqual(all.filter(isChanged));
+      expect(byPage).toEqual(all);
+      expect((await list('?page=999')).body.data).toEqual([]);
+    });
+
+    test('and only one account where it is named', async () => {
+      const [one, other] = [await reviewed(9_160, true), await reviewed(9_161, true)];
+      await rename(one, { first_name: 'Mina' });
+      const { body } = await list(`?user_id=${one.id}`);
+      expect([idsOf(body), body.meta.name_changes, body.meta.total]).toEqual([
+        [one.id],
+        [{ id: one.id, reviewed_name: 'Sara Ahmadi' }],
+        1,
+      ]);
+      expect((await list(`?user_id=${other.id}`)).body.data).toEqual([]);
+      await attach(other.id, 9_170);
+      expect(idsOf((await list(`?user_id=${other.id}`)).body)).toEqual([other.id]);
+      expect((await list('?user_id=987654321')).body.data).toEqual([]);
+      expect((await list('?user_id=x')).status).toBe(422);
+    });
+  });
+
   test('is for who reviews and sees all accounts', async () => {
     const member = await join(harness);
     expect((await list('', member.caller)).status).toBe(403);

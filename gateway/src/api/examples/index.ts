@@ -37,6 +37,10 @@ const RESOURCES: Readonly<Record<string, unknown>> = {
   ...MONEY,
   LicenseReplaced: { message: english('licenses.replaced'), code: 'license_replaced' },
   ProviderError: { message: english('payments.provider_error'), code: 'payments.provider_error' },
+  LicenseReviewPageMeta: {
+    ...COMMON.PageMeta,
+    name_changes: [{ id: 12, reviewed_name: 'Sara Ahmadi' }],
+  },
   NotificationPageMeta: { ...COMMON.PageMeta, unread_count: 1 },
 };
 

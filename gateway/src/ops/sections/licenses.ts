@@ -1,4 +1,7 @@
-/** Licenses of gyms and trainers that nobody has reviewed. The document is shown beside the buttons. */
+/**
+ * Licenses of gyms and trainers that nobody has reviewed, and those whose name has changed since. The document is shown
+ * beside the buttons.
+ */
 
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
@@ -32,6 +35,8 @@ interface Kind {
   /** The parameter of the address with the page of its list. */
   pages: 'gyms' | 'trainers';
   list: string;
+  /** The parameter of the list that names one of its rows. */
+  one: string;
   path: (id: string) => string;
   wrapper: string;
   prefix: string;
@@ -47,6 +52,7 @@ const KINDS: readonly Kind[] = [
     name: 'gym',
     pages: 'gyms',
     list: '/gyms/license-reviews',
+    one: 'gym_id',
     path: (id) => `/gyms/${id}`,
     wrapper: 'gym',
     prefix: 'gym_license',
@@ -57,6 +63,7 @@ const KINDS: readonly Kind[] = [
     name: 'trainer',
     pages: 'trainers',
     list: '/users/license-reviews',
+    one: 'user_id',
     path: (id) => `/users/${id}`,
     wrapper: 'user',
     prefix: 'trainer_license',
@@ -67,6 +74,21 @@ const KINDS: readonly Kind[] = [
 
 const title = ({ t }: Operator, { name, titleOf }: Kind, owner: Owner): string =>
   t(message(`ops.license.${name}`, { name: titleOf(owner) }));
+
+interface NameChange {
+  id: number;
+  reviewed_name: string | null;
+}
+
+/** The name that the license of this owner was reviewed for, if it has changed since. */
+const reviewedName = (
+  { t }: Operator,
+  list: { meta?: { name_changes?: NameChange[] } },
+  { id }: Owner,
+): string | undefined => {
+  const change = list.meta?.name_changes?.find((one) => one.id === id);
+  return change && (change.reviewed_name ?? t(message('ops.license.no_name')));
+};
 
 /** `/api/v1/media/<id>/<filename>`; undefined without a document. */
 const mediaIdOf = ({ prefix }: Kind, owner: Owner): string | undefined =>
@@ -86,17 +108,21 @@ const review = async (operator: Operator, kind: Kind, id: string): Promise<Html>
   const answer = await operator.api({ method: 'GET', path: kind.path(id) });
   const owner = answer.status === 200 ? (answer.body[kind.wrapper] as Owner) : undefined;
   const mediaId = owner === undefined ? undefined : mediaIdOf(kind, owner);
-  if (owner === undefined || mediaId === undefined) return emptyList(t, 'ops.license.gone');
-  const approved = owner[`${kind.prefix}_approved`];
+  const approved = owner?.[`${kind.prefix}_approved`];
+  // A gym may have been reviewed without a document.
+  if (owner === undefined || (mediaId === undefined && typeof approved !== 'boolean'))
+    return emptyList(t, 'ops.license.gone');
+  const listed = await operator.api({ method: 'GET', path: `${kind.list}?${kind.one}=${id}` });
   const state = approved === null ? 'pending' : approved === true ? 'approved' : 'rejected';
-  const hidden = { kind: kind.name, id, media_id: mediaId };
+  const hidden = { kind: kind.name, id, media_id: mediaId ?? '' };
   const query = `&kind=${kind.name}&id=${id}`;
   return html`<section class="card"><h2>${title(operator, kind, owner)}</h2>
 <div class="grid">
-${documentOf(operator, kind, owner, mediaId)}
+${mediaId !== undefined && documentOf(operator, kind, owner, mediaId)}
 <div class="stack">
 ${factsOf(t, [
   ['ops.license.state', t(message(`ops.license.${state}`))],
+  ['ops.license.reviewed_name', reviewedName(operator, listed.body, owner)],
   ['ops.license.id', mediaId],
 ])}
 ${actionForm(operator, SLUG, { hidden, query, buttons: [['approve', message('ops.license.approve')]] })}
@@ -123,10 +149,11 @@ const list = async (operator: Operator): Promise<Html> => {
   const pages = Object.fromEntries(kinds.map((kind) => [kind.pages, pageIn(query, kind.pages)]));
   const cards = kinds.map(async (kind) => {
     const body = await pending(operator, kind);
-    const items = (body.data as Owner[]).map(
-      (owner) =>
-        html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a></li>\n`,
-    );
+    const items = (body.data as Owner[]).map((owner) => {
+      const name = reviewedName(operator, body, owner);
+      return html`<li><a href="${pathOf(operator, SLUG, `&kind=${kind.name}&id=${owner.id}`)}">${title(operator, kind, owner)}</a>
+${name !== undefined && factsOf(t, [['ops.license.reviewed_name', name]])}</li>\n`;
+    });
     const label = `ops.license.${kind.pages}` as const;
     const turn = turnByLink(operator, SLUG, kind.pages, pages);
     return html`<section class="card"><h2>${t(message(label))}</h2>
@@ -141,14 +168,15 @@ const kindIn = (operator: Operator, { kind: name }: Fields): Kind | undefined =>
 /** Of the document that was shown: another one that is there by now is not reviewed by mistake. */
 const decide = async (operator: Operator, fields: Fields, approved: boolean): Promise<ApiAnswer> => {
   const kind = kindIn(operator, fields);
-  const [id, mediaId] = [idIn(fields.id), idIn(fields.media_id)];
+  const id = idIn(fields.id);
+  const mediaId = fields.media_id === '' ? null : idIn(fields.media_id);
   if (kind === undefined || id === undefined || mediaId === undefined)
     return { status: 404, headers: {}, body: { message: operator.t(message('error.not_found')) } };
   const { prefix } = kind;
   const reason = fields.reason?.trim() ?? '';
   const body = {
     [`${prefix}_approved`]: approved,
-    [`${prefix}_media_id`]: Number(mediaId),
+    [`${prefix}_media_id`]: mediaId === null ? null : Number(mediaId),
     ...(approved || reason === '' ? {} : { [`${prefix}_rejection_reason`]: reason }),
   };
   return operator.api({ method: 'PUT', path: kind.path(id), body });
@@ -169,7 +197,7 @@ export const licenses: Section = {
     if (kind !== undefined && id !== undefined) {
       const { body } = await operator.api({ method: 'GET', path: kind.path(id) });
       const owner = (body[kind.wrapper] ?? {}) as Owner;
-      return `${mediaIdOf(kind, owner)} ${String(owner[`${kind.prefix}_approved`])}`;
+      return `${mediaIdOf(kind, owner)} ${String(owner[`${kind.prefix}_approved`])} ${kind.titleOf(owner)}`;
     }
     const bodies = await Promise.all(kindsFor(operator).map((one) => pending(operator, one)));
     return JSON.stringify(bodies.map(({ data }) => (data as Owner[]).map(({ id }) => id)));

@@ -40,3 +40,44 @@ export const toPage = <Row>(
   const last = rows.at(-1);
   return { rows, total, next: found.length > perPage && last !== undefined ? [keyOf(last)] : undefined };
 };
+
+/** One of the lists that {@link readParts} shows one after the other. */
+export interface ListPart<Row> {
+  /** Those with a key above `after`, in the order of their keys. */
+  read(window: { skip: number; limit: number; after: number }): Promise<Row[]>;
+  count(): Promise<number>;
+  keyOf(row: Row): number;
+}
+
+/** The length of `[part, key]`, the cursor of {@link readParts}. */
+export const PARTS_KEY_LENGTH = 2;
+
+/** A page of several lists, one after the other. */
+export const readParts = async <Row>(
+  parts: readonly ListPart<Row>[],
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPage = request.mode === 'page';
+  const counts = isPage ? await Promise.all(parts.map((part) => part.count())) : undefined;
+  const [start = 0, after = 0] = isPage ? [] : request.after;
+  const found: { row: Row; key: CursorKey }[] = [];
+  let skip = isPage ? request.skip : 0;
+  for (const [index, part] of parts.entries()) {
+    const limit = request.perPage + 1 - found.length;
+    const count = counts?.[index];
+    if (index < start || limit <= 0) continue;
+    if (count !== undefined && skip >= count) {
+      skip -= count;
+      continue;
+    }
+    const rows = await part.read({ skip, limit, after: index === start ? after : 0 });
+    found.push(...rows.map((row) => ({ row, key: [index, part.keyOf(row)] })));
+    skip = 0;
+  }
+  const shown = found.slice(0, request.perPage);
+  return {
+    rows: shown.map(({ row }) => row),
+    total: counts?.reduce((sum, count) => sum + count, 0),
+    next: found.length > shown.length ? shown.at(-1)?.key : undefined,
+  };
+};

@@ -14,6 +14,8 @@ type Recorder = Pick<Dependencies, 'store' | 'audit'>;
 
 const isLicense = (field: string): boolean =>
   field.startsWith('license.') && field !== 'license.newestMediaId';
+/** A new name is no review, though the license remembers the old one; the same verdict for a new name is. */
+const isReviewed = (field: string): boolean => isLicense(field) && field !== 'license.reviewedName';
 const isOther = (field: string): boolean => !field.startsWith('license.');
 
 const isOwn = ({ ownerId }: Gym, { userId }: UserCaller): boolean => ownerId === userId;
@@ -26,12 +28,17 @@ export const recordGymChange = async (
   recorder: Recorder,
   session: ClientSession,
   caller: UserCaller,
-  { before, after, isReview = false }: { before: Gym; after: Gym; isReview?: boolean },
+  {
+    before,
+    after,
+    isReview = false,
+    isVerdict = false,
+  }: { before: Gym; after: Gym; isReview?: boolean; isVerdict?: boolean },
 ): Promise<void> => {
   const details = changesOf(before, after, isOther);
   if (details !== undefined && byOperator(caller, before, details))
     await record(recorder, session, caller, 'gym.update', before, details, after);
-  const license = changesOf(before, after, isLicense);
+  const license = changesOf(before, after, isVerdict ? isLicense : isReviewed);
   if (license !== undefined && (isReview || !isOwn(before, caller)))
     await record(recorder, session, caller, 'gym_license.review', before, license, after);
 };

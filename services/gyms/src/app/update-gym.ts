@@ -7,7 +7,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
-import { changesLicense, type LicenseRequest, reviewLicense } from '../domain/license.ts';
+import { changesLicense, type LicenseRequest, renameLicense, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';
@@ -43,15 +43,23 @@ export const createUpdateGym = (dependencies: Dependencies) => {
 
   const apply = async (session: ClientSession, gym: Gym, update: GymUpdate, caller: UserCaller) => {
     assertReviewedDocument(gym.license.mediaId, update.reviewedMediaId);
-    const { license, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
-    const isLicenseChanged = changesLicense(update.license);
+    const { license: next, clearedMediaId, reviewed } = reviewLicense(gym.license, update.license);
+    const { name = gym.name } = update.details;
+    const isVerdict = update.license.approved !== undefined;
+    const license = renameLicense(next, { from: gym.name, to: name, isVerdict });
+    const isLicenseChanged = changesLicense(update.license) || name !== gym.name;
     // A partial update without any field changes nothing.
     if (!isLicenseChanged && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
     const changes = isLicenseChanged ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });
     await publishChanged(outbox, session, changed);
     const isReview = requestsReview(update);
-    await recordGymChange(dependencies, session, caller, { before: gym, after: changed, isReview });
+    await recordGymChange(dependencies, session, caller, {
+      before: gym,
+      after: changed,
+      isReview,
+      isVerdict,
+    });
     if (reviewed !== null) await publishLicenseReviewed(outbox, session, changed, reviewed);
     if (clearedMediaId !== null) await publishLicenseCleared(outbox, session, changed, clearedMediaId);
     return { gym: changed, clearedMediaId };

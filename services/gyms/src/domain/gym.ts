@@ -21,9 +21,15 @@ export interface License {
   rejectionReason: string | null;
   /** The document that was reviewed; null while pending, and for a review without a document. */
   reviewedMediaId: number | null;
+  /** The name that the verdict was given for ('': none), once the gym has another one. An older release stored none. */
+  reviewedName?: string | null;
   /** The largest media id that this gym ever received, current or deleted. Messages about smaller ids are ignored. */
   newestMediaId: number;
 }
+
+/** Whether an operator should look at the license: nobody has reviewed it, or the name has changed since. */
+export const waitsForReview = ({ license }: Pick<Gym, 'license'>): boolean =>
+  (license.mediaId !== null && license.approved === null) || license.reviewedName != null;
 
 export interface Gym extends GymDetails {
   id: number;
@@ -48,6 +54,7 @@ export const NO_LICENSE: License = {
   approved: null,
   rejectionReason: null,
   reviewedMediaId: null,
+  reviewedName: null,
   newestMediaId: 0,
 };
 

@@ -55,6 +55,19 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
 };
 
 /**
+ * The license of a gym that had the name `from` and has the name `to`: its verdict remembers the name that it was given for.
+ * `isVerdict`: it is given with the new name.
+ */
+export const renameLicense = (
+  license: License,
+  { from, to, isVerdict }: { from: string | null; to: string | null; isVerdict: boolean },
+): License => {
+  const reviewed = license.reviewedName ?? from ?? '';
+  const isKnown = license.approved === null || isVerdict || reviewed === (to ?? '');
+  return { ...license, reviewedName: isKnown ? null : reviewed };
+};
+
+/**
  * The license after media stored `document`: it replaces the current one and resets the review. Undefined when nothing
  * changes: the gym has already received this document or a newer one. Media reports an upload twice, by a call and by an
  * event, and between the two the document may have been reviewed, cleared or replaced.

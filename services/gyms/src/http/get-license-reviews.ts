@@ -1,5 +1,8 @@
+import { licenseReviewsOf } from '@fitness/contracts/license-review.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { listBody, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { PARTS_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
 import { gymSchema } from '../app/gym-resource.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -12,17 +15,26 @@ export const getLicenseReviewsRoute = (
     method: 'GET',
     path: '/gyms/license-reviews',
     summary: 'Gyms whose license waits for a review',
-    description: 'The oldest document first. `PUT /gyms/{id}` with `gym_license_approved` reviews one.',
+    description:
+      'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /gyms/{id}` with ' +
+      '`gym_license_approved` reviews one.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.approve_license'],
     alsoNeeds: ['gyms.view_all'],
-    query: z.object(pageQuery),
-    responses: { 200: listOf(gymSchema) },
+    query: z.object({
+      ...pageQuery,
+      gym_id: queryId.optional().meta({ description: 'Only this gym, if its license waits' }),
+    }),
+    responses: { 200: licenseReviewsOf(gymSchema).meta({ id: 'GymLicenseReviews' }) },
     handle: async ({ query, caller, locale, url }) => {
-      const request = toPageRequest(query, url);
-      const page = await listLicenseReviews(request);
+      const request = toPageRequest(query, url, { keyLength: PARTS_KEY_LENGTH });
+      const page = await listLicenseReviews(request, query.gym_id);
       const data = await presentGyms(page.rows, { caller, locale, isList: true });
-      return ok(listBody({ baseUrl, url, request, page, data }));
+      const name_changes = page.rows.flatMap(({ id, license: { reviewedName } }) =>
+        reviewedName == null ? [] : [{ id, reviewed_name: reviewedName === '' ? null : reviewedName }],
+      );
+      const body = listBody({ baseUrl, url, request, page, data });
+      return ok({ ...body, meta: { ...body.meta, name_changes } });
     },
   });

@@ -68,6 +68,7 @@ const definition = {
         approved: { type: Boolean, default: null },
         rejectionReason: { type: String, default: null },
         reviewedMediaId: { type: Number, default: null },
+        reviewedName: { type: String, default: null },
         newestMediaId: { type: Number, default: 0 },
       },
       { _id: false },
@@ -100,6 +101,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
   .index({ geohash: 1 })
   .index({ boostedUntil: 1 })
   .index({ 'license.mediaId': 1, 'license.approved': 1 })
+  .index({ 'license.reviewedName': 1 }, { partialFilterExpression: { 'license.reviewedName': { $gte: '' } } })
   .index({ grams: 1, _id: -1 });
 
 privacy(
@@ -114,7 +116,7 @@ privacy(
   retain('its public files remain, as those of a place', 'media'),
   erase('a gym of an erased account has no owner', 'ownerId'),
   erase('the document and its review name a person', 'license.image', 'license.mediaId', 'license.approved'),
-  erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId'),
+  erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId', 'license.reviewedName'),
   retain('an older document must not become the license again', 'license.newestMediaId'),
 );
 

@@ -1,5 +1,5 @@
 /** The lists of gyms, which are read as described in docs/adr/0013. */
-import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
 import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
@@ -285,31 +285,48 @@ const searchByDistance = async (
 };
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
-  const toReview = (afterMediaId: number): PipelineStage.Match[] => [
-    { $match: { 'license.mediaId': { $gt: afterMediaId } } },
-    { $match: { 'license.approved': null } },
-  ];
-  return async (page) => {
-    const isPage = page.mode === 'page';
-    const found = await gyms.aggregate<GymDocument>([
-      ...toReview(isPage ? 0 : (page.after[0] ?? 0)),
-      { $sort: { 'license.mediaId': 1 } },
-      { $skip: isPage ? page.skip : 0 },
-      { $limit: page.perPage + 1 },
-      { $project: GYM_PROJECTION },
-    ]);
-    const rows = found.slice(0, page.perPage).map(toGym);
-    const last = rows.at(-1)?.license.mediaId;
-    const count = async (): Promise<number> => {
-      const [counted] = await gyms.aggregate<{ total: number }>([...toReview(0), { $count: 'total' }]);
-      return counted?.total ?? 0;
-    };
+  /** Two stages, as above; a list is in the order of the field of the first one, or of the ids. */
+  const part = (conditions: (after: number) => Filter[], key: string, keyOf: (gym: Gym) => number) => {
+    const stages = (after: number): PipelineStage.Match[] =>
+      conditions(after).map((condition) => ({ $match: condition }));
     return {
-      rows,
-      total: isPage ? await count() : undefined,
-      next: found.length > rows.length && last != null ? [last] : undefined,
+      read: async ({
+        skip,
+        limit,
+        after,
+      }: {
+        skip: number;
+        limit: number;
+        after: number;
+      }): Promise<Gym[]> => {
+        const found = await gyms.aggregate<GymDocument>([
+          ...stages(after),
+          { $sort: { [key]: 1 } },
+          { $skip: skip },
+          { $limit: limit },
+          { $project: GYM_PROJECTION },
+        ]);
+        return found.map(toGym);
+      },
+      count: async (): Promise<number> => {
+        const [counted] = await gyms.aggregate<{ total: number }>([...stages(0), { $count: 'total' }]);
+        return counted?.total ?? 0;
+      },
+      keyOf,
     };
   };
+  const unreviewed = part(
+    (after) => [{ 'license.mediaId': { $gt: after } }, { 'license.approved': null }],
+    'license.mediaId',
+    (gym) => gym.license.mediaId ?? 0,
+  );
+  // The first condition repeats that of its partial index.
+  const renamed = part(
+    (after) => [{ 'license.reviewedName': { $gte: '' } }, { _id: { $gt: after } }],
+    '_id',
+    (gym) => gym.id,
+  );
+  return (page) => readParts([unreviewed, renamed], page);
 };
 
 export const createGymLists = (connection: Connection, counters: Counters): GymLists => {

@@ -5,24 +5,27 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { User } from '../domain/user.ts';
 
+const REVIEWED_NAME = 'trainer_license_reviewed_name';
 const isLicense = (field: string): boolean =>
   field.startsWith('trainer_license_') && field !== 'trainer_license_newest_media_id';
 const isProfile = (field: string): boolean => !field.startsWith('trainer_license_') && field !== 'role_ids';
 
-const KINDS: readonly (readonly [AuditAction, (field: string) => boolean])[] = [
+type Kind = readonly [AuditAction, (field: string) => boolean];
+const kinds = (isVerdict: boolean): Kind[] => [
   ['user.update', isProfile],
   ['user.assign_roles', (field) => field === 'role_ids'],
-  ['trainer_license.review', isLicense],
+  // A new name is no review, though the license remembers the old one; the same verdict for a new name is.
+  ['trainer_license.review', (field) => isLicense(field) && (isVerdict || field !== REVIEWED_NAME)],
 ];
 
 export const recordUserChange = async (
   { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
   session: ClientSession,
   caller: UserCaller,
-  { before, after }: { before: User; after: User },
+  { before, after, isVerdict }: { before: User; after: User; isVerdict: boolean },
 ): Promise<void> => {
   const personId = after._id;
-  for (const [action, isOfKind] of KINDS) {
+  for (const [action, isOfKind] of kinds(isVerdict)) {
     const change = changesOf(before, after, isOfKind);
     if (change === undefined) continue;
     await audit.record(session, {

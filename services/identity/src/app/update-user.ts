@@ -151,7 +151,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       if (updated === null) throw notFound();
       await tellOwner(session, caller, { before: current, after: updated }, locale);
       await notifyOfReview(dependencies, session, caller, changes, { before: current, after: updated });
-      await recordUserChange(dependencies, session, caller, { before: current, after: updated });
+      const isVerdict = trainer_license_approved !== undefined;
+      await recordUserChange(dependencies, session, caller, { before: current, after: updated, isVerdict });
       if (clearedMediaId !== null) {
         const account = { userId, version: updated.version };
         await publishLicenseCleared(dependencies, session, account, clearedMediaId);

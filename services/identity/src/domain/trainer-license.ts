@@ -1,6 +1,8 @@
 /** State transitions of a trainer's license document and its review (specification 3.3, which follows 3.2). */
 import type { User } from './user.ts';
 
+type Named = Pick<User, 'first_name' | 'last_name'>;
+
 type Review = Pick<User, 'trainer_license_approved' | 'trainer_license_rejection_reason'>;
 type License = Review &
   Pick<User, 'trainer_license_image' | 'trainer_license_media_id' | 'trainer_license_newest_media_id'>;
@@ -68,3 +70,21 @@ export const reviewLicense = (
     trainer_license_rejection_reason: approved === false ? kept : null,
   };
 };
+
+const nameOf = ({ first_name: first, last_name: last }: Named): string => `${first} ${last}`;
+
+/**
+ * The name that the license of `current` was reviewed for, if `changes` leave the account with another one. A verdict is
+ * given for the name of the same request.
+ */
+export const reviewedNameAfter = (current: User, changes: Partial<User>): string | null => {
+  const { trainer_license_approved: verdict = current.trainer_license_approved } = changes;
+  if (verdict === null || changes.trainer_license_approved !== undefined) return null;
+  const reviewed = current.trainer_license_reviewed_name ?? nameOf(current);
+  return reviewed === nameOf({ ...current, ...changes }) ? null : reviewed;
+};
+
+/** Whether an operator should look at the license: nobody has reviewed it, or the name has changed since. */
+export const waitsForReview = (user: User): boolean =>
+  (user.trainer_license_media_id !== null && user.trainer_license_approved === null) ||
+  user.trainer_license_reviewed_name != null;

@@ -31,6 +31,8 @@ export interface User extends StoredUserFields {
   trainer_license_media_id: number | null;
   /** The newest document ever seen, even if it is deleted by now. An older one is never attached. */
   trainer_license_newest_media_id: number | null;
+  /** The name that the license was reviewed for, once the account has another one. An older release stored none. */
+  trainer_license_reviewed_name?: string | null;
   role_ids: number[];
   /** The public files (docs/adr/0073); an older release stored none. */
   media?: MediaCopy;

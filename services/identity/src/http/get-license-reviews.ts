@@ -1,6 +1,9 @@
+import { licenseReviewsOf } from '@fitness/contracts/license-review.ts';
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
-import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { listBody, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
+import { PARTS_KEY_LENGTH } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
@@ -12,17 +15,26 @@ export const getLicenseReviewsRoute = (
     method: 'GET',
     path: '/users/license-reviews',
     summary: 'Accounts whose trainer license waits for a review',
-    description: 'The oldest document first. `PUT /users/{id}` with `trainer_license_approved` reviews one.',
+    description:
+      'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /users/{id}` with ' +
+      '`trainer_license_approved` reviews one.',
     tag: 'users',
     access: 'user',
     permissions: ['users.update_any'],
     alsoNeeds: ['users.view_all'],
-    query: z.object(pageQuery),
-    responses: { 200: listOf(userSchema) },
+    query: z.object({
+      ...pageQuery,
+      user_id: queryId.optional().meta({ description: 'Only this account, if its license waits' }),
+    }),
+    responses: { 200: licenseReviewsOf(userSchema).meta({ id: 'TrainerLicenseReviews' }) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query, url);
-      const page = await listLicenseReviews(request);
+      const request = toPageRequest(query, url, { keyLength: PARTS_KEY_LENGTH });
+      const page = await listLicenseReviews(request, query.user_id);
       const data = await presentUsers(page.rows, caller);
-      return ok(listBody({ baseUrl, url, request, page, data }));
+      const name_changes = page.rows.flatMap(({ _id: id, trainer_license_reviewed_name: reviewed_name }) =>
+        reviewed_name == null ? [] : [{ id, reviewed_name }],
+      );
+      const body = listBody({ baseUrl, url, request, page, data });
+      return ok({ ...body, meta: { ...body.meta, name_changes } });
     },
   });

@@ -55,6 +55,7 @@ const schema = new mongoose.Schema<StoredUser>(
     trainer_license_newest_media_id: { type: Number, default: null },
     trainer_license_approved: { type: Boolean, default: null },
     trainer_license_rejection_reason: { type: String, default: null },
+    trainer_license_reviewed_name: { type: String, default: null },
     role_ids: [Number],
     media: mongoose.Schema.Types.Mixed,
     deletion_requested_at: { type: Date, default: null },
@@ -80,6 +81,10 @@ const schema = new mongoose.Schema<StoredUser>(
   .index({ standing: 1, is_trainer: 1, _id: 1 })
   .index({ role_ids: 1, _id: 1 })
   .index({ trainer_license_media_id: 1, trainer_license_approved: 1 })
+  .index(
+    { trainer_license_reviewed_name: 1 },
+    { partialFilterExpression: { trainer_license_reviewed_name: { $gt: '' } } },
+  )
   .index({ search_grams: 1, _id: 1 })
   .index({ search_all_grams: 1, _id: 1 });
 
@@ -95,6 +100,7 @@ privacy(
     'trainer_license_newest_media_id',
   ),
   erase('its review', 'trainer_license_approved', 'trainer_license_rejection_reason'),
+  erase('the name that it was reviewed for', 'trainer_license_reviewed_name'),
   erase('names of files of the person', 'media'),
   erase('shared with others by the person', 'referral_code'),
   erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),

@@ -75,6 +75,11 @@ const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
   { $match: { trainer_license_approved: null } },
 ];
 
+/** Repeats the condition of its partial index. */
+const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
+  $match: { trainer_license_reviewed_name: { $gt: '' } },
+};
+
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
   return {
@@ -115,6 +120,22 @@ export const createUserQueries = (connection: Connection) => {
         { $limit: window.limit },
         { $project: WITHOUT_INTERNAL_FIELDS },
       ]),
+
+    /** Accounts whose name has changed since their trainer license was reviewed, by id. */
+    renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
+      users.aggregate<User>([
+        RENAMED_SINCE_REVIEW,
+        { $match: { _id: { $gt: window.afterId } } },
+        { $sort: { _id: 1 } },
+        { $skip: window.skip },
+        { $limit: window.limit },
+        { $project: WITHOUT_INTERNAL_FIELDS },
+      ]),
+
+    countRenamedSinceReview: async (): Promise<number> => {
+      const [counted] = await users.aggregate<{ total: number }>([RENAMED_SINCE_REVIEW, { $count: 'total' }]);
+      return counted?.total ?? 0;
+    },
 
     countLicensesToReview: async (): Promise<number> => {
       const [counted] = await users.aggregate<{ total: number }>([

@@ -5,6 +5,7 @@ import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
+import { reviewedNameAfter } from '../domain/trainer-license.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
 import type { Revocations } from './revocations.ts';
@@ -221,7 +222,16 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
       await keys.move(session, id, current, next);
       // The proof of one phone proves nothing about another.
       const proof = next.phone === current.phone ? {} : { phone_proven: changes.phone_proven ?? false };
-      return updateOne(session, { _id: id }, { ...changes, ...proof, ...deriveFields(next) });
+      return updateOne(
+        session,
+        { _id: id },
+        {
+          ...changes,
+          ...proof,
+          ...deriveFields(next),
+          trainer_license_reviewed_name: reviewedNameAfter(current, changes),
+        },
+      );
     },
 
     /** Ignores a copy that is older than the stored one. No effect without a live account. */

@@ -303,6 +303,8 @@ export const catalogue = {
   'ops.license.document': 'Document {filename}',
   'ops.license.open': 'Open the document {filename}',
   'ops.license.state': 'Review',
+  'ops.license.reviewed_name': 'Reviewed for the name',
+  'ops.license.no_name': '(without a name)',
   'ops.license.pending': 'pending',
   'ops.license.approved': 'approved',
   'ops.license.rejected': 'rejected',

@@ -303,6 +303,8 @@ export const catalogue: Catalogue = {
   'ops.license.document': 'سند {filename}',
   'ops.license.open': 'باز کردن سند {filename}',
   'ops.license.state': 'بررسی',
+  'ops.license.reviewed_name': 'بررسی‌شده با نام',
+  'ops.license.no_name': '(بدون نام)',
   'ops.license.pending': 'در انتظار',
   'ops.license.approved': 'تأییدشده',
   'ops.license.rejected': 'ردشده',
