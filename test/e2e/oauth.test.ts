@@ -296,7 +296,7 @@ test('a missing scope that depends on what is asked for is named where the user 
     ['GET', `/payments?user_id=${other.id}`, undefined, 'payments.view_all'],
     ['GET', `/payments/balance?user_id=${other.id}`, undefined, 'payments.view_all'],
     ['GET', `/gyms?user_id=${other.id}`, undefined, 'gyms.view_all'],
-    ['GET', '/users?role=member', undefined, 'users.view_all'],
+    ['GET', '/users?role=member', undefined, 'users.view_limited users.view_all'],
     ['PUT', `/gyms/${foreign}`, { name: 'X' }, 'gyms.update_any'],
     ['PUT', `/gyms/${own}`, { gym_license_approved: true, name: 'X' }, 'gyms.update gyms.approve_license'],
     ['PUT', `/posts/${postId}`, { title: 'X' }, 'posts.update_any'],

@@ -475,13 +475,17 @@ const takeLimit = async (
 };
 
 /** Throws 403 for a field without its permission, before any value is judged. */
-const assertMaySend = ({ method, fieldPermissions = {} }: Route, request: FastifyRequest): void => {
+const assertMaySend = (
+  { method, permissions, fieldPermissions = {} }: Route,
+  request: FastifyRequest,
+): void => {
   const sent: unknown = method === 'GET' ? withoutEmpty(request.query as object) : request.body;
   if (typeof sent !== 'object' || sent === null) return;
-  const missing = Object.entries(fieldPermissions).flatMap(([field, permission]) =>
-    Object.hasOwn(sent, field) && !can(request.caller, permission) ? [permission] : [],
+  const needed = Object.entries(fieldPermissions).flatMap(([field, permission]) =>
+    Object.hasOwn(sent, field) ? [permission] : [],
   );
-  if (missing.length > 0) throw missingPermission(request.caller, { alsoNeeds: missing });
+  if (needed.some((permission) => !can(request.caller, permission)))
+    throw missingPermission(request.caller, { permissions, alsoNeeds: needed });
 };
 
 const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

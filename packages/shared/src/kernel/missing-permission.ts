@@ -42,7 +42,7 @@ const scopesFor = (caller: Caller, { permissions = [], alsoNeeds = [] }: Needs):
     permissions.find((permission) => can(caller, permission)) ??
     permissions.find((permission) => isGrantable(caller, permission)) ??
     permissions[0];
-  return one === undefined ? [...alsoNeeds] : [one, ...alsoNeeds];
+  return [...new Set(one === undefined ? alsoNeeds : [one, ...alsoNeeds])];
 };
 
 const isGrantable = (caller: Caller, permission: Permission): boolean =>

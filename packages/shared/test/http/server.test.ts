@@ -209,6 +209,18 @@ const routes: Route[] = [
     responses: { 204: null },
     handle: async () => noContent(),
   }),
+  defineRoute({
+    method: 'POST',
+    path: '/things/fields',
+    summary: 'Fields that need permissions of their own',
+    tag: 'things',
+    access: 'user',
+    permissions: ['posts.view', 'posts.view_all'],
+    fieldPermissions: { price: 'payments.view_all', owner: 'posts.view_all' },
+    body: z.object({ name: z.string(), price: z.int().optional(), owner: z.int().optional() }),
+    responses: { 204: null },
+    handle: async () => noContent(),
+  }),
 ];
 
 let app: FastifyInstance;
@@ -401,6 +413,46 @@ describe('the check of the headers alone', () => {
     expect((await check('POST', '/nothing', member)).headers).not.toHaveProperty(ROUTE_HEADER);
     const { body } = await app.inject({ method: 'GET', url: '/internal/openapi.json' });
     expect(body).not.toContain(CHECK_PREFIX);
+  });
+});
+
+describe('a field with a permission of its own', () => {
+  const post = async (caller: Caller, payload: unknown) => {
+    const headers = { [CALLER_HEADER]: gatewayContext('wallet', caller), 'content-type': 'application/json' };
+    const url = '/api/v1/things/fields';
+    return app.inject({ method: 'POST', url, headers, payload: JSON.stringify(payload) });
+  };
+  const holder = (...permissions: Permission[]): Caller => ({ ...member, permissions: new Set(permissions) });
+
+  test('is 403 without it whatever the value, before 422, and 422 for a wrong value with it', async () => {
+    for (const price of [1, 'x', null, [], {}])
+      for (const more of [{}, { name: 'a' }, { name: 5 }])
+        expect((await post(member, { ...more, price })).statusCode).toBe(403);
+    expect(
+      (await post(holder('posts.view', 'payments.view_all'), { name: 'a', price: 'x' })).statusCode,
+    ).toBe(422);
+    expect((await post(holder('posts.view', 'payments.view_all'), { name: 'a', price: 1 })).statusCode).toBe(
+      204,
+    );
+    expect((await post(member, { name: 'a' })).statusCode).toBe(204);
+    expect((await post(member, { name: 5 })).statusCode).toBe(422);
+    for (const body of [null, [], ['price'], 'price', 5])
+      expect((await post(member, body)).statusCode).toBe(422);
+  });
+
+  test('is named to an app with the scopes that it has, and explained to staff without a second factor', async () => {
+    const app = {
+      ...holder('posts.view'),
+      tokenKind: 'oauth',
+      grantable: new Set<Permission>(['payments.view_all', 'posts.view_all']),
+    } as Caller;
+    const scopes = async (body: object) => (await post(app, body)).headers['www-authenticate'];
+    expect(await scopes({ price: 1 })).toContain('scope="posts.view payments.view_all"');
+    expect(await scopes({ price: 1, owner: 1 })).toContain(
+      'scope="posts.view payments.view_all posts.view_all"',
+    );
+    const staff = { ...member, withheld: new Set<Permission>(['payments.view_all']) } as Caller;
+    expect(JSON.parse((await post(staff, { price: 1 })).body).code).toBe('auth.second_factor_required');
   });
 });
 
@@ -858,6 +910,7 @@ describe('answers', () => {
       '/api/v1/things/long',
       '/api/v1/things/secret',
       '/api/v1/things/ours',
+      '/api/v1/things/fields',
     ]);
     const body = document.paths['/api/v1/things'].post.requestBody.content['application/json'].schema;
     expect(body.properties.name).toMatchObject({ type: 'string', minLength: 2, maxLength: 5 });
