@@ -36,7 +36,7 @@ const MARKS = {
   unconfirmedPhone: `913${sevenDigits()}`,
   firstName: marked('firstname'),
   lastName: marked('lastname'),
-  bankAccount: marked('bank'),
+  bankAccount: `0101${sevenDigits()}${sevenDigits()}`,
   tokenName: marked('token'),
   program: marked('program'),
   licenseFilename: marked('licence'),
