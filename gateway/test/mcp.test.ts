@@ -3,7 +3,7 @@ import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { allReceived, bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
+import { allReceived, bearer, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';
 
 let gateway: Harness;
 beforeAll(async () => {
@@ -304,6 +304,12 @@ describe('access', () => {
     ['another type', { 'content-type': 'text/plain' }, 'x', 415],
     ['another accept', { accept: 'text/html' }, { jsonrpc: '2.0', id: 1, method: 'ping' }, 406],
     [
+      'an accept that excludes both types',
+      { accept: '*/*, application/json;q=0, text/event-stream;q=0.0' },
+      { jsonrpc: '2.0', id: 1, method: 'ping' },
+      406,
+    ],
+    [
       'an unknown protocol version',
       { 'mcp-protocol-version': 'x' },
       { jsonrpc: '2.0', id: 1, method: 'ping' },
@@ -311,6 +317,38 @@ describe('access', () => {
     ],
   ])('%s is refused', async (_what, headers, body, status) => {
     expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
+  });
+
+  test.each([
+    ['*/*', 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/*;q=0.5', 'application/json'],
+    ['text/html, Application/JSON; q=0.1', 'application/json'],
+    ['application/json, text/event-stream', 'application/json'],
+    ['', 'application/json'],
+    [undefined, 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['*/*, application/json;q=0', 'text/event-stream'],
+  ])('accept %j is answered as %s', async (accept, type) => {
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
+    const headers = {
+      ...bearer(),
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      ...(accept === undefined ? {} : { accept }),
+    };
+    const {
+      status,
+      headers: answered,
+      text,
+    } = await rawRequest(gateway.url, '/mcp', {
+      method: 'POST',
+      headers,
+      body,
+    });
+    expect([status, answered['content-type']]).toEqual([200, type]);
+    const json = type === 'application/json' ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '');
+    expect(JSON.parse(json)).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
   test('a client without a session may list the tools and call one', async () => {

@@ -131,7 +131,22 @@ const batchTooLong = (): Response => {
   return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 });
 };
 
-/** Answers one POST with JSON, not a stream: tools send nothing before their answers. */
+const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+
+/** Whether an `Accept` (RFC 9110, 12.5.1) admits `type`: the most specific range that covers it decides. */
+const acceptsType = (accept: string, type: string): boolean => {
+  const ranges = new Map(
+    accept.split(',').map((part) => {
+      const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+      const isRefused = parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+      return [range, !isRefused] as const;
+    }),
+  );
+  return ranges.get(type) ?? ranges.get(`${type.split('/')[0]}/*`) ?? ranges.get('*/*') ?? false;
+};
+
+/** Answers one POST with JSON; as a stream of one event for a client that accepts nothing else. */
 export const answerMcp = async (
   request: Request,
   parsedBody: unknown,
@@ -139,7 +154,11 @@ export const answerMcp = async (
 ): Promise<Response> => {
   if (Array.isArray(parsedBody) && parsedBody.length > MAX_BATCH) return batchTooLong();
   const server = createServer(context);
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  const accepted = request.headers.get('accept') || '*/*';
+  const [json, stream] = [acceptsType(accepted, JSON_TYPE), acceptsType(accepted, STREAM_TYPE)];
+  // One of the two types is enough for an answer. The SDK asks for both, by their names.
+  request.headers.set('accept', json || stream ? `${JSON_TYPE}, ${STREAM_TYPE}` : '');
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json || !stream });
   try {
     await server.connect(transport);
     const response = await transport.handleRequest(request, { parsedBody });
