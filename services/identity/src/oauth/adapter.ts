@@ -12,6 +12,9 @@ import type { Store } from '../store/store.ts';
 /** Anyone may register a client; one that no user consents to within this time is deleted. */
 const UNUSED_CLIENT_MS = DAY_MS;
 
+/** The answer to a rotation may be lost, and two parts of an app may refresh at one time: the token may be used once more. */
+const REPEAT_MS = 10 * SECOND_MS;
+
 export interface AdapterDependencies {
   store: Store;
   clock: Clock;
@@ -52,6 +55,7 @@ export const toRecord = (
   user_id: userIdOf(payload),
   grant_id: kind === 'Grant' ? id : (payload.grantId ?? null),
   uid: payload.uid ?? null,
+  generation: kind === 'RefreshToken' ? (payload.rotations ?? 0) : null,
   payload: JSON.stringify(withoutSecrets(kind, payload)),
   expires_at: expiresAt,
 });
@@ -133,13 +137,18 @@ const createInteractionAdapter = (dependencies: AdapterDependencies): Adapter =>
   },
 });
 
-/** Authorization codes and refresh tokens: issued under a grant, used once. */
+const repeatableSince = (now: Date): Date => new Date(now.getTime() - REPEAT_MS);
+
+const mayRepeat = ({ consumed_at: consumedAt, repeated_at: repeatedAt }: OauthRecord, now: Date): boolean =>
+  consumedAt !== null && consumedAt > repeatableSince(now) && repeatedAt == null;
+
+/** Authorization codes and refresh tokens: issued under a grant, used once; the latter see {@link REPEAT_MS}. */
 const createGrantedAdapter = (
   dependencies: AdapterDependencies,
   kind: string,
   revokeGrant: (grantId: string) => Promise<void>,
 ): Adapter => {
-  const { store, clock, createGrantRevokedError } = dependencies;
+  const { store, clock, issuer, createGrantRevokedError } = dependencies;
   return {
     ...createRecordAdapter(dependencies, kind),
     upsert: async (id, payload, expiresInS = 0) => {
@@ -148,12 +157,27 @@ const createGrantedAdapter = (
       const issued = await store.transaction((session) => store.oauth.insertUnderGrant(session, key, record));
       if (!issued) throw createGrantRevokedError();
     },
+    find: async (id) => {
+      const now = clock.now();
+      const record = await store.oauth.find(recordKey(kind, id), now);
+      if (record === null) return undefined;
+      const isRepeatable = kind === 'RefreshToken' && mayRepeat(record, now);
+      return toPayload(kind, id, isRepeatable ? { ...record, consumed_at: null } : record, issuer);
+    },
     consume: async (id) => {
       const now = clock.now();
       const key = recordKey(kind, id);
-      if (await store.oauth.consume(key, now)) return;
-      // Used twice: one of the two callers is not the client, so the grant is revoked.
-      const grantId = (await store.oauth.find(key, now))?.grant_id ?? null;
+      const used =
+        (await store.oauth.consume(key, now)) ||
+        (kind === 'RefreshToken' && (await store.oauth.repeat(key, now, repeatableSince(now))));
+      const record = await store.oauth.find(key, now);
+      if (used) {
+        // Of two tokens that were issued for one, by a repeat, the first to be used is the client's: the other may be stolen.
+        if (record !== null) await store.oauth.retire(record, now);
+        return;
+      }
+      // Used too often, or too late: one of the callers is not the client, so the grant is revoked.
+      const grantId = record?.grant_id ?? null;
       if (grantId !== null) await revokeGrant(grantId);
       throw createGrantRevokedError();
     },

@@ -14,6 +14,10 @@ export interface OauthRecord {
   uid: string | null;
   /** A used code or refresh token is kept, so that a second use is recognised. */
   consumed_at: Date | null;
+  /** Of a refresh token: its second use, which an app makes that has lost the answer to the first. */
+  repeated_at?: Date | null;
+  /** Of a refresh token: how many have been rotated before it under its grant. */
+  generation?: number | null;
   /** Everything else, as JSON, without the id. */
   payload: string;
   /** Of a grant: incremented whenever something is issued under it, so that issuing and revoking conflict. */
@@ -28,6 +32,8 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
     grant_id: { type: String, default: null },
     uid: { type: String, default: null },
     consumed_at: { type: Date, default: null },
+    repeated_at: { type: Date, default: null },
+    generation: { type: Number, default: null },
     payload: { type: String, required: true },
     issued: { type: Number, default: 0 },
     expires_at: { type: Date, required: true },
@@ -42,7 +48,7 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
 privacy(
   recordSchema,
   erase('grants of the account, and what was issued under them', '_id', 'user_id', 'grant_id', 'uid'),
-  erase('likewise', 'consumed_at', 'payload', 'issued', 'expires_at'),
+  erase('likewise', 'consumed_at', 'repeated_at', 'generation', 'payload', 'issued', 'expires_at'),
 );
 
 export const oauthRecordModel = (connection: Connection): Model<OauthRecord> =>

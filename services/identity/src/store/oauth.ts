@@ -10,7 +10,7 @@ import { userModel } from './user-document.ts';
 
 export type { OauthRecord } from './oauth-record.ts';
 
-export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'issued'>;
+export type NewOauthRecord = Omit<OauthRecord, 'consumed_at' | 'repeated_at' | 'issued'>;
 
 export type OauthRecords = ReturnType<typeof createOauthRecords>;
 
@@ -44,6 +44,26 @@ const createRecords = (connection: Connection) => {
         session === undefined ? {} : { session },
       );
       return consumed.matchedCount === 1;
+    },
+
+    /**
+     * The second use of a refresh token whose first one was after `since`. Of concurrent callers, exactly one gets true.
+     */
+    repeat: async (id: string, now: Date, since: Date): Promise<boolean> => {
+      const repeated = await records.updateOne(
+        { _id: id, consumed_at: trusted({ $gt: since }), repeated_at: null },
+        { $set: { repeated_at: now } },
+      );
+      return repeated.matchedCount === 1;
+    },
+
+    /** Counts the refresh tokens of a grant that were issued for the same use as this one, or before it, as used. */
+    retire: async ({ grant_id: grantId, generation }: OauthRecord, now: Date): Promise<void> => {
+      if (grantId === null || generation == null) return;
+      await records.updateMany(
+        { grant_id: grantId, generation: trusted({ $lte: generation }), consumed_at: null },
+        { $set: { consumed_at: now } },
+      );
     },
 
     /** False when there is no such record. */
