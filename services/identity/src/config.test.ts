@@ -79,6 +79,8 @@ describe('the limits', () => {
     ['SMS_COUNTRIES', 'IR,'],
     ['SMS_ANONYMOUS_DAILY_LIMIT', '0'],
     ['RESETS_PER_ADDRESS', 'many'],
+    ['OAUTH_REDIRECT_SCHEMES', 'cursor://'],
+    ['OAUTH_REDIRECT_SCHEMES', 'cursor,javascript'],
   ])('%s cannot be %j', (name, value) => {
     expect(() => read({ [name]: value })).toThrow(name);
   });

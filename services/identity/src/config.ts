@@ -21,6 +21,11 @@ const milliseconds = z.coerce.number().int().min(50).max(60_000);
 
 const count = z.coerce.number().int().min(1).max(1_000_000_000);
 
+const SCHEMES_OF_BROWSERS: ReadonlySet<string> = new Set([
+  ...['about', 'blob', 'chrome', 'content', 'data', 'file', 'filesystem', 'ftp', 'http', 'https', 'intent'],
+  ...['javascript', 'mailto', 'resource', 'sms', 'tel', 'vbscript', 'view-source', 'ws', 'wss'],
+]);
+
 const shape = {
   ...serviceShape('identity', 8101),
   WALLET_GRPC_ADDRESS: grpcAddresses.WALLET_GRPC_ADDRESS,
@@ -36,6 +41,15 @@ const shape = {
   OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
   /** The lifetime of OAuth refresh tokens that are not used. */
   OAUTH_REFRESH_TOKEN_DAYS: z.coerce.number().int().min(1).max(365).default(30),
+  /** Of apps whose URI scheme is not a reversed domain name; each one is reviewed, ADR 82. */
+  OAUTH_REDIRECT_SCHEMES: z
+    .string()
+    .regex(/^[a-z][a-z\d-]*(?:,[a-z][a-z\d-]*)*$/, 'must be URI schemes such as cursor,vscode')
+    .refine(
+      (list) => !list.split(',').some((scheme) => SCHEMES_OF_BROWSERS.has(scheme)),
+      'must not have a scheme that a browser itself acts on',
+    )
+    .default('cursor,vscode,vscode-insiders,windsurf'),
   /** From the confirmation of a deletion to the erasure; fractions are for demonstrations. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
   /** How often each replica purges accounts whose grace period is over. */

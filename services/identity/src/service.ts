@@ -36,6 +36,7 @@ export const startIdentity = async (
       secret: config.OAUTH_SECRET,
       accessTokenMinutes: config.OAUTH_ACCESS_TOKEN_MINUTES,
       refreshTokenDays: config.OAUTH_REFRESH_TOKEN_DAYS,
+      redirectSchemes: config.OAUTH_REDIRECT_SCHEMES.split(','),
     }),
     grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),

@@ -14,11 +14,13 @@ const PRINTABLE_ASCII = /^[!-~]+$/;
 const ABSOLUTE_URL = /^https?:\/\/[^/?#@]+(?:[/?][^#]*)?$/i;
 /** A host name or IP address. Other characters could end the directive of the content security policy that names it. */
 const HOST = /^(?:[a-z\d](?:[a-z\d._-]*[a-z\d])?|\[[\da-f:]+\])$/;
+/** A private-use scheme (RFC 8252, 7.1). The path may follow one slash or a host. */
+const PRIVATE_USE_URI = /^([a-z][a-z\d.-]*):\/[^#@]*$/;
 /**
- * A private-use scheme (RFC 8252, 7.1): a domain name in reverse, so that it has a period, which none of the schemes has that
- * a browser itself acts on (`javascript`, `data`, `file`, `blob`, …). The path may follow one slash or a host.
+ * A domain name in reverse (RFC 8252, 8.4). It has a period, which none of the schemes has that a browser itself acts on
+ * (`javascript`, `data`, `file`, `blob`, …); other schemes are accepted by name only.
  */
-const PRIVATE_USE_URI = /^[a-z][a-z\d]*(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+:\/[^#@]*$/;
+const REVERSED_DOMAIN = /^[a-z][a-z\d]*(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+$/;
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
 /** The metadata that is stored. Other fields of RFC 7591 are ignored, as it allows. */
 export const CLIENT_METADATA = [
@@ -32,20 +34,41 @@ export const CLIENT_METADATA = [
   'application_type',
 ] as const;
 
-/** https, http to a loopback address, or a private-use scheme. */
-const isRedirectUri = (value: unknown): value is string => {
+/** https, http to a loopback address, or a private-use scheme: a reversed domain name, or one of `schemes`. */
+const isRedirectUri = (value: unknown, schemes: readonly string[]): value is string => {
   if (typeof value !== 'string' || value.length > MAX_URI_LENGTH || !PRINTABLE_ASCII.test(value))
     return false;
   if (value.includes('\\')) return false;
   const url = URL.parse(value);
   if (url === null) return false;
-  if (isPrivateUse(value)) return true;
+  const scheme = privateUseSchemeOf(value);
+  if (scheme !== undefined) return REVERSED_DOMAIN.test(scheme) || schemes.includes(scheme);
   if (!ABSOLUTE_URL.test(value) || !HOST.test(url.hostname)) return false;
   if (url.protocol === 'https:') return true;
   return url.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
 };
 
-export const isPrivateUse = (redirectUri: string): boolean => PRIVATE_USE_URI.test(redirectUri);
+const privateUseSchemeOf = (value: string): string | undefined => {
+  const scheme = PRIVATE_USE_URI.exec(value)?.[1];
+  return scheme === 'http' || scheme === 'https' ? undefined : scheme;
+};
+
+export const isPrivateUse = (redirectUri: string): boolean => privateUseSchemeOf(redirectUri) !== undefined;
+
+/**
+ * What is left of the redirect URIs of a registration without those of apps whose scheme is neither a reversed domain name nor
+ * known here. The server may replace what a client asks for, and its answer says what is registered (RFC 7591, 3.2.1): a
+ * client that names a scheme besides a loopback address can use the latter. Any other invalid URI is a mistake, and is told.
+ */
+export const withoutUnknownSchemes = (
+  uris: readonly unknown[],
+  schemes: readonly string[],
+): readonly unknown[] => {
+  const known = uris.filter(
+    (uri) => typeof uri !== 'string' || !isPrivateUse(uri) || isRedirectUri(uri, schemes),
+  );
+  return known.length === 0 ? uris : known;
+};
 
 /**
  * Whether a request may name the redirect URI `requested`: exactly one of the registered ones, but for the port of a loopback
@@ -63,12 +86,15 @@ export const destinationOf = (redirectUri: string): string =>
   isPrivateUse(redirectUri) ? new URL(redirectUri).protocol : new URL(redirectUri).host;
 
 /** Why a registration is refused, as RFC 7591's `error_description`; undefined when it is accepted. */
-export const registrationError = (metadata: Record<string, unknown>): string | undefined => {
+export const registrationError = (
+  metadata: Record<string, unknown>,
+  schemes: readonly string[],
+): string | undefined => {
   const { redirect_uris: uris, client_name: name, token_endpoint_auth_method: method } = metadata;
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS) {
     return `redirect_uris must have 1 to ${MAX_REDIRECT_URIS} members`;
   }
-  if (!uris.every(isRedirectUri)) {
+  if (!uris.every((uri) => isRedirectUri(uri, schemes))) {
     return 'redirect_uris must be https, http on 127.0.0.1, [::1] or localhost, or a private-use scheme such as com.example.app:/, without a fragment';
   }
   if (name !== undefined && !isClientName(name)) {

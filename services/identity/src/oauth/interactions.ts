@@ -15,7 +15,7 @@ import { isPendingDeletion, type User } from '../domain/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordKey, toRecord } from './adapter.ts';
 import { consentPage, type FormState, loginPage, pendingPage, problemPage } from './pages.ts';
-import { GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
+import { endingSessionCookies, GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
 
 export interface InteractionDependencies {
   signIn: SignIn;
@@ -39,8 +39,8 @@ interface InteractionRequest {
 
 export type Fields = Readonly<Record<string, string | undefined>>;
 
-/** A page, or a redirect. */
-export type Outcome = { page: Page } | { location: string };
+/** A page, or a redirect, with the cookies that it sets. */
+export type Outcome = { page: Page } | { location: string; cookies?: readonly string[] };
 
 interface Interactions {
   show(request: InteractionRequest): Promise<Outcome>;
@@ -152,13 +152,10 @@ const submitLogin = async (
     const found = await signIn.consumeLimit(login, client.address);
     const given = { login, password, totp: totp === '' ? undefined : totp, found, client };
     const user = await signIn.authenticate(given);
-    if (user.deletion_scheduled_at !== null) {
-      const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
-      return { page: pendingPage({ ...form, scheduledAt }) };
-    }
     // The epoch is compared at the consent: no grant is stored if the credentials were revoked in between.
     const loginResult = { accountId: String(user._id), remember: false, epoch: user.credential_epoch };
-    return finish(step, { login: loginResult });
+    // A session of somebody else in this browser would be mixed with the one that begins here.
+    return { ...(await finish(step, { login: loginResult })), cookies: endingSessionCookies() };
   } catch (error) {
     if (!isAppError(error)) throw error;
     const [codeProblem] = error.fields?.totp ?? [];
@@ -171,22 +168,26 @@ const submitLogin = async (
   }
 };
 
-/** The requested permissions that the user holds. Undefined without an account, or while its deletion is pending. */
+/** The requested permissions that the user holds. Undefined without an account. */
 const findGrantable = async (
   { store, usablePermissions }: InteractionDependencies,
   { details }: Step,
 ): Promise<{ user: User; permissions: Permission[] } | undefined> => {
   const user = await store.users.find(Number(details.session?.accountId));
-  if (user === null || isPendingDeletion(user)) return undefined;
+  if (user === null) return undefined;
   const { held } = await usablePermissions(user);
   const asked = textOf(details.params.scope).split(' ');
   return { user, permissions: asked.filter(isOauthScope).filter((permission) => held.has(permission)) };
 };
 
 const showConsent = async (dependencies: InteractionDependencies, step: Step): Promise<Outcome> => {
-  const grantable = await findGrantable(dependencies, step);
-  if (grantable === undefined) return expired(step.request.locale);
-  const { user, permissions } = grantable;
+  const found = await findGrantable(dependencies, step);
+  if (found === undefined) return expired(step.request.locale);
+  const { user, permissions } = found;
+  if (user.deletion_scheduled_at !== null) {
+    const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
+    return { page: pendingPage({ ...step.form, scheduledAt }) };
+  }
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
   return { page: consentPage({ ...step.form, username: user.username, permissions }) };
 };
@@ -197,6 +198,7 @@ const allow = async (dependencies: InteractionDependencies, step: Step): Promise
   const grantable = await findGrantable(dependencies, step);
   if (grantable === undefined || typeof epoch !== 'number') return expired(request.locale);
   const { permissions, user } = grantable;
+  if (isPendingDeletion(user)) return expired(request.locale);
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
   const grantId = await insertGrant(dependencies, step, user._id, permissions, epoch);
   // Undefined: the form was submitted before, or all credentials of the user were revoked since they signed in here.

@@ -155,6 +155,28 @@ ${form(
   });
 };
 
+/**
+ * Before anybody has signed in nothing leads to a client by itself. `to`: the client's address with the error, which its link
+ * leads to.
+ */
+export const leavePage = (locale: Locale, to: string): Page => {
+  const t = translator(locale);
+  const { search, hash } = new URL(to);
+  const code = new URLSearchParams(search).get('error') ?? new URLSearchParams(hash.slice(1)).get('error');
+  const isChosen = code === 'access_denied';
+  const host = isolate(destinationOf(to));
+  return renderPage({
+    locale,
+    status: isChosen ? 200 : 400,
+    title: t(message(isChosen ? 'oauth.left.title' : 'oauth.refused.title')),
+    body: html`<section class="card">
+<p>${t(isChosen ? message('oauth.left.body') : message('oauth.refused.body', { code: isolate(code ?? '') }))}</p>
+<p class="notice">${t(message('oauth.leave.notice', { host }))}</p>
+<p class="actions row"><a class="button" rel="noreferrer" href="${to}">${t(message('oauth.leave.go', { host }))}</a></p>
+</section>`,
+  });
+};
+
 /** While the deletion of the account is pending, no app is granted access. */
 export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
   const t = translator(state.locale);

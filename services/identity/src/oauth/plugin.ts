@@ -1,6 +1,6 @@
 /** The HTTP plugin of the authorization server. It answers only requests that the gateway has signed. */
 import { IncomingMessage, type ServerResponse } from 'node:http';
-import { OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
+import { isOauthScope, OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
 import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
@@ -15,11 +15,11 @@ import {
   type InteractionDependencies,
   type Outcome,
 } from './interactions.ts';
-import { problemPage } from './pages.ts';
+import { leavePage, problemPage } from './pages.ts';
 import { cookieKey, createProvider, type ProviderOptions } from './provider.ts';
 
 interface OauthPluginOptions
-  extends Omit<ProviderOptions, 'renderError'>,
+  extends Omit<ProviderOptions, 'renderError' | 'renderLeaving'>,
     Omit<InteractionDependencies, 'csrfKey'> {
   signer: CallerSigner;
   limiter: RateLimiter;
@@ -42,7 +42,7 @@ export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServe
   const interactions = createInteractions({ ...options, csrfKey });
   let loading: Promise<Provider> | undefined;
   const provider = (): Promise<Provider> => {
-    loading ??= createProvider({ ...options, renderError }).catch((error: unknown) => {
+    loading ??= createProvider({ ...options, renderError, renderLeaving }).catch((error: unknown) => {
       loading = undefined;
       throw error;
     });
@@ -149,19 +149,48 @@ const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
   return unread;
 };
 
+/** Of an authorization request. Others are ignored (RFC 6749, 3.1), those of OpenID Connect among them. */
+const PARAMETERS: ReadonlySet<string> = new Set([
+  ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource'],
+  ...['code_challenge', 'code_challenge_method', 'response_mode', 'prompt'],
+]);
+/** Of OpenID Connect: clients made for it ask for them by default. */
+const OPENID_SCOPES: ReadonlySet<string> = new Set([
+  ...['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
+]);
+/** RFC 6749, 3.3 */
+const SCOPE_TOKEN = /^[!#-[\]-~]+$/;
+
 /**
- * Drops the cookies, so that every request begins signed out; requests the reading scopes when none is given; and
- * refuses response modes other than `query`, which need scripts or leave the code in the browser's history.
+ * Leaves unknown scopes out beside known ones (RFC 6749, 3.3), and stands for those of reading where none is asked for. Unknown
+ * ones alone, and malformed ones, stay: the request is refused for them.
+ */
+const normalizeScope = (asked: string): string => {
+  const scopes = asked.split(' ').filter((scope) => scope !== '' && !OPENID_SCOPES.has(scope));
+  if (scopes.length === 0) return READING_SCOPES.join(' ');
+  const kept = scopes.filter((scope) => isOauthScope(scope) || !SCOPE_TOKEN.test(scope));
+  return (kept.length === 0 ? scopes : kept).join(' ');
+};
+
+/**
+ * Leaves what the product knows of the query, without empty parameters, and refuses response modes other than `query`, which
+ * need scripts or leave the code in the browser's history.
  */
 const normalizeAuthorizationRequest = (raw: IncomingMessage): URLSearchParams => {
-  delete raw.headers.cookie;
   const url = raw.url ?? '';
   const queryAt = url.indexOf('?');
   const params = new URLSearchParams(queryAt < 0 ? '' : url.slice(queryAt));
-  if ((params.get('scope') ?? '').trim() === '') params.set('scope', READING_SCOPES.join(' '));
+  for (const [name, value] of [...params]) {
+    if (!PARAMETERS.has(name)) params.delete(name);
+    else if (value === '') params.delete(name, value);
+  }
+  // A parameter that comes twice is refused.
+  if (params.getAll('scope').length < 2) params.set('scope', normalizeScope(params.get('scope') ?? ''));
   if (params.has('response_mode') && params.get('response_mode') !== 'query') {
     params.set('response_mode', 'unsupported');
   }
+  // Everybody signs in and consents for each request, whatever it prompts for; `none` asks that no page be shown.
+  if (params.get('prompt') !== 'none') params.delete('prompt');
   raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
   return params;
 };
@@ -197,7 +226,11 @@ const addPages = (
 };
 
 const send = (reply: RawReply, outcome: Outcome): RawReply => {
-  if ('location' in outcome) return reply.redirect(outcome.location, 303);
+  if ('location' in outcome) {
+    const { location, cookies = [] } = outcome;
+    for (const cookie of cookies) reply.header('set-cookie', cookie);
+    return reply.redirect(location, 303);
+  }
   const { status, headers, html } = outcome.page;
   return reply.code(status).headers(headers).serializer(String).send(html);
 };
@@ -207,6 +240,15 @@ const renderError: ProviderOptions['renderError'] = (ctx, code) => {
   const isExpired =
     code === 'invalid_request' && ctx.oidc.client === undefined && ctx.oidc.params === undefined;
   const { html, headers } = problemPage(locale, ctx.status, isExpired ? undefined : code);
+  ctx.set(headers);
+  ctx.body = html;
+};
+
+const renderLeaving: ProviderOptions['renderLeaving'] = (ctx, location) => {
+  const locale = negotiateLocale(ctx.get('accept-language'));
+  const { status, html, headers } = leavePage(locale, location);
+  ctx.remove('location');
+  ctx.status = status;
   ctx.set(headers);
   ctx.body = html;
 };

@@ -12,7 +12,13 @@ import { toOutage } from '@fitness/shared/kernel/outage.ts';
 import { currentScope } from '@fitness/shared/kernel/request-scope.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
-import { CLIENT_METADATA, isPrivateUse, isRegistered, registrationError } from '../domain/oauth-client.ts';
+import {
+  CLIENT_METADATA,
+  isPrivateUse,
+  isRegistered,
+  registrationError,
+  withoutUnknownSchemes,
+} from '../domain/oauth-client.ts';
 import { buildToken, type GrantSecret, TOKEN_ENTROPY_BYTES, type TokenKind } from '../domain/token.ts';
 import { type AdapterDependencies, createAdapterFactory } from './adapter.ts';
 
@@ -24,8 +30,12 @@ export interface ProviderOptions
   secret: string;
   accessTokenMinutes: number;
   refreshTokenDays: number;
+  /** Private-use schemes of redirect URIs that are accepted besides reversed domain names. */
+  redirectSchemes: readonly string[];
   /** Renders an error that cannot be redirected to the client. */
   renderError: (ctx: KoaContextWithOIDC, code: string) => void;
+  /** Renders a page instead of a redirect to the client, with a link to the same address. */
+  renderLeaving: (ctx: KoaContextWithOIDC, location: string) => void;
 }
 
 type Library = typeof import('oidc-provider');
@@ -56,6 +66,7 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
   provider.proxy = true;
   useOwnTokenFormat(provider, options.random);
   allowAnyLoopbackPort(provider);
+  provider.use((ctx, next) => redirectOnlyTheSignedIn(provider, options, ctx as KoaContextWithOIDC, next));
   provider.use(async (ctx, next) => {
     await next();
     if (ctx.oidc?.route === 'registration' && ctx.status === 201) {
@@ -73,6 +84,30 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
   });
   (provider as EventEmitter).on('error', report);
   return provider;
+};
+
+const AUTHORIZATION_ROUTES: ReadonlySet<string | undefined> = new Set(['authorization', 'resume']);
+
+/**
+ * Anybody may register a client with any address, so that a link to this origin must not lead there before the user has signed
+ * in (RFC 9700, 4.11.2), whatever is wrong with the request. Each request begins signed out; the session of an earlier one in
+ * the same browser tells only that its user may be redirected.
+ */
+const redirectOnlyTheSignedIn = async (
+  provider: Provider,
+  { issuer, renderLeaving }: ProviderOptions,
+  ctx: KoaContextWithOIDC,
+  next: () => Promise<void>,
+): Promise<void> => {
+  const isNew = ctx.path === OAUTH_PATHS.authorize;
+  const earlier = isNew ? ctx.cookies.get(COOKIE_NAMES.session, { signed: true }) : undefined;
+  if (isNew) delete ctx.req.headers.cookie;
+  await next();
+  const location = ctx.response.get('location');
+  if (location === '' || !AUTHORIZATION_ROUTES.has(ctx.oidc?.route)) return;
+  if (new URL(location, issuer).origin === new URL(issuer).origin) return;
+  const session = earlier === undefined ? ctx.oidc.session : await provider.Session.find(earlier);
+  if (session?.accountId === undefined) renderLeaving(ctx, location);
 };
 
 /** The library answers 500 for a database that cannot be reached. */
@@ -106,7 +141,8 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
   },
   extraClientMetadata: {
     properties: [VALIDATED_PROPERTY],
-    validator: (_ctx, _name, _value, metadata) => validateRegistration(metadata, library.errors),
+    validator: (_ctx, _name, _value, metadata) =>
+      validateRegistration(metadata, options.redirectSchemes, library.errors),
   },
   ...lifetimes(options),
   cookies: cookies(options.secret),
@@ -150,15 +186,24 @@ const lifetimes = (options: ProviderOptions): Pick<Configuration, 'ttl'> => ({
   },
 });
 
+/** For the browser: no session. */
+export const endingSessionCookies = (): string[] =>
+  [COOKIE_NAMES.session, `${COOKIE_NAMES.session}.sig`].map(
+    (name) => `${name}=; Path=${SESSION_PATH}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax`,
+  );
+
+const SESSION_PATH = '/oauth';
+const COOKIE_NAMES = {
+  session: 'fitness_oauth_session',
+  interaction: 'fitness_oauth_interaction',
+  resume: 'fitness_oauth_resume',
+};
+
 /** A session serves one authorization request. The next app asks for the password again. */
 const cookies = (secret: string): NonNullable<Configuration['cookies']> => ({
   keys: [cookieKey(secret, 'cookies')],
-  names: {
-    session: 'fitness_oauth_session',
-    interaction: 'fitness_oauth_interaction',
-    resume: 'fitness_oauth_resume',
-  },
-  long: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true, path: '/oauth' },
+  names: COOKIE_NAMES,
+  long: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true, path: SESSION_PATH },
   short: { signed: true, httpOnly: true, sameSite: 'lax', overwrite: true },
 });
 
@@ -206,8 +251,14 @@ const allowAnyLoopbackPort = (provider: Provider): void => {
 };
 
 /** Removes unknown metadata. Called at registration and whenever a client is loaded. */
-const validateRegistration = (metadata: Record<string, unknown>, errors: typeof ErrorClasses): void => {
-  const problem = registrationError(metadata);
+const validateRegistration = (
+  metadata: Record<string, unknown>,
+  schemes: readonly string[],
+  errors: typeof ErrorClasses,
+): void => {
+  const { redirect_uris: uris } = metadata;
+  if (Array.isArray(uris)) metadata.redirect_uris = withoutUnknownSchemes(uris, schemes);
+  const problem = registrationError(metadata, schemes);
   if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
   const known: readonly string[] = CLIENT_METADATA;
   for (const name of Object.keys(metadata)) if (!known.includes(name)) delete metadata[name];

@@ -127,6 +127,11 @@ export const catalogue = {
   'oauth.expired.body': 'Go back to the app and start again.',
   'oauth.refused.title': 'The app could not be connected',
   'oauth.refused.body': 'Its request was refused ({code}). Go back to the app and start again.',
+  'oauth.left.title': 'You did not sign in',
+  'oauth.left.body': 'The app gets no access to your account.',
+  'oauth.leave.notice':
+    'The link below leads away from this site, to {host}. Follow it only if you trust that app.',
+  'oauth.leave.go': 'Go to {host}',
   'oauth.cannot.credentials':
     'see or change your password, or change your e-mail address, phone number, bank account or second factor',
   'oauth.cannot.delete': 'delete your account without your password and the code that is sent to your phone',

@@ -1,0 +1,219 @@
+/** No link at the authorization server leads to an address that a stranger has registered (RFC 9700, 4.11.2). */
+import { createPkce, type OauthClient, type Params } from '@fitness/contracts/testing/oauth-client.ts';
+import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
+import { type Harness, startHarness } from './support.ts';
+
+const ADDRESS = 'https://stranger.example/landing?a=1';
+const SCHEME = 'com.example.app:/callback';
+
+let harness: Harness;
+let oauth: OauthClient;
+let person: OauthUser;
+let clientId: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  oauth = oauthOf(harness);
+  person = await createOauthUser(harness);
+  clientId = await oauth.newClient({ redirect_uris: [ADDRESS, SCHEME] });
+});
+afterAll(() => harness.close());
+
+const urlOf = (params: Params, more = ''): string =>
+  `${oauth.authorizeUrl({ client_id: clientId, redirect_uri: ADDRESS, code_challenge: createPkce().challenge, state: 's&"<', ...params })}${more}`;
+
+const isOurs = ({ location }: BrowserPage): boolean =>
+  location === undefined || location.pathname.startsWith('/oauth/');
+
+/** Where the one link of the page leads to. */
+const linkOf = ({ html }: BrowserPage): URL | undefined => {
+  const [href, ...others] = [...html.matchAll(/<a class="button[^"]*" [^>]*href="([^"]+)"/g)].map(
+    ([, found]) => (found ?? '').replaceAll('&amp;', '&'),
+  );
+  expect(others).toEqual([]);
+  return href === undefined ? undefined : new URL(href);
+};
+
+/** Signs in for another app, which keeps a session of fifteen minutes in this browser. */
+const withSession = async (): Promise<Browser> => {
+  const browser = oauth.browse();
+  const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
+  await browser.follow(await browser.submit(await oauth.signIn(browser, params, person), 'allow'));
+  return browser;
+};
+
+const INVALID: [string, Params, string][] = [
+  ['without any page', { prompt: 'none' }, ''],
+  ['with a plain challenge', { code_challenge_method: 'plain' }, ''],
+  ['with a challenge but no method', { code_challenge_method: undefined }, ''],
+  ['with a challenge that is too short', { code_challenge: 'short' }, ''],
+  ['for a token', { response_type: 'token' }, ''],
+  ['for a token and an ID token', { response_type: 'id_token token' }, ''],
+  ['for an ID token', { response_type: 'code id_token' }, ''],
+  ['for nothing', { response_type: undefined }, ''],
+  ['for the response mode form_post', { response_mode: 'form_post' }, ''],
+  ['for the response mode fragment', { response_mode: 'fragment' }, ''],
+  ['for the response mode web_message', { response_mode: 'web_message' }, ''],
+  ['for the response mode jwt', { response_mode: 'jwt' }, ''],
+  ['for a resource of another origin', { resource: 'https://other.example' }, ''],
+  ['for a resource that is no URI', { resource: 'not a url' }, ''],
+  ['with an invalid scope', { scope: 'posts.view "<x>' }, ''],
+  ['with two scopes', {}, '&scope=posts.view&scope=posts.view'],
+  ['with two states', {}, '&state=other'],
+  ['at an app’s scheme, without any page', { redirect_uri: SCHEME, prompt: 'none' }, ''],
+];
+
+describe('an invalid authorization request', () => {
+  test.each(INVALID)(
+    '%s shows where it would lead, and waits until a person goes there',
+    async (_which, params, more) => {
+      const page = await oauth.browse().get(urlOf(params, more));
+      expect([page.status, page.location?.href]).toEqual([400, undefined]);
+      expect(page.headers.get('refresh')).toBeNull();
+      expect(page.html).not.toMatch(/<meta[^>]*refresh|<script/i);
+      const host = params.redirect_uri === SCHEME ? 'com.example.app:' : 'stranger.example';
+      expect(page.html).toContain(host);
+      const link = linkOf(page);
+      expect(link?.href.startsWith(params.redirect_uri ?? 'https://stranger.example/landing')).toBe(true);
+      const answer = new URLSearchParams(link?.hash === '' ? link.search : link?.hash.slice(1));
+      expect([answer.get('error'), answer.get('iss')]).toEqual([
+        expect.stringMatching(/^[a-z_]+$/),
+        'http://api.test',
+      ]);
+      expect(answer.get('code') ?? answer.get('access_token')).toBeNull();
+    },
+  );
+
+  test.each(INVALID)(
+    '%s is answered by a redirect where the browser has a session',
+    async (_which, params, more) => {
+      const page = await (await withSession()).get(urlOf(params, more));
+      expect(page.status).toBe(303);
+      expect(page.location?.href).toContain('error=');
+      expect(page.location?.href.startsWith(params.redirect_uri ?? 'https://stranger.example/')).toBe(true);
+    },
+  );
+
+  test('is not redirected by a session that is over, or that is not ours', async () => {
+    const browser = await withSession();
+    const url = urlOf({ prompt: 'none' });
+    const session = [...browser.cookies].filter(([name]) => name.startsWith('fitness_oauth_session'));
+    expect(session.length).toBe(2);
+    const [name = '', { value = '' } = {}] = session.find(([key]) => !key.includes('.sig ')) ?? [];
+    const forged = { cookie: `${name.split(' ')[0]}=${value}` };
+    expect(isOurs(await oauth.browse().get(url, forged))).toBe(true);
+    harness.clock.advance(16 * 60_000);
+    expect(isOurs(await browser.get(url))).toBe(true);
+  });
+});
+
+test('leaving before signing in shows a page that names where it leads, and redirects nowhere', async () => {
+  const browser = oauth.browse();
+  const login = await browser.follow(await browser.get(urlOf({})));
+  const page = await browser.follow(await browser.submit(login, 'cancel'));
+  expect([page.status, page.location?.href]).toEqual([200, undefined]);
+  expect(page.html).toContain('stranger.example');
+  const answer = linkOf(page)?.searchParams;
+  expect(Object.fromEntries(answer ?? [])).toMatchObject({
+    a: '1',
+    error: 'access_denied',
+    state: 's&"<',
+    iss: 'http://api.test',
+  });
+});
+
+test('leaving the page of consent leads to the client at once: the user has signed in', async () => {
+  const browser = oauth.browse();
+  const params = { client_id: clientId, redirect_uri: ADDRESS, code_challenge: createPkce().challenge };
+  const consent = await oauth.signIn(browser, params, person);
+  const { location } = await browser.follow(await browser.submit(consent, 'cancel'));
+  expect([location?.host, location?.searchParams.get('error')]).toEqual([
+    'stranger.example',
+    'access_denied',
+  ]);
+});
+
+test('another person may sign in in the browser of the first one', async () => {
+  const browser = await withSession();
+  const other = await createOauthUser(harness);
+  const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
+  const consent = await oauth.signIn(browser, params, other);
+  expect(consent.html).toContain(other.login);
+  const back = await browser.follow(await browser.submit(consent, 'allow'));
+  expect(back.location?.searchParams.get('code')).toMatch(/^fpc_/);
+});
+
+describe('what an app sends besides OAuth', () => {
+  const connect = async (more: Params): Promise<URL> =>
+    oauth.authorize(
+      {
+        client_id: await oauth.newClient(),
+        code_challenge: createPkce().challenge,
+        scope: 'payments.view_own',
+        ...more,
+      },
+      person,
+    );
+
+  test.each<Params>([
+    { nonce: 'n-1' },
+    { max_age: '3600' },
+    { max_age: '0' },
+    { max_age: 'x' },
+    { id_token_hint: 'x' },
+    { acr_values: '1' },
+    { claims_locales: 'fa' },
+    { claims: '{' },
+    { ui_locales: 'fa' },
+    { display: 'popup' },
+    { login_hint: 'sara' },
+    { prompt: 'login consent' },
+    { prompt: 'select_account' },
+    { registration: '{}' },
+    { request: 'eyJhbGciOiJub25lIn0.e30.' },
+    { request_uri: 'https://stranger.example/request' },
+    { authorization_details: '[]' },
+    { web_message_uri: 'https://stranger.example' },
+    { dpop_jkt: 'x' },
+    { audience: 'x', access_type: 'offline', include_granted_scopes: 'true' },
+    { response_mode: '', resource: '', prompt: '' },
+    { scope: 'openid payments.view_own' },
+    { scope: 'openid profile email offline_access payments.view_own' },
+    { scope: 'payments.view_own something.unknown' },
+    { scope: ' payments.view_own  payments.view_own' },
+  ])('%j is ignored (RFC 6749, 3.1 and 3.3)', async (more) => {
+    const back = await connect(more);
+    expect([back.searchParams.get('error'), back.searchParams.get('code')]).toEqual([
+      null,
+      expect.stringMatching(/^fpc_/),
+    ]);
+  });
+
+  test('is ignored also when it comes twice', async () => {
+    const browser = oauth.browse();
+    const page = await browser.get(urlOf({}, '&nonce=1&nonce=2&max_age=1&max_age=2'));
+    expect([page.status, page.location?.pathname.startsWith('/oauth/interaction/')]).toEqual([303, true]);
+  });
+
+  test('leaves the token with the known scopes alone, and with those for reading if none was of OAuth', async () => {
+    const mixed = await oauth.connect(person, { scope: 'openid payments.view_own something.unknown' });
+    expect(mixed.scope).toBe('payments.view_own');
+    const openid = await oauth.connect(person, { scope: 'openid profile' });
+    expect(openid.scope.split(' ')).toContain('posts.view');
+  });
+
+  test('is ignored at the registration', async () => {
+    const { status, body } = await oauth.register({
+      scope: 'openid payments.view_own',
+      subject_type: 'pairwise',
+      default_max_age: 60,
+      require_auth_time: true,
+      default_acr_values: ['x'],
+      id_token_signed_response_alg: 'RS256',
+    });
+    expect(status).toBe(201);
+    const params = { client_id: body.client_id, code_challenge: createPkce().challenge };
+    expect((await oauth.authorize(params, person)).searchParams.get('code')).toMatch(/^fpc_/);
+  });
+});
