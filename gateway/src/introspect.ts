@@ -2,7 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { ALL_TOKEN_KINDS, type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import {
+  ALL_TOKEN_KINDS,
+  type Caller,
+  GUEST,
+  SESSION_PAGES,
+  type UserCaller,
+} from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError, unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import { isPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import { LRUCache } from 'lru-cache';
@@ -59,6 +65,8 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
       const answer = await identity.call('Introspect', { token }, { deadlineMs: DEADLINE_MS, retry: true });
       const tokenKind = ALL_TOKEN_KINDS.find((kind) => kind === answer.token_kind);
       if (tokenKind === undefined) throw unavailable(`unknown kind of token ${answer.token_kind}`);
+      const page = SESSION_PAGES.find((name) => name === answer.page);
+      if (page === undefined && answer.page) throw unavailable(`unknown page ${answer.page}`);
       const caller: UserCaller = {
         kind: 'user',
         userId: answer.user_id,
@@ -67,6 +75,7 @@ export const createIntrospect = (identity: GrpcClient<IdentityDefinition>): Intr
         ...(answer.grantable.length === 0 ? {} : { grantable: toSet(answer.grantable) }),
         tokenId: answer.token_id,
         tokenKind,
+        ...(page === undefined ? {} : { page }),
         ...(answer.second_factor ? { hasSecondFactor: true } : {}),
         ...(answer.audience === '' ? {} : { audience: answer.audience }),
       };

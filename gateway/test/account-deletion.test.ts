@@ -24,6 +24,8 @@ afterAll(() => gateway.close());
 type Reply = { status: number; body?: unknown; headers?: Record<string, string> };
 /** Answers of identity by method and path. */
 let replies: Map<string, Reply>;
+/** What identity was asked about sessions. */
+let limits: unknown[];
 
 beforeEach(() => {
   gateway.reset();
@@ -31,6 +33,7 @@ beforeEach(() => {
     ['POST /api/v1/auth/login', { status: 200, body: { token: MEMBER_TOKEN } }],
     ['GET /api/v1/auth/me', { status: 200, body: { user: { username: 'sara', ...NOT_PENDING } } }],
     ['POST /api/v1/auth/logout', { status: 204 }],
+    ['POST /internal/session-limit', { status: 204 }],
   ]);
   gateway.upstreams.identity.handler = async (request, response) => {
     const received = gateway.upstreams.identity.received.at(-1);
@@ -39,6 +42,12 @@ beforeEach(() => {
     if (received !== undefined) received.body = Buffer.concat(chunks);
     response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
     response.end(reply.body === undefined ? undefined : JSON.stringify(reply.body));
+  };
+  limits = [];
+  gateway.upstreams.identity.internal = async (request, response) => {
+    limits.push(JSON.parse(Buffer.concat(await request.toArray()).toString()));
+    const { status = 404 } = replies.get(`${request.method} ${request.url}`) ?? {};
+    response.writeHead(status, { 'content-type': 'application/json' }).end();
   };
 });
 
@@ -237,6 +246,20 @@ describe('a forged form is 403 and reaches no service', () => {
 });
 
 describe('signing in', () => {
+  test('begins a session that ends after fifteen minutes, and may call what the page calls', async () => {
+    await signIn(browse());
+    expect(limits).toEqual([{ page: 'account_deletion', seconds: 900 }]);
+  });
+
+  test('begins none while it cannot be limited', async () => {
+    replies.set('POST /internal/session-limit', { status: 503, body: { message: 'later' } });
+    const browser = browse();
+    const form = await browser.get(PATH);
+    const page = await browser.submit(form, 'login', { login: 'sara', password: 'secret-password' });
+    expect([page.status, page.headers.get('set-cookie')]).toEqual([503, null]);
+    expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
+  });
+
   test('is the log-in of the API, from the address of the browser', async () => {
     await signIn(browse());
     const [login] = gateway.upstreams.identity.received;

@@ -351,6 +351,12 @@ describe('access', () => {
     expect(JSON.parse(json)).toMatchObject({ id: 1, result: { tools: expect.any(Array) } });
   });
 
+  test.each(['ops', 'account_deletion'] as const)('the session of the page %s is 403', async (page) => {
+    gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), page });
+    const response = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    expect([response.status, allReceived(gateway)]).toEqual([403, []]);
+  });
+
   test('a client without a session may list the tools and call one', async () => {
     const listed = await post(bearer(), { jsonrpc: '2.0', id: 1, method: 'tools/list' });
     expect(listed.headers.get('content-type')).toBe('application/json');

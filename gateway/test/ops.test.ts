@@ -23,7 +23,7 @@ import { allReceived } from './support.ts';
 
 arrangeOps();
 
-const LIMIT = 'identity POST /session-limit {"seconds":7200,"idle_seconds":900}';
+const LIMIT = 'identity POST /session-limit {"page":"ops","seconds":7200,"idle_seconds":900}';
 
 describe('the session', () => {
   test('has a cookie for this path alone, short, and out of reach of scripts and other sites', async () => {
@@ -51,6 +51,7 @@ describe('the session', () => {
     ['without a second factor', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
     ['without a permission of an operator', caller(9)],
     ['with a personal token', operatorOf(PERMISSIONS, { tokenKind: 'personal' })],
+    ['with the session of another page', operatorOf(PERMISSIONS, { page: 'account_deletion' })],
   ])('is not for an account %s, and is ended at once', async (_which, user) => {
     gateway.tokens.set(TOKEN, user);
     const page = await enter(browse());

@@ -177,6 +177,7 @@ export const startHarness = async (
           valid_for_ms: 60_000,
           epoch_store_id: harness.epochStoreId,
           audience: user.audience ?? '',
+          page: user.page ?? '',
         };
       },
       GetDeletionBlockers: async (_request, { caller: user }) => ({

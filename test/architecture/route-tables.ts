@@ -15,6 +15,8 @@ export interface Route {
   audits?: readonly string[];
   access: string;
   guestCache?: boolean;
+  pages?: readonly string[];
+  isInternal?: true;
 }
 
 /** A placeholder for the dependencies of routes, which are not used while the routes are created. */

@@ -4,7 +4,7 @@ import { isOauthScope, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
-import { type Kind, ROUTES } from './access-table.ts';
+import { ROUTES, type TokenKind } from './access-table.ts';
 import {
   type Account,
   administratorToken,
@@ -20,7 +20,7 @@ import {
 type Role = 'administrator' | 'member' | 'none';
 
 export interface Plan {
-  kind: Exclude<Kind, 'guest'>;
+  kind: TokenKind;
   /** The role of its user. */
   role: Role;
   /** Of a restricted token, or the scopes of an OAuth token. */

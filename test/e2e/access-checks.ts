@@ -15,7 +15,7 @@ import { baseUrl, expectStatus, PASSWORD, sevenDigits } from './support.ts';
 
 /** An id that no resource has: a request that is admitted finds nothing and changes nothing. */
 const NOBODY = '999999999';
-const LOGOUT = 'POST /auth/logout';
+export const LOGOUT = 'POST /auth/logout';
 
 const sendMcp = async (token: string | undefined): Promise<{ status: number; text: string }> => {
   const headers = {
@@ -102,7 +102,7 @@ const compareWithheld = async (checked: Checked): Promise<string[]> => {
 };
 
 /** What differs from the table, as `route, caller: outcome`. */
-const compare = async (rows: readonly RouteRow[], checked: Checked): Promise<string[]> => {
+export const compare = async (rows: readonly RouteRow[], checked: Checked): Promise<string[]> => {
   const differences: string[] = [];
   for (const row of rows) {
     const outcome = outcomeOf(await probe(row, checked.token), row, checked.kind);

@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs';
 
 const TOKEN_KINDS = ['session', 'personal', 'restricted', 'OAuth'] as const;
-type TokenKind = (typeof TOKEN_KINDS)[number];
-export type Kind = TokenKind | 'guest';
+export type TokenKind = (typeof TOKEN_KINDS)[number];
+/** Of the sessions of pages. */
+const PAGES = ['/ops', '/account-deletion'] as const;
+export type Page = (typeof PAGES)[number];
+export type Kind = TokenKind | Page | 'guest';
 
 /** Sets of permissions of which the token needs one; with an empty list it needs none. */
 type Needs = readonly (readonly string[])[];
@@ -52,7 +55,11 @@ const nameOf = (cell: string | undefined): string => (cell ?? '').replaceAll('`'
 export const ROUTES: readonly RouteRow[] = tableOf('Routes').map((row) => ({
   route: nameOf(row.route),
   needs: parseNeeds(row.permission ?? ''),
-  opensTo: new Set((['guest', ...TOKEN_KINDS] as const).filter((kind) => parseAnswer(row[kind]))),
+  opensTo: new Set(
+    (['guest', ...TOKEN_KINDS, ...PAGES] as const).filter((kind) =>
+      parseAnswer(row[kind] ?? row[`\`${kind}\``]),
+    ),
+  ),
 }));
 
 export const OWN_RESOURCES: readonly OwnRow[] = tableOf('Own resources').map((row) => ({

@@ -1,5 +1,50 @@
-import { describe } from '@jest/globals';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { createBrowser } from '@fitness/shared/testing/browser.ts';
+import { describe, expect, test } from '@jest/globals';
 import { EACH_KIND } from './access-callers.ts';
-import { checkAccess } from './access-checks.ts';
+import { checkAccess, compare, LOGOUT } from './access-checks.ts';
+import { type Page, ROUTES } from './access-table.ts';
+import { newOperator } from './ops-scene.ts';
+import { baseUrl, PASSWORD, register } from './support.ts';
 
 describe('docs/access.md, for each kind of token', () => checkAccess(EACH_KIND));
+
+/** The token in the cookie of a log-in at the page. */
+const sessionAt = async (page: Page, fields: Record<string, string>): Promise<string> => {
+  const browser = createBrowser(baseUrl());
+  const form = await browser.get(page);
+  await browser.submit(form, 'login', { password: PASSWORD, ...fields });
+  const [cookie] = [...browser.cookies.values()];
+  const token = /^user\.(.+)$/.exec(cookie?.value ?? '')?.[1];
+  if (token === undefined) throw new Error(`no session at ${page}`);
+  return token;
+};
+
+describe('docs/access.md, for the session of a page', () => {
+  const checks: [Page, () => Promise<string>][] = [
+    [
+      '/ops',
+      async () => {
+        const { username, recoveryCodes } = await newOperator();
+        return sessionAt('/ops', { login: username, totp: recoveryCodes[0] ?? '' });
+      },
+    ],
+    ['/account-deletion', async () => sessionAt('/account-deletion', { login: (await register()).username })],
+  ];
+
+  test.each(checks)('%s: it may call what the page calls, and nothing else', async (page, signIn) => {
+    const token = await signIn();
+    const checked = {
+      kind: page,
+      held: new Set(PERMISSIONS),
+      withheld: new Set<string>(),
+      token,
+      name: page,
+    };
+    const rows = ROUTES.filter(({ route }) => route !== LOGOUT);
+    expect(rows.filter(({ opensTo }) => opensTo.has(page)).length).toBeGreaterThan(2);
+    expect(await compare(rows, checked)).toEqual([]);
+    const ends = ROUTES.filter(({ route }) => route === LOGOUT);
+    expect(await compare(ends, checked)).toEqual([]);
+  });
+});

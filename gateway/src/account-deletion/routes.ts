@@ -9,7 +9,16 @@ import type { FastifyInstance } from 'fastify';
 import type { ApiAnswer } from '../call-api.ts';
 import { readBlockers, type ShownBlocker } from '../deletion-blockers.ts';
 import type { App, Dependencies } from '../dependencies.ts';
-import { type Asking, call, callLogin, type Problem, problemIn, retryAfterIn } from '../pages/api.ts';
+import {
+  type Asking,
+  beginSession,
+  call,
+  callLogin,
+  endSession,
+  type Problem,
+  problemIn,
+  retryAfterIn,
+} from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
 import { DELETION_PATH } from '../pages/paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../pages/visit.ts';
@@ -38,7 +47,7 @@ interface PageAsking extends Asking {
   visits: Visits;
 }
 
-/** Longer than a code is valid. */
+/** Of the cookie, and of its session at identity. Longer than a code is valid. */
 const LIFETIME_S = 15 * 60;
 
 export const addAccountDeletion = async (
@@ -86,7 +95,7 @@ const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Ou
       case 'cancel':
         return cancel(asking, visit);
       case 'sign_out':
-        await call(asking, visit, { method: 'POST', path: '/auth/logout' });
+        await endSession(asking, visit);
         return { location: pathOf(asking), visit: null };
       default:
         return showAccount(asking, visit, false);
@@ -121,7 +130,9 @@ const logIn = async (asking: PageAsking, visit: Guest, fields: Fields): Promise<
   const { login, totp = '' } = fields;
   const answer = await callLogin(asking, visit, fields);
   if (answer.status === 200) {
-    return { location: pathOf(asking), visit: { kind: 'user', token: String(answer.body.token) } };
+    const user: SignedIn = { kind: 'user', token: String(answer.body.token) };
+    await beginSession(asking, user, { page: 'account_deletion', seconds: LIFETIME_S });
+    return { location: pathOf(asking), visit: user };
   }
   const problem = problemIn(answer);
   const asksForCode = problem.fields.totp !== undefined || totp !== '';
@@ -213,8 +224,8 @@ const confirm = async (asking: PageAsking, visit: SignedIn, fields: Fields): Pro
 const cancel = async (asking: PageAsking, visit: SignedIn): Promise<Outcome> => {
   const answer = await call(asking, visit, { method: 'DELETE', path: '/auth/delete-account' });
   if (answer.status !== 200) return showAccount(asking, visit, false, { problem: problemIn(answer) });
-  await call(asking, visit, { method: 'POST', path: '/auth/logout' }).catch((error: unknown) => {
-    // The deletion is cancelled all the same. The session stays in the list of the account's sessions.
+  await endSession(asking, visit).catch((error: unknown) => {
+    // The deletion is cancelled all the same. The session ends by itself.
     asking.request.log.warn({ err: error }, 'the session of a page could not be ended');
   });
   return { page: cancelledPage(asking.locale), visit: null };

@@ -4,6 +4,7 @@ import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import {
   AppError,
+  forbidden,
   isAppError,
   message,
   methodNotAllowed,
@@ -55,6 +56,7 @@ export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies
     assertOrigin(request, baseUrl, corsOrigins);
     const caller = await identify(request, reply, authenticate, challenge);
     assertAudience(caller, baseUrl, MCP_PATH);
+    if (caller.page !== undefined) throw forbidden(`not with a session of the page ${caller.page}`);
     request.mcp = { caller, checkedAt: performance.now() };
   };
   const limit = createUserLimit(POSTS_PER_USER);

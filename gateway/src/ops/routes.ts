@@ -9,9 +9,19 @@ import { AppError, isAppError, message, notFound, unavailable } from '@fitness/s
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Html } from '@fitness/shared/pages/html.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { ApiAnswer } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type Asking, call, callLogin, callOf, download, problemIn, retryAfterIn } from '../pages/api.ts';
+import {
+  type Asking,
+  beginSession,
+  call,
+  callLogin,
+  callOf,
+  download,
+  endSession,
+  limitSession,
+  problemIn,
+  retryAfterIn,
+} from '../pages/api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../pages/form-pages.ts';
 import { OPS_PATH } from '../pages/paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../pages/visit.ts';
@@ -32,6 +42,7 @@ interface OpsAsking extends Asking {
 const IDLE_S = 15 * 60;
 /** Of a session, at identity. */
 const SESSION_S = 2 * 60 * 60;
+const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
 export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies): Promise<void> => {
   const visits = createVisits({ path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl });
@@ -80,7 +91,7 @@ const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): 
     // The first page of an operator who may not see the overview is the first one that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
     const section = sectionOf(opened.sections, isStart ? (opened.sections[0]?.slug ?? '') : slug);
-    return showSection(opened, section, await section.show(opened.operator));
+    return showSection(asking, opened, section, await section.show(opened.operator));
   });
 };
 
@@ -99,11 +110,12 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
       const location = pathOf(asking, slug, `${result.query ?? ''}&done=${result.done}`);
       return { location, visit };
     }
-    if ('found' in result) return showSection(opened, section, result.found);
+    if ('found' in result) return showSection(asking, opened, section, result.found);
     const { refused } = result;
     const problem = problemIn(refused);
     const refusedOperator = { ...operator, problem, sent: fields };
     const shown = await showSection(
+      asking,
       { ...opened, operator: refusedOperator },
       section,
       await section.show(refusedOperator),
@@ -140,9 +152,10 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
   return { operator, visit, sections };
 };
 
-/** None for a token that is no session, and for an account without a second factor: every session of others has passed it. */
+/** None for a token that is no session, for the session of another page, and for an account without a second factor: every session of others has passed it. */
 const sectionsFor = (caller: UserCaller): Section[] => {
-  if (caller.tokenKind !== 'session' || caller.hasSecondFactor !== true) return [];
+  const isHere = caller.tokenKind === 'session' && (caller.page ?? 'ops') === 'ops';
+  if (!isHere || caller.hasSecondFactor !== true) return [];
   return SECTIONS.filter(({ permissions }) =>
     permissions.some((all) => all.every((permission) => can(caller, permission))),
   );
@@ -184,18 +197,13 @@ const readUsername = async (operator: Operator): Promise<string> => {
 
 /** Renews the session and its cookie. What the page does by itself later, as the live changes, is no use of it. */
 const showSection = async (
+  asking: OpsAsking,
   { operator, visit, sections, username }: Opened,
   section: Section,
   content: Html,
 ): Promise<Outcome> => {
-  const { status } = await limitSession(operator);
-  if (status !== 204) throw unavailable(`the session was not renewed: ${status}`);
+  await limitSession(asking, visit, LIMIT);
   return { page: sectionPage(operator, { section, sections, content, username }), visit };
-};
-
-const limitSession = (operator: Pick<Operator, 'internal'>): Promise<ApiAnswer> => {
-  const body = { seconds: SESSION_S, idle_seconds: IDLE_S };
-  return operator.internal('identity', { method: 'POST', path: '/session-limit', body });
 };
 
 const showLogin = (
@@ -227,17 +235,8 @@ const enter = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
     await endSession(asking, visit);
     return showLogin(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
   }
-  const internal: Operator['internal'] = (service, body) => callOf(asking, visit, service, body);
-  const limited = await limitSession({ internal });
-  if (limited.status !== 204) {
-    await endSession(asking, visit);
-    throw unavailable(`the session was not limited: ${limited.status}`);
-  }
+  await beginSession(asking, visit, LIMIT);
   return { location: pathOf(asking, ''), visit };
-};
-
-const endSession = async (asking: OpsAsking, visit: SignedIn): Promise<void> => {
-  await call(asking, visit, { method: 'POST', path: '/auth/logout' });
 };
 
 const signOut = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {

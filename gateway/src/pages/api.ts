@@ -1,7 +1,7 @@
 /** The public API as a page uses it: in the name of its visitor. */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
-import { GUEST } from '@fitness/shared/kernel/caller.ts';
-import { unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { GUEST, type SessionPage } from '@fitness/shared/kernel/caller.ts';
+import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
@@ -70,6 +70,38 @@ export const callOf = async (
   internal: ApiCall,
 ): Promise<ApiAnswer> =>
   unlessOver(await callInternal(service, internal, asking.request, dependenciesOf(asking, visit)));
+
+interface SessionLimit {
+  page: SessionPage;
+  seconds: number;
+  idleSeconds?: number;
+}
+
+/** Ends the session of a visit early, and lets it call what its page calls. Throws 401 likewise, and 503. */
+export const limitSession = async (
+  asking: Asking,
+  visit: Visit,
+  { page, seconds, idleSeconds }: SessionLimit,
+): Promise<void> => {
+  const body = { page, seconds, ...(idleSeconds === undefined ? {} : { idle_seconds: idleSeconds }) };
+  const call = { method: 'POST', path: '/session-limit', body } as const;
+  const { status } = await callOf(asking, visit, 'identity', call);
+  if (status !== 204) throw unavailable(`the session was not limited: ${status}`);
+};
+
+export const endSession = async (asking: Asking, visit: Visit): Promise<void> => {
+  await call(asking, visit, { method: 'POST', path: '/auth/logout' });
+};
+
+/** `visit` has just signed in: a session that cannot be limited is ended, and no cookie has it. */
+export const beginSession = async (asking: Asking, visit: Visit, limit: SessionLimit): Promise<void> => {
+  try {
+    await limitSession(asking, visit, limit);
+  } catch (error) {
+    await endSession(asking, visit);
+    throw error;
+  }
+};
 
 /** A file of the public API, which is read as slowly as the browser does. Throws 401 likewise. */
 export const download = async (

@@ -31,6 +31,7 @@ export const startIdentity = async (
       ...dependencies,
       signIn: useCases.signIn,
       usablePermissions: useCases.usablePermissions,
+      securityNotices: useCases.securityNotices,
       signer: runtime.signer,
       issuer: config.PUBLIC_BASE_URL,
       secret: config.OAUTH_SECRET,
@@ -41,7 +42,7 @@ export const startIdentity = async (
     grpc: [createIdentityService(useCases), mediaCopiesService(useCases.saveMediaCopy)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config.PURGE_INTERVAL_MS),
-    upgrades: createUpgrades(runtime.connection, dependencies.store),
+    upgrades: createUpgrades(runtime.connection, dependencies),
     beforeTransports: async () => {
       await useCases.seedRoles();
       const person = firstAdministratorOf(config);

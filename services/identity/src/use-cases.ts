@@ -21,6 +21,7 @@ import { createGetUsers } from './app/get-users.ts';
 import { createIntrospect } from './app/introspect.ts';
 import { createLimitSession } from './app/limit-session.ts';
 import { createListAuditLog } from './app/list-audit-log.ts';
+import { createListGrants } from './app/list-grants.ts';
 import { createListLicenseReviews } from './app/list-license-reviews.ts';
 import { createListNotifications } from './app/list-notifications.ts';
 import { createListRoles } from './app/list-roles.ts';
@@ -35,6 +36,7 @@ import { createReferralsReader } from './app/referrals-reader.ts';
 import { createRegister } from './app/register.ts';
 import { createRemoveSecondFactor } from './app/remove-second-factor.ts';
 import { createResetPassword } from './app/reset-password.ts';
+import { createRevokeGrant } from './app/revoke-grant.ts';
 import { createRevokeToken } from './app/revoke-token.ts';
 import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createOwnSecondFactor } from './app/second-factor.ts';
@@ -96,10 +98,13 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
 
     listPersonalTokens: createListTokens(dependencies, 'personal'),
-    createPersonalToken: createCreatePersonalToken(dependencies),
+    createPersonalToken: createCreatePersonalToken({ ...dependencies, securityNotices, usablePermissions }),
     revokePersonalToken: createRevokeToken(dependencies, 'personal'),
     listSessions: createListTokens(dependencies, 'session'),
     revokeSession: createRevokeToken(dependencies, 'session'),
+    listGrants: createListGrants(dependencies),
+    revokeGrant: createRevokeGrant(dependencies),
+    securityNotices,
 
     presentUser: createPresentUser({ ...dependencies, referralsReader }),
     presentOwnAccount: createPresentOwnAccount({ ...dependencies, referralsReader }),

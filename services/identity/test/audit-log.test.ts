@@ -23,6 +23,7 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type EventWatch, watchEvents } from './events.ts';
+import { createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
 import { setUp } from './second-factor-support.ts';
 import { type Harness, join, joinAs, type Person, startHarness } from './support.ts';
 
@@ -87,6 +88,26 @@ const change = (id: number, body: unknown, as = administrator.caller): Promise<A
 const ENTRY = () => ({ actorId: administrator.id, service: 'identity' });
 
 describe('an operator’s action and its entry are one transaction', () => {
+  test('a personal token and an app of their own; those of members have no entry', async () => {
+    const oauth = oauthOf(harness);
+    const [member, operator] = [await createOauthUser(harness), await createOauthUser(harness, 'operator')];
+    const both = (person: OauthUser) =>
+      observer.observe(async () => {
+        await oauth.connect(person, { scope: 'posts.view' });
+        const body = { name: 'script', permissions: ['posts.view'] };
+        return harness.send('POST', '/auth/tokens', { as: person.caller, body });
+      });
+    expect((await both(member)).entries).toEqual([]);
+    const { entries, written } = await both(operator);
+    const own = { actorId: operator.id, subjectType: 'user', subjectId: operator.id, before: {} };
+    expect(entries).toMatchObject([
+      { ...own, action: 'app.connect', after: { grant_id: expect.any(Number) } },
+      { ...own, action: 'token.create', after: { token_id: expect.any(Number) } },
+    ]);
+    for (const { after } of entries) expect(after).toMatchObject({ permissions: ['posts.view'] });
+    expect(written).toEqual(expect.arrayContaining(['notifications', 'oauth_records', 'tokens', 'users']));
+  });
+
   test('a change of the profile', async () => {
     const { id, user } = await join(harness);
     const { result, entries, written } = await observer.observe(() =>

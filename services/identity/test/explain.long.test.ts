@@ -11,6 +11,7 @@ import { newMember } from '../src/app/register.ts';
 import { hashCode } from '../src/domain/confirmation-code.ts';
 import { searchQuery } from '../src/domain/search-text.ts';
 import { createNewNotifications } from '../src/store/notifications.ts';
+import type { OauthRecord } from '../src/store/oauth.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { deriveFields } from '../src/store/user-document.ts';
 import { identityConfig, noEpochs } from './support.ts';
@@ -376,7 +377,19 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ],
     ['an access token by its hash', () => oauth.findAccessToken('hash-5')],
     ['a used authorization code', () => oauth.consume('Code:1', now)],
-    ['a revoked grant', () => transaction((session) => oauth.revokeGrant(session, 'Grant:1', 'grant'))],
+    ['a repeated refresh token', () => oauth.repeat('RefreshToken:1', now, now)],
+    [
+      'retired refresh tokens',
+      () =>
+        oauth.retire({ ...record('RefreshToken:1'), grant_id: 'grant', generation: 1 } as OauthRecord, now),
+    ],
+    ['a used grant', () => oauth.markGrantUsed('Grant:1', now, now)],
+    ['grants of an account', () => oauth.listGrants(5, now, { skip: 0, limit: 31 })],
+    ['the number of grants', () => oauth.countGrants(5, now)],
+    ['grants without a public id', () => oauth.numberGrants(async () => 1)],
+    ['a revoked grant', () => transaction((session) => oauth.revokeGrant(session, 'Grant:1'))],
+    ['a revoked grant by id', () => transaction((session) => oauth.revokeNumberedGrant(session, 5, 1))],
+    ['clients', () => oauth.findClients(['client'])],
     ['a client', () => oauth.findClient('client', now)],
     [
       'an extended client',

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { setUp } from './second-factor-support.ts';
-import { type Harness, isLive, join, joinAs, type Person, startHarness } from './support.ts';
+import { callerOf, type Harness, isLive, join, joinAs, type Person, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -71,6 +71,44 @@ test('POST /session-limit is for sessions, and for whole seconds', async () => {
     const idle = await limit(person, 60, {}, { idle_seconds: seconds });
     expect([seconds, idle.status]).toEqual([seconds, 422]);
   }
+});
+
+test('POST /session-limit makes the session one of its page, which may call what the page calls', async () => {
+  const person = await joinAs(harness, 'administrator');
+  const before = await harness.identity.call('Introspect', { token: person.token });
+  expect(before.page).toBe('');
+  expect((await limit(person, 7_200, {}, { page: 'ops' })).status).toBe(204);
+  const as = await callerOf(harness, person.token);
+  expect(as.page).toBe('ops');
+  // It stays one of the first page.
+  expect((await limit(person, 900, { page: 'ops' }, { page: 'account_deletion' })).status).toBe(204);
+  expect((await callerOf(harness, person.token)).page).toBe('ops');
+  const statuses = async (calls: [string, string, unknown?][]) =>
+    Promise.all(
+      calls.map(async ([method, path, body]) => (await harness.send(method, path, { as, body })).status),
+    );
+  expect(
+    await statuses([
+      ['GET', '/auth/me'],
+      ['GET', '/roles'],
+      ['GET', '/users'],
+    ]),
+  ).toEqual([200, 200, 200]);
+  const refused: [string, string, unknown?][] = [
+    ['POST', '/auth/tokens', { name: 'thief' }],
+    ['GET', '/auth/tokens'],
+    ['GET', '/auth/sessions'],
+    ['GET', '/auth/grants'],
+    ['PUT', '/auth/me', { first_name: 'Other' }],
+    ['PUT', '/auth/change-password', {}],
+    ['POST', '/auth/second-factor', {}],
+    ['POST', '/auth/delete-account', {}],
+    ['GET', '/notifications'],
+    ['POST', '/auth/login', { login: 'x', password: 'y' }],
+  ];
+  expect(await statuses(refused)).toEqual(refused.map(() => 403));
+  const unknown = await limit(person, 60, {}, { page: 'other' });
+  expect(unknown.status).toBe(422);
 });
 
 test('an introspection says whether staff has a second factor', async () => {

@@ -1,6 +1,8 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hashToken } from '../src/domain/token.ts';
 import {
   callerOf,
   giveRoles,
@@ -68,10 +70,70 @@ describe('a personal access token', () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     expect(Date.parse(`${body.data.expires_at}Z`) - Date.parse(`${body.data.created_at}Z`)).toBe(30 * DAY_MS);
-    const utc = await make(person.caller, { expires_at: '2090-01-01 12:00:00' });
-    expect(utc.body.data.expires_at).toBe('2090-01-01 12:00:00');
-    const iso = await make(person.caller, { expires_at: '2090-01-01T12:00:00+03:30' });
-    expect(iso.body.data.expires_at).toBe('2090-01-01 08:30:00');
+    const day = formatTimestamp(new Date(harness.clock.now().getTime() + 90 * DAY_MS)).slice(0, 10);
+    const utc = await make(person.caller, { expires_at: `${day} 12:00:00` });
+    expect(utc.body.data.expires_at).toBe(`${day} 12:00:00`);
+    const iso = await make(person.caller, { expires_at: `${day}T12:00:00+03:30` });
+    expect(iso.body.data.expires_at).toBe(`${day} 08:30:00`);
+  });
+
+  test('expires at the same day of the next year at the latest', async () => {
+    const person = await join(harness);
+    const latest = new Date(harness.clock.now());
+    latest.setUTCFullYear(latest.getUTCFullYear() + 1);
+    expect((await make(person.caller, { expires_at: formatTimestamp(latest) })).status).toBe(201);
+    const later = new Date(latest.getTime() + 1_000);
+    for (const expires_at of [formatTimestamp(later), '9999-12-31 23:59:59']) {
+      const { status, body } = await make(person.caller, { expires_at });
+      expect([status, Object.keys(body.errors)]).toEqual([422, ['expires_at']]);
+    }
+  });
+
+  test('that was made for longer keeps its end', async () => {
+    const person = await join(harness);
+    const { body } = await make(person.caller);
+    await harness.database
+      .collection('tokens')
+      .updateOne({ _id: hashToken(body.token) as never }, { $set: { expires_at: new Date('9999-12-31') } });
+    harness.clock.advance(800 * DAY_MS);
+    try {
+      expect(await isLive(harness, body.token)).toBe(true);
+    } finally {
+      harness.clock.advance(-800 * DAY_MS);
+    }
+  });
+
+  test('by default lives no longer than a year, however long sessions do', async () => {
+    const long = await startHarness({ TOKEN_LIFETIME_DAYS: '3650' });
+    try {
+      const person = await join(long);
+      const { body } = await long.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'x' } });
+      const days = (Date.parse(`${body.data.expires_at}Z`) - Date.parse(`${body.data.created_at}Z`)) / DAY_MS;
+      expect(days).toBeGreaterThan(364);
+      expect(days).toBeLessThanOrEqual(366);
+    } finally {
+      await long.close();
+    }
+  });
+
+  test('is not made by a session that has an end of its own, as that of a page', async () => {
+    const [limited, ofPage] = [await join(harness), await join(harness)];
+    const limit = async ({ caller }: Person, body: object): Promise<number> => {
+      const headers = {
+        'content-type': 'application/json',
+        'x-caller-context': gatewayContext('identity', caller),
+      };
+      const url = `${harness.url}/internal/session-limit`;
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+    };
+    expect(await limit(limited, { seconds: 900 })).toBe(204);
+    expect(await limit(ofPage, { seconds: 900, page: 'ops' })).toBe(204);
+    expect((await make(limited.caller)).status).toBe(403);
+    expect((await make(await callerOf(harness, ofPage.token))).status).toBe(403);
+    for (const { id } of [limited, ofPage]) {
+      const made = { user_id: id, kind: 'personal' };
+      expect(await harness.database.collection('tokens').countDocuments(made)).toBe(0);
+    }
   });
 
   test.each([

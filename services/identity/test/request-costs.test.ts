@@ -7,6 +7,7 @@ import { monitored } from '@fitness/shared/testing/commands.ts';
 import { type Answer, caller, testConfig } from '@fitness/shared/testing/harness.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { oauthOf } from './oauth-support.ts';
 import { begin, codeOf, setUp } from './second-factor-support.ts';
 import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
 import {
@@ -46,6 +47,10 @@ const send = async (as: UserCaller, method: string, path: string, body?: unknown
 const newPhone = (): string => String(registration().phone);
 const newToken = async ({ caller: as }: Person): Promise<number> =>
   (await send(as, 'POST', '/auth/tokens', { name: 'ci' })).data.id;
+const newGrant = async ({ caller: as, user }: Person): Promise<number> => {
+  await oauthOf(harness).connect({ login: user.username, password: PASSWORD });
+  return (await send(as, 'GET', '/auth/grants')).data[0].id;
+};
 let devices = 0;
 const newDevice = () => {
   devices += 1;
@@ -338,12 +343,19 @@ const ROWS: RouteCost[] = [
     request: bySomebodyNew(async () => ({}), scheduled),
   },
   { route: 'GET /auth/tokens', as: MEMBER, commands: 2, request: byPerson },
-  { route: 'POST /auth/tokens', as: MEMBER, commands: 6, request: byNew({ name: 'ci' }) },
+  { route: 'POST /auth/tokens', as: MEMBER, commands: 10, request: byNew({ name: 'ci' }) },
   {
     route: 'DELETE /auth/tokens/:id',
     as: MEMBER,
     commands: 4,
     request: async () => ({ as: person.caller, path: `/auth/tokens/${await newToken(person)}` }),
+  },
+  { route: 'GET /auth/grants', as: MEMBER, commands: 2, request: byPerson },
+  {
+    route: 'DELETE /auth/grants/:id',
+    as: MEMBER,
+    commands: 4,
+    request: async () => ({ as: person.caller, path: `/auth/grants/${await newGrant(person)}` }),
   },
   { route: 'GET /auth/sessions', as: MEMBER, commands: 2, request: byPerson },
   {

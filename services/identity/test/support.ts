@@ -243,6 +243,7 @@ export const callerOf = async (harness: Harness, token: string): Promise<UserCal
     ...(answer.grantable.length === 0 ? {} : { grantable: new Set(answer.grantable.filter(isPermission)) }),
     tokenId: answer.token_id,
     tokenKind: answer.token_kind as UserCaller['tokenKind'],
+    ...(answer.page === '' ? {} : { page: answer.page as NonNullable<UserCaller['page']> }),
   };
 };
 

@@ -107,6 +107,14 @@ export const PEOPLE = {
     last_used_at: '2026-03-02 09:15:00',
     current: true,
   },
+  AppGrant: {
+    id: 6,
+    client_name: 'Running log',
+    scopes: ['posts.view', 'payments.view_own'],
+    resource: 'https://api.example.com/mcp',
+    created_at: '2026-03-01 08:30:00',
+    last_used_at: '2026-03-02 09:15:00',
+  },
   PersonalAccessToken: TOKEN_ROW,
   CreatedToken: { token: 'fpp_9dK2mW7s1Xc4Vb8nQ0zL5tR3yH6jP', data: TOKEN_ROW },
   SecondFactorStep: {

@@ -108,7 +108,7 @@ const resolveDeposit =
 const resolveRefund =
   (outcome: string): NonNullable<Section['actions']>[string] =>
   async (operator, { refund_id: id, note = '' }) => {
-    const path = `${REFUNDS}/${idIn(id) ?? 0}/resolve`;
+    const path = `/payments/store-purchases/refund-queue/${idIn(id) ?? 0}/resolve`;
     return outcomeOf(await operator.api({ method: 'POST', path, body: { outcome, note } }), 'resolved');
   };
 

@@ -11,6 +11,7 @@ import {
   type Caller,
   type CallerTokenKind,
   SESSION_AND_PERSONAL,
+  type SessionPage,
   type UserCaller,
 } from '../kernel/caller.ts';
 import type { Locale, Translate } from '../kernel/i18n/translate.ts';
@@ -89,6 +90,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
    * without a permission. `docs/access.md` lists the result for every route.
    */
   tokenKinds?: readonly CallerTokenKind[];
+  /** Pages of the gateway that call it: the session of a page has access to its own routes alone, whatever they need. */
+  pages?: readonly SessionPage[];
   /**
    * What the audit log records when an operator uses the route. A test requires it of every route that changes something
    * and accepts a permission of operators.

@@ -416,6 +416,9 @@ const admission =
     if (caller.kind === 'user' && !tokenKindsOf(route).includes(caller.tokenKind)) {
       throw forbidden(`not with a token of kind ${caller.tokenKind}`);
     }
+    if (caller.kind === 'user' && caller.page !== undefined && route.pages?.includes(caller.page) !== true) {
+      throw forbidden(`not with a session of the page ${caller.page}`);
+    }
     // A route that admits guests still requires its permission of a caller with a token.
     const needed = caller.kind === 'guest' ? undefined : route.permissions;
     if (needed !== undefined && !needed.some((permission) => can(caller, permission))) {

@@ -6,6 +6,10 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   /** The second factor of somebody else. */
   'second_factor.remove',
+  /** Of an account with an operator's permission, by its owner. */
+  'token.create',
+  /** Likewise: what an app may do in their name. */
+  'app.connect',
   /** A trainer license was approved, rejected, reset or cleared. */
   'trainer_license.review',
   'role.update',

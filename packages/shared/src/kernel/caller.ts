@@ -17,6 +17,10 @@ export const SESSION_AND_PERSONAL: readonly CallerTokenKind[] = ['session', 'per
 /** For credentials: a token must not outlive its revocation by making or changing others. */
 export const SESSION_ONLY: readonly CallerTokenKind[] = ['session'];
 
+/** Pages of the gateway that have sessions: `/ops` and `/account-deletion`. */
+export const SESSION_PAGES = ['ops', 'account_deletion'] as const;
+export type SessionPage = (typeof SESSION_PAGES)[number];
+
 export interface UserCaller {
   kind: 'user';
   userId: number;
@@ -27,6 +31,8 @@ export interface UserCaller {
   grantable?: ReadonlySet<Permission>;
   tokenId: string;
   tokenKind: CallerTokenKind;
+  /** Of a session of a page, whose cookie it is: the token may call what this page calls. */
+  page?: SessionPage;
   /** Staff with a second factor, which their sessions have passed. For the gateway, which checks it; it is not signed. */
   hasSecondFactor?: boolean;
   /** Of an OAuth token: the resource it is for (RFC 8707). For the gateway, which checks it; it is not signed. */
@@ -84,6 +90,7 @@ const claimsSchema = z.union([
     grantable: z.array(z.string()).optional(),
     token_id: z.string(),
     token_kind: z.enum(ALL_TOKEN_KINDS),
+    page: z.enum(SESSION_PAGES).optional(),
   }),
   issueSchema.extend({ sub: z.undefined().optional() }),
 ]);
@@ -205,6 +212,7 @@ const claimsOf = (caller: Caller): object =>
         ...(caller.grantable === undefined ? {} : { grantable: [...caller.grantable] }),
         token_id: caller.tokenId,
         token_kind: caller.tokenKind,
+        ...(caller.page === undefined ? {} : { page: caller.page }),
       };
 
 /** `iss` is a process: it owns the key that has signed. */
@@ -223,6 +231,7 @@ const toContext = (claims: Claims): InternalContext => {
         : { grantable: new Set(claims.grantable.filter(isPermission)) }),
       tokenId: claims.token_id,
       tokenKind: claims.token_kind,
+      ...(claims.page === undefined ? {} : { page: claims.page }),
     },
   };
 };

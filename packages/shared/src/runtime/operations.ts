@@ -76,6 +76,7 @@ const common = {
   tag: 'operations',
   access: 'user',
   permissions: ['operations.manage'],
+  pages: ['ops'],
 } as const;
 
 export const operationsRoutes = ({

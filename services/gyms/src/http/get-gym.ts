@@ -10,6 +10,7 @@ export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | '
     summary: 'One gym',
     description: 'An inactive gym is 404 to everyone but its owner and holders of `gyms.view_all`.',
     tag: 'Gyms',
+    pages: ['ops'],
     access: 'guest',
     params: idParams,
     responses: { 200: gymBody },

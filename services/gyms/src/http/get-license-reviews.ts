@@ -19,6 +19,7 @@ export const getLicenseReviewsRoute = (
       'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /gyms/{id}` with ' +
       '`gym_license_approved` reviews one.',
     tag: 'Gyms',
+    pages: ['ops'],
     access: 'user',
     permissions: ['gyms.approve_license'],
     alsoNeeds: ['gyms.view_all'],

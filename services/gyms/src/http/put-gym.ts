@@ -46,6 +46,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
       'stored, null clears it; empty, or beside an approval, a reset or a cleared document, it is ignored. A request that ' +
       'names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.',
     tag: 'Gyms',
+    pages: ['ops'],
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
     fieldPermissions: {

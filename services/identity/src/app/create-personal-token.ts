@@ -1,16 +1,20 @@
 /** A personal access token: for the user's own programs, never with more permissions than the presented token. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
-import { invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { forbidden, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { holdsAll } from '../domain/roles.ts';
 import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
+import { recordNewCredential } from './record-new-credential.ts';
+import type { SecurityNotices } from './security-notices.ts';
+import type { UsablePermissions } from './usable-permissions.ts';
 
-type CreatePersonalTokenDependencies = Pick<
-  Dependencies,
-  'store' | 'sequences' | 'random' | 'clock' | 'tokenLifetimeDays'
->;
+interface CreatePersonalTokenDependencies
+  extends Pick<Dependencies, 'store' | 'sequences' | 'random' | 'clock' | 'tokenLifetimeDays' | 'audit'> {
+  securityNotices: SecurityNotices;
+  usablePermissions: UsablePermissions;
+}
 
 interface PersonalTokenInput {
   name: string;
@@ -19,11 +23,21 @@ interface PersonalTokenInput {
   expiresAt?: Date | undefined;
 }
 
-/** `token` is shown once; `row` is what is stored. 422 for a permission that the caller lacks and an expiry in the past. */
+/**
+ * `token` is shown once; `row` is what is stored. 422 for a permission that the caller lacks, and for an expiry in the past or
+ * more than a year ahead; 403 for a session that has an end of its own, as those of pages: a token would outlive it.
+ */
 type CreatePersonalToken = (
   caller: UserCaller,
   input: PersonalTokenInput,
 ) => Promise<{ token: string; row: Token }>;
+
+/** The same day of the next year. */
+const inOneYear = (now: Date): Date => {
+  const then = new Date(now);
+  then.setUTCFullYear(now.getUTCFullYear() + 1);
+  return then;
+};
 
 export const createCreatePersonalToken = (
   dependencies: CreatePersonalTokenDependencies,
@@ -37,6 +51,11 @@ export const createCreatePersonalToken = (
     if (expiresAt !== undefined && expiresAt <= now) {
       throw invalid({ expires_at: message('auth.expires_in_the_past') });
     }
+    const latest = inOneYear(now);
+    if (expiresAt !== undefined && expiresAt > latest) {
+      throw invalid({ expires_at: message('auth.expires_too_late') });
+    }
+    const byDefault = new Date(now.getTime() + tokenLifetimeDays * DAY_MS);
     const token = buildToken('personal', random.bytes(TOKEN_ENTROPY_BYTES));
     const row: Token = {
       _id: hashToken(token),
@@ -46,14 +65,20 @@ export const createCreatePersonalToken = (
       name,
       permissions: permissions === undefined ? null : [...new Set(permissions)],
       created_at: now,
-      expires_at: expiresAt ?? new Date(now.getTime() + tokenLifetimeDays * DAY_MS),
+      expires_at: expiresAt ?? (byDefault < latest ? byDefault : latest),
     };
     await store.transaction(async (session) => {
       // The presented token may have been revoked since it was introspected.
       const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
       const user = await store.users.find(caller.userId, session);
       if (presented === null || user === null) throw unauthenticated();
+      if (presented.ends_at != null) throw forbidden('a session with an end of its own');
       if (!(await store.tokens.insert(session, row, user.credential_epoch))) throw unauthenticated();
+      await recordNewCredential(dependencies, session, user, {
+        change: 'token_created',
+        action: 'token.create',
+        values: { token_id: row.token_number, permissions: row.permissions, expires_at: row.expires_at },
+      });
     });
     return { token, row };
   };

@@ -1,12 +1,12 @@
 /** Resolves a token to its user and permissions, from the database. What the gateway may keep of it: docs/adr/0070. */
-import type { CallerTokenKind } from '@fitness/shared/kernel/caller.ts';
+import type { CallerTokenKind, SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { LRUCache } from 'lru-cache';
 import type { Dependencies } from '../dependencies.ts';
 import { effectivePermissions, grantablePermissions } from '../domain/roles.ts';
-import { callerKindOf, hashToken, isWellFormedToken } from '../domain/token.ts';
+import { callerKindOf, grantKey, hashToken, isWellFormedToken } from '../domain/token.ts';
 import type { Token } from '../store/tokens.ts';
 import type { UsablePermissions } from './usable-permissions.ts';
 
@@ -32,6 +32,8 @@ interface Introspection {
   epochStoreId: string | undefined;
   /** Of an OAuth token: the resource it is for. */
   audience: string | undefined;
+  /** Of a session of a page. */
+  page: SessionPage | undefined;
 }
 
 /** 401 for a token that is malformed, unknown, expired or revoked. */
@@ -60,13 +62,14 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
       validForMs: credential.expires_at.getTime() - now.getTime(),
       epochStoreId: epochStore.storeId(),
       audience: credential.audience ?? undefined,
+      page: credential.page ?? undefined,
     };
   };
 };
 
 const REMEMBERED_USES = 10_000;
 
-/** Writes once a minute for a session, over all replicas, and no request waits for it. */
+/** Writes once a minute for a session or an app's token, over all replicas, and no request waits for it. */
 const createMarkUsed = ({
   store,
   clock,
@@ -74,15 +77,16 @@ const createMarkUsed = ({
 }: Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'>) => {
   /** When this process last wrote a use: a session that was read before is not written again. */
   const written = new LRUCache<string, Date>({ max: REMEMBERED_USES });
-  return ({ _id: hash, kind, last_used_at: lastUsedAt }: Token): void => {
+  return ({ _id: hash, kind, grant_id: grantId, last_used_at: lastUsedAt }: Token): void => {
     const now = clock.now();
     const before = new Date(now.getTime() - MINUTE_MS);
     const isOld = (use: Date | undefined): boolean => use === undefined || use <= before;
-    if (kind !== 'session' || lastUsedAt == null || !isOld(lastUsedAt) || !isOld(written.get(hash))) return;
+    if (kind === 'personal' || lastUsedAt == null || !isOld(lastUsedAt) || !isOld(written.get(hash))) return;
     written.set(hash, now);
-    backgroundTasks.run('use of a session', async () => {
+    backgroundTasks.run('use of a token', async () => {
       try {
         await store.tokens.markUsed(hash, now, before);
+        if (grantId != null) await store.oauth.markGrantUsed(grantKey(grantId), now, before);
       } catch (error) {
         written.delete(hash);
         throw error;

@@ -35,7 +35,9 @@ export type SecurityChange =
   | 'second_factor_armed'
   | 'second_factor_removed'
   | 'second_factor_locked'
-  | 'recovery_code_used';
+  | 'recovery_code_used'
+  | 'token_created'
+  | 'app_connected';
 
 export const NOTIFICATION_TYPES = [
   'account_deletion_requested',

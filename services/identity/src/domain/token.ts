@@ -49,3 +49,8 @@ export const callerKindOf = ({
 
 /** SHA-256 in hex: the id of the token inside the platform. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** The `_id` of an OAuth record. */
+export const recordKey = (kind: string, id: string): string => `${kind}:${hashToken(id)}`;
+
+export const grantKey = (grantId: string): string => recordKey('Grant', grantId);

@@ -43,6 +43,7 @@ export const createIdentityService = ({
         validForMs,
         epochStoreId = '',
         audience = '',
+        page = '',
       } = await introspect(token);
       return {
         user_id: userId,
@@ -55,6 +56,7 @@ export const createIdentityService = ({
         valid_for_ms: validForMs,
         epoch_store_id: epochStoreId,
         audience,
+        page,
       };
     },
     GetUsers: async ({ ids }) => {

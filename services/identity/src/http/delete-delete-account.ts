@@ -15,6 +15,7 @@ export const deleteDeleteAccountRoute = ({
     summary: 'Cancel the deletion of the own account',
     description: 'Also 200 when nothing is pending: a client may repeat the request.',
     tag: 'auth',
+    pages: ['account_deletion'],
     access: 'user',
     // A valid token is the only requirement (specification 5, rule 2).
     tokenKinds: ALL_TOKEN_KINDS,

@@ -16,6 +16,7 @@ export const deleteUserSecondFactorRoute = ({
       'one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account, for ' +
       'one with a permission that the caller lacks, and for another operator without `roles.manage`.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.update_any'],
     tokenKinds: SESSION_ONLY,

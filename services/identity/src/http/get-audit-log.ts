@@ -59,6 +59,7 @@ export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'
     summary: 'What operators did, newest first',
     description: 'Of all services; 503 while one of them does not answer.',
     tag: 'audit',
+    pages: ['ops'],
     access: 'user',
     permissions: ['audit.view'],
     query,

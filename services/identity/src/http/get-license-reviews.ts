@@ -19,6 +19,7 @@ export const getLicenseReviewsRoute = (
       'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /users/{id}` with ' +
       '`trainer_license_approved` reviews one.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.update_any'],
     alsoNeeds: ['users.view_all'],

@@ -15,6 +15,7 @@ export const getMeRoute = ({
     description:
       'A personal token with a list of permissions sees the public fields and whether a deletion is pending; with `users.view_all` everything.',
     tag: 'auth',
+    pages: ['ops', 'account_deletion'],
     access: 'user',
     tokenKinds: ALL_TOKEN_KINDS,
     responses: { 200: z.object({ user: userSchema }) },

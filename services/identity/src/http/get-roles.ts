@@ -12,6 +12,7 @@ export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUr
     summary: 'Roles and their permissions',
     description: 'In the order of their ids.',
     tag: 'roles',
+    pages: ['ops'],
     access: 'user',
     permissions: ['roles.manage'],
     query: z.object(pageQuery),

@@ -12,6 +12,7 @@ export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' 
     description:
       'The limited-access fields are absent for everyone but the account itself and holders of `users.view_all`.',
     tag: 'users',
+    pages: ['ops'],
     access: 'guest',
     params: idParams,
     responses: { 200: z.object({ user: userSchema }) },

@@ -16,6 +16,7 @@ export const getUsersRoute = (
     description:
       '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too, and a complete phone in every spelling that a log-in takes. `role` (name or id) and `deletion_pending` need `users.view_all`.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],
     fieldPermissions: { role: 'users.view_all', deletion_pending: 'users.view_all' },

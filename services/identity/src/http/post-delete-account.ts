@@ -25,6 +25,7 @@ export const postDeleteAccountRoute = (
     description:
       'Two phases: without `confirmation_code` a code is sent by SMS; with it the deletion is scheduled.',
     tag: 'auth',
+    pages: ['account_deletion'],
     access: 'user',
     // A valid token is the only authorization (specification 5, rule 2); the password confirms the user's intent.
     tokenKinds: ALL_TOKEN_KINDS,

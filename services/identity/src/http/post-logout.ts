@@ -9,6 +9,7 @@ export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =
     summary: 'End this session',
     description: 'Every later request with the presented token is 401.',
     tag: 'auth',
+    pages: ['ops', 'account_deletion'],
     access: 'user',
     tokenKinds: ALL_TOKEN_KINDS,
     responses: { 204: null },

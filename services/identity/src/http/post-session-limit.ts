@@ -1,5 +1,5 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
-import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { SESSION_ONLY, SESSION_PAGES } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
@@ -9,14 +9,20 @@ export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSes
     method: 'POST',
     path: '/session-limit',
     isInternal: true,
-    summary: 'Let this session end earlier, and when it is idle',
+    summary: 'Let this session end earlier, when it is idle, and be of a page',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ seconds: z.int().min(1), idle_seconds: z.int().min(1).optional() }),
+    pages: SESSION_PAGES,
+    body: z.object({
+      seconds: z.int().min(1),
+      idle_seconds: z.int().min(1).optional(),
+      // An older gateway sends none.
+      page: z.enum(SESSION_PAGES).optional(),
+    }),
     responses: { 204: null },
-    handle: async ({ caller, body: { seconds, idle_seconds: idleSeconds = seconds } }) => {
-      await limitSession(caller, { seconds, idleSeconds });
+    handle: async ({ caller, body: { seconds, idle_seconds: idleSeconds = seconds, page } }) => {
+      await limitSession(caller, { seconds, idleSeconds, page });
       return noContent();
     },
   });

@@ -11,7 +11,7 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
     path: '/auth/tokens',
     summary: 'Create a personal access token',
     description:
-      'The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials.',
+      'The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials. `expires_at` is at most one year ahead. The owner is told by a `security_alert`.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
@@ -20,6 +20,7 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
       permissions: z.array(z.string().max(100)).max(100).nullish(),
       expires_at: timestampField.nullish(),
     }),
+    audits: ['token.create'],
     responses: {
       201: z.object({ token: z.string(), data: personalTokenSchema }).meta({ id: 'CreatedToken' }),
     },

@@ -3,6 +3,7 @@ import type { Route } from '@fitness/shared/http/define-route.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deleteDeleteAccountRoute } from './delete-delete-account.ts';
+import { deleteGrantRoute } from './delete-grant.ts';
 import { deleteNotificationDeviceRoute } from './delete-notification-device.ts';
 import { deleteSecondFactorRoute } from './delete-second-factor.ts';
 import { deleteSessionRoute } from './delete-session.ts';
@@ -10,6 +11,7 @@ import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
 import { deleteUserSecondFactorRoute } from './delete-user-second-factor.ts';
 import { getAuditLogRoute } from './get-audit-log.ts';
+import { getGrantsRoute } from './get-grants.ts';
 import { getLicenseReviewsRoute } from './get-license-reviews.ts';
 import { getMeRoute } from './get-me.ts';
 import { getNotificationPreferencesRoute } from './get-notification-preferences.ts';
@@ -61,6 +63,8 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   postSessionLimitRoute(useCases),
   getSessionsRoute(useCases, baseUrl),
   deleteSessionRoute(useCases),
+  getGrantsRoute(useCases, baseUrl),
+  deleteGrantRoute(useCases),
   postSecondFactorRoute(useCases),
   deleteSecondFactorRoute(useCases),
   getUsersRoute(useCases, baseUrl),

@@ -5,7 +5,7 @@
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import { hashToken } from '../domain/token.ts';
+import { grantKey, hashToken, recordKey } from '../domain/token.ts';
 import type { NewOauthRecord, OauthRecord } from '../store/oauth.ts';
 import type { Store } from '../store/store.ts';
 
@@ -23,11 +23,6 @@ export interface AdapterDependencies {
   /** Another request has completed the interaction. */
   createInteractionCompletedError: () => Error;
 }
-
-/** The `_id` of a record. */
-export const recordKey = (kind: string, id: string): string => `${kind}:${hashToken(id)}`;
-
-const grantKey = (grantId: string): string => recordKey('Grant', grantId);
 
 /** null before the user has signed in. */
 const userIdOf = ({ accountId, session, result, lastSubmission }: AdapterPayload): number | null => {
@@ -73,7 +68,7 @@ const unused = async (): Promise<undefined> => undefined;
 export const createAdapterFactory = (dependencies: AdapterDependencies): ((kind: string) => Adapter) => {
   const { store } = dependencies;
   const revokeGrant = (grantId: string): Promise<void> =>
-    store.transaction((session) => store.oauth.revokeGrant(session, grantKey(grantId), grantId));
+    store.transaction((session) => store.oauth.revokeGrant(session, grantKey(grantId)));
   return (kind) => {
     switch (kind) {
       case 'Client':
@@ -205,6 +200,7 @@ const createAccessTokenAdapter = (
         client_id: clientId ?? null,
         audience: typeof aud === 'string' ? aud : null,
         created_at: now,
+        last_used_at: now,
         expires_at: new Date(now.getTime() + expiresInS * SECOND_MS),
       }),
     );

@@ -9,19 +9,21 @@ import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
+import { type RecordDependencies, recordNewCredential } from '../app/record-new-credential.ts';
 import type { SignIn } from '../app/sign-in.ts';
-import type { UsablePermissions } from '../app/usable-permissions.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { recordKey } from '../domain/token.ts';
 import { isPendingDeletion, type User } from '../domain/user.ts';
 import type { Store } from '../store/store.ts';
-import { recordKey, toRecord } from './adapter.ts';
+import { toRecord } from './adapter.ts';
 import { consentPage, type FormState, loginPage, pendingPage, problemPage } from './pages.ts';
 import { endingSessionCookies, GRANT_LIFETIME_MS, isSessionNotFound } from './provider.ts';
 
-export interface InteractionDependencies {
+export interface InteractionDependencies extends RecordDependencies {
   signIn: SignIn;
-  usablePermissions: UsablePermissions;
   store: Store;
   clock: Clock;
+  sequences: Dependencies['sequences'];
   /** Key of the HMAC that protects the forms against cross-site request forgery. */
   csrfKey: string;
 }
@@ -200,20 +202,22 @@ const allow = async (dependencies: InteractionDependencies, step: Step): Promise
   const { permissions, user } = grantable;
   if (isPendingDeletion(user)) return expired(request.locale);
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
-  const grantId = await insertGrant(dependencies, step, user._id, permissions, epoch);
+  const grantId = await insertGrant(dependencies, step, user, permissions, epoch);
   // Undefined: the form was submitted before, or all credentials of the user were revoked since they signed in here.
   return grantId === undefined ? expired(request.locale) : finish(step, { consent: { grantId } }, true);
 };
 
 /** Replaces the library's `save`, because the credential epoch must be checked in the same transaction. */
 const insertGrant = async (
-  { store, clock }: InteractionDependencies,
+  dependencies: InteractionDependencies,
   { request, details }: Step,
-  userId: number,
+  user: User,
   permissions: readonly Permission[],
   credentialEpoch: number,
 ): Promise<string | undefined> => {
+  const { store, clock, sequences } = dependencies;
   const clientId = textOf(details.params.client_id);
+  const userId = user._id;
   const grant = new request.provider.Grant({ accountId: String(userId), clientId });
   const { resource } = details.params;
   const asked = textOf(details.params.scope).split(' ');
@@ -224,10 +228,19 @@ const insertGrant = async (
   }
   const { jti: grantId, payload } = await serialize(grant);
   const now = clock.now();
-  const record = toRecord('Grant', grantId, payload, new Date(now.getTime() + GRANT_LIFETIME_MS));
+  const record = {
+    ...toRecord('Grant', grantId, payload, new Date(now.getTime() + GRANT_LIFETIME_MS)),
+    grant_number: await sequences.next('oauth_grants'),
+    last_used_at: now,
+  };
   const inserted = await store.transaction(async (session) => {
     if (!(await store.oauth.consume(recordKey('Interaction', details.uid), now, session))) return false;
     if (!(await store.oauth.insertGrant(session, record, credentialEpoch))) return false;
+    await recordNewCredential(dependencies, session, user, {
+      change: 'app_connected',
+      action: 'app.connect',
+      values: { grant_id: record.grant_number, permissions },
+    });
     await store.oauth.extendClientExpiry(session, clientId, new Date(now.getTime() + CLIENT_LIFETIME_MS));
     return true;
   });

@@ -10,6 +10,10 @@ export interface OauthRecord {
   user_id: number | null;
   /** The grant that the record belongs to; of a grant, its own id. */
   grant_id: string | null;
+  /** Of a grant: its public id. */
+  grant_number?: number | null;
+  /** Of a grant: the last use of one of its tokens, to the minute. */
+  last_used_at?: Date | null;
   /** Of a session: the id by which an interaction refers to it. */
   uid: string | null;
   /** A used code or refresh token is kept, so that a second use is recognised. */
@@ -30,6 +34,8 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
     _id: String,
     user_id: { type: Number, default: null },
     grant_id: { type: String, default: null },
+    grant_number: { type: Number, default: null },
+    last_used_at: { type: Date, default: null },
     uid: { type: String, default: null },
     consumed_at: { type: Date, default: null },
     repeated_at: { type: Date, default: null },
@@ -41,14 +47,24 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
   { versionKey: false, collection: 'oauth_records' },
 )
   .index({ expires_at: 1 }, { expireAfterSeconds: 0 })
-  .index({ user_id: 1 })
+  .index({ user_id: 1, grant_number: 1 })
   .index({ grant_id: 1 })
   .index({ uid: 1 });
 
 privacy(
   recordSchema,
   erase('grants of the account, and what was issued under them', '_id', 'user_id', 'grant_id', 'uid'),
-  erase('likewise', 'consumed_at', 'repeated_at', 'generation', 'payload', 'issued', 'expires_at'),
+  erase(
+    'likewise',
+    'grant_number',
+    'last_used_at',
+    'consumed_at',
+    'repeated_at',
+    'generation',
+    'payload',
+    'issued',
+    'expires_at',
+  ),
 );
 
 export const oauthRecordModel = (connection: Connection): Model<OauthRecord> =>

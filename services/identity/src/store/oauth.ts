@@ -77,15 +77,30 @@ const createRecords = (connection: Connection) => {
   };
 };
 
+/** An index serves it alone; MongoDB treats it and the next stage as one. */
+const grantsOf = (userId: number, beforeNumber = Number.MAX_SAFE_INTEGER) => ({
+  $match: { user_id: userId, grant_number: { $gt: 0, $lt: beforeNumber } },
+});
+
 const createGrants = (connection: Connection, revocations: Revocations) => {
   const records = oauthRecordModel(connection);
   const tokens = tokenModel(connection);
   const users = userModel(connection);
 
   /** Whether the grant is not revoked. Writes its document, so that a concurrent revocation conflicts. */
-  const touch = async (session: ClientSession, grantKey: string): Promise<boolean> => {
-    const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 } }, { session });
+  const touch = async (session: ClientSession, grantKey: string, lastUsedAt?: Date): Promise<boolean> => {
+    const use = lastUsedAt === undefined ? {} : { $set: { last_used_at: lastUsedAt } };
+    const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 }, ...use }, { session });
     return touched.matchedCount === 1;
+  };
+
+  const revoke = async (session: ClientSession, grant: OauthRecord): Promise<void> => {
+    const { user_id: userId, grant_id: grantId } = grant;
+    if (userId === null) throw new Error('a grant without a user');
+    await records.deleteMany({ grant_id: grantId }, { session });
+    const issued = tokens.deleteMany({ grant_id: grantId }, { session });
+    revocations.addFor(session, issued, userId);
+    await issued;
   };
 
   return {
@@ -126,20 +141,73 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
 
     /** Issues an access token; false when the grant was revoked. */
     insertAccessToken: async (session: ClientSession, grantKey: string, token: Token): Promise<boolean> => {
-      if (!(await touch(session, grantKey))) return false;
+      if (!(await touch(session, grantKey, token.created_at))) return false;
       await tokens.create([token], { session });
       return true;
     },
 
     /** Deletes the grant and everything issued under it. Idempotent. */
-    revokeGrant: async (session: ClientSession, grantKey: string, grantId: string): Promise<void> => {
+    revokeGrant: async (session: ClientSession, grantKey: string): Promise<void> => {
       const grant = await records.findOneAndDelete({ _id: grantKey }, { session }).lean<OauthRecord>();
-      if (grant === null) return;
-      if (grant.user_id === null) throw new Error('a grant without a user');
-      await records.deleteMany({ grant_id: grantId }, { session });
-      const issued = tokens.deleteMany({ grant_id: grantId }, { session });
-      revocations.addFor(session, issued, grant.user_id);
-      await issued;
+      if (grant !== null) await revoke(session, grant);
+    },
+
+    /** As `revokeGrant`, by the public id; false when the user has no such grant. */
+    revokeNumberedGrant: async (
+      session: ClientSession,
+      userId: number,
+      grantNumber: number,
+    ): Promise<boolean> => {
+      // Also for a repeat, which may be the first answer.
+      revocations.add(session, userId);
+      const grant = await records
+        .findOneAndDelete({ user_id: userId, grant_number: grantNumber }, { session })
+        .lean<OauthRecord>();
+      if (grant === null) return false;
+      await revoke(session, grant);
+      return true;
+    },
+
+    /** Live grants, newest first. */
+    listGrants: (
+      userId: number,
+      now: Date,
+      window: { skip: number; limit: number; beforeNumber?: number | undefined },
+    ): Promise<OauthRecord[]> =>
+      records.aggregate<OauthRecord>([
+        grantsOf(userId, window.beforeNumber),
+        { $match: { expires_at: { $gt: now } } },
+        { $sort: { grant_number: -1 } },
+        { $skip: window.skip },
+        { $limit: window.limit },
+      ]),
+
+    countGrants: async (userId: number, now: Date): Promise<number> => {
+      const [counted] = await records.aggregate<{ total: number }>([
+        grantsOf(userId),
+        { $match: { expires_at: { $gt: now } } },
+        { $count: 'total' },
+      ]);
+      return counted?.total ?? 0;
+    },
+
+    /** Writes nothing when the grant was used after `before` already, or is revoked. */
+    markGrantUsed: async (grantKey: string, now: Date, before: Date): Promise<void> => {
+      await records.updateOne(
+        { _id: grantKey, last_used_at: trusted({ $lte: before }) },
+        { $set: { last_used_at: now } },
+      );
+    },
+
+    /** Grants of before they had a public id. Returns how many. */
+    numberGrants: async (next: () => Promise<number>): Promise<number> => {
+      const nameless = await records
+        .find({ _id: trusted({ $gte: 'Grant:', $lt: 'Grant;' }), grant_number: null }, { _id: 1 })
+        .lean<Pick<OauthRecord, '_id'>[]>();
+      for (const { _id } of nameless) {
+        await records.updateOne({ _id, grant_number: null }, { $set: { grant_number: await next() } });
+      }
+      return nameless.length;
     },
   };
 };
@@ -147,6 +215,14 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
 const createClients = (connection: Connection) => {
   const clients = oauthClientModel(connection);
   return {
+    /** Registrations, as JSON, by client id. */
+    findClients: async (ids: readonly string[]): Promise<Map<string, string>> => {
+      const found = await clients
+        .find({ _id: trusted({ $in: [...ids] }) })
+        .lean<{ _id: string; metadata: string }[]>();
+      return new Map(found.map(({ _id, metadata }) => [_id, metadata]));
+    },
+
     /** The registration, as JSON. */
     findClient: async (id: string, now: Date): Promise<string | null> => {
       const client = await clients.findById(id).lean<{ metadata: string; expires_at: Date }>();

@@ -1,4 +1,5 @@
 /** Credentials, by the hash of their token. Revoking deletes the document. */
+import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
@@ -20,7 +21,9 @@ export interface Token {
   name: string | null;
   /** Of a session: where it was signed in from. */
   address?: string | null;
-  /** Of a session, to the minute. */
+  /** Of a session of a page: the token may call what this page calls. */
+  page?: SessionPage | null;
+  /** Of a session and of an OAuth access token, to the minute. */
   last_used_at?: Date | null;
   /** null: not restricted, all permissions of the user. A list restricts the token, also an empty one. */
   permissions: string[] | null;
@@ -43,6 +46,7 @@ const schema = new mongoose.Schema<Token>(
     token_number: { type: Number, default: null },
     name: { type: String, default: null },
     address: { type: String, default: null },
+    page: { type: String, default: null },
     last_used_at: { type: Date, default: null },
     permissions: { type: [String], default: null },
     grant_id: { type: String, default: null },
@@ -70,13 +74,14 @@ privacy(
     'ends_at',
     'expires_at',
     'address',
+    'page',
     'last_used_at',
   ),
 );
 
 guardRevocations(schema, {
   subjectOf: ({ user_id }) => user_id,
-  fields: ['user_id', 'kind', 'permissions', 'expires_at'],
+  fields: ['user_id', 'kind', 'permissions', 'page', 'expires_at'],
 });
 
 const earlier = (one: Date, other: Date): Date => (one < other ? one : other);
@@ -185,13 +190,13 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
 
     /**
      * Ends a live session of the user at `idleEnd`, which a later call moves, and at the latest at `end`, which a later
-     * call only makes earlier.
+     * call only makes earlier. It is of `page` from now on, unless it is of one already.
      */
     limitSession: async (
       session: ClientSession,
       userId: number,
       hash: string,
-      { now, end, idleEnd }: { now: Date; end: Date; idleEnd: Date },
+      { now, end, idleEnd, page }: { now: Date; end: Date; idleEnd: Date; page: SessionPage | undefined },
     ): Promise<void> => {
       const live = {
         _id: hash,
@@ -200,15 +205,17 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
         expires_at: trusted({ $gt: now }),
       } as const;
       const token = await tokens
-        .findOne(live, { expires_at: 1, ends_at: 1 })
+        .findOne(live, { expires_at: 1, ends_at: 1, page: 1 })
         .session(session)
-        .lean<Pick<Token, 'expires_at' | 'ends_at'>>();
+        .lean<Pick<Token, 'expires_at' | 'ends_at' | 'page'>>();
       if (token === null) return;
       const endsAt = earlier(token.ends_at ?? token.expires_at, end);
       const expiresAt = earlier(endsAt, idleEnd);
-      const write = tokens.updateOne(live, { $set: { ends_at: endsAt, expires_at: expiresAt } }, { session });
+      const isNewPage = page !== undefined && token.page == null;
+      const change = { ends_at: endsAt, expires_at: expiresAt, ...(isNewPage ? { page } : {}) };
+      const write = tokens.updateOne(live, { $set: change }, { session });
       // Without Redis a revocation takes seconds, and pages of operators are needed most when something is out of order.
-      if (expiresAt < token.expires_at) revocations.add(session, userId);
+      if (isNewPage || expiresAt < token.expires_at) revocations.add(session, userId);
       else revocations.addNone(write);
       await write;
     },

@@ -2,7 +2,7 @@
 import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
 import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
-import type { Store } from './store.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { userModel } from './user-document.ts';
 
 /** 1.0.0 did not know whether a phone was proven. Otherwise the first reset of each account would remove its second factor. */
@@ -19,5 +19,12 @@ const earlierPhonesAreProven = (connection: Connection): Upgrade => ({
 
 export const createUpgrades = (
   connection: Connection,
-  { users }: Pick<Store, 'users'>,
-): readonly Upgrade[] => [{ name: FOLDING_UPGRADE, run: users.reindex }, earlierPhonesAreProven(connection)];
+  { store, sequences }: Pick<Dependencies, 'store' | 'sequences'>,
+): readonly Upgrade[] => [
+  { name: FOLDING_UPGRADE, run: store.users.reindex },
+  earlierPhonesAreProven(connection),
+  {
+    name: 'public ids of OAuth grants',
+    run: () => store.oauth.numberGrants(() => sequences.next('oauth_grants')),
+  },
+];

@@ -6,6 +6,7 @@ import {
   type Route,
 } from '@fitness/shared/http/define-route.ts';
 import { idParam } from '@fitness/shared/http/validation.ts';
+import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
 import { z } from 'zod';
 import type { DownloadFile } from '../app/download-file.ts';
@@ -17,7 +18,12 @@ import { createDownloadLimit, type DownloadLimits, type LimitDownload } from './
 
 const binary = z.string().meta({ format: 'binary', description: 'The file, as an attachment.' });
 
-const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, downloads: Downloads): Route =>
+const routeAt = (
+  path: string,
+  params: z.ZodObject<{ id: typeof idParam }>,
+  downloads: Downloads,
+  pages: readonly SessionPage[] = [],
+): Route =>
   defineRoute({
     method: 'GET',
     path,
@@ -27,6 +33,7 @@ const routeAt = (path: string, params: z.ZodObject<{ id: typeof idParam }>, down
       'multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same ' +
       'type; files that are not images ignore it.',
     tag: 'media',
+    pages,
     access: 'guest',
     audits: ['document.view'],
     params,
@@ -55,7 +62,7 @@ export const getMediaRoutes = (
   const downloads = { downloadFile, limitDownload: createDownloadLimit(limits) };
   return [
     routeAt('/media/:id', z.object({ id: idParam }), downloads),
-    routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloads),
+    routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloads, ['ops']),
   ];
 };
 

@@ -13,6 +13,7 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
       'Newest first. A row leaves the queue once the store reports the refund, the purchase is granted, or an operator ' +
       'resolves it.',
     tag: 'payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_all'],
     query: z.object(pageQuery),

@@ -18,6 +18,7 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
       'grants the purchase; 409 when that is not possible. A purchase that is granted already can only be closed as ' +
       '`granted`. The same outcome again answers the row as it is; another one is 409. The user is notified.',
     tag: 'payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.resolve_disputes'],
     audits: ['refund.resolve'],

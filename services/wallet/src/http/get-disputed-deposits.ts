@@ -16,6 +16,7 @@ export const getDisputedDepositsRoute = (
       'The bank gateway took another amount, or for another order, than requested. Nothing is credited until an ' +
       'operator resolves it. Newest first.',
     tag: 'Payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_all'],
     query: z.object(pageQuery),

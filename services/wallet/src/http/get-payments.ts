@@ -25,6 +25,7 @@ export const getPaymentsRoute = ({ listPayments }: Pick<UseCases, 'listPayments'
     summary: 'List payments',
     description: 'The caller’s own with payments.view_own; those of all users with payments.view_all.',
     tag: 'Payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],
     query,

@@ -18,6 +18,7 @@ export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveD
       '`credited` books the requested amount, `returned` books nothing. The same outcome again answers the payment as ' +
       'it is; another one is 409, as is a deposit that is not disputed.',
     tag: 'Payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.resolve_disputes'],
     audits: ['deposit.resolve'],

@@ -19,6 +19,7 @@ const common = {
   method: 'POST',
   description: 'For operators. The same outcome again answers the payment as it is; another one is 409.',
   tag: 'Payments',
+  pages: ['ops'],
   access: 'user',
   permissions: ['payments.settle_withdrawals'],
   params: idParams,

@@ -13,6 +13,7 @@ export interface IntrospectResponse {
   'second_factor'?: (boolean);
   'epoch_store_id'?: (string);
   'audience'?: (string);
+  'page'?: (string);
 }
 
 export interface IntrospectResponse__Output {
@@ -26,4 +27,5 @@ export interface IntrospectResponse__Output {
   'second_factor': (boolean);
   'epoch_store_id': (string);
   'audience': (string);
+  'page': (string);
 }

@@ -91,6 +91,7 @@ export const catalogue = {
   'auth.permissions_beyond_token':
     'A token cannot be given more than the permissions that you hold yourself.',
   'auth.expires_in_the_past': 'This moment has already passed.',
+  'auth.expires_too_late': 'This moment is more than one year ahead.',
   'auth.totp_required': 'Enter the code of your authenticator app, or a recovery code.',
   'auth.totp_rejected': 'The code is not correct.',
   'auth.totp_used': 'This code was used already. Wait for the next one.',
@@ -473,6 +474,12 @@ export const catalogue = {
   'notification.security_alert.recovery_code_used.title': 'Recovery code used',
   'notification.security_alert.recovery_code_used.body':
     'A recovery code of your account was used. If this was not you, change your password and contact us.',
+  'notification.security_alert.token_created.title': 'Access token created',
+  'notification.security_alert.token_created.body':
+    'A personal access token was created for your account. If this was not you, delete it, change your password and contact us.',
+  'notification.security_alert.app_connected.title': 'App connected',
+  'notification.security_alert.app_connected.body':
+    'You allowed an app to use your account. If this was not you, end its access, change your password and contact us.',
   'notification.security_alert.by_operator.body':
     'An operator made this change. If you did not ask for it, contact us.',
 

@@ -93,6 +93,7 @@ export const catalogue: Catalogue = {
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
   'auth.expires_in_the_past': 'این زمان گذشته است.',
+  'auth.expires_too_late': 'این زمان بیش از یک سال دیگر است.',
   'auth.totp_required': 'کد برنامهٔ رمزساز خود یا یک کد بازیابی را وارد کنید.',
   'auth.totp_rejected': 'کد نادرست است.',
   'auth.totp_used': 'این کد پیش‌تر به کار رفته است. منتظر کد بعدی بمانید.',
@@ -468,6 +469,12 @@ export const catalogue: Catalogue = {
   'notification.security_alert.recovery_code_used.title': 'کد بازیابی به کار رفت',
   'notification.security_alert.recovery_code_used.body':
     'یک کد بازیابی حساب شما به کار رفت. اگر این کار شما نبوده است، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.token_created.title': 'توکن دسترسی ساخته شد',
+  'notification.security_alert.token_created.body':
+    'یک توکن دسترسی شخصی برای حساب شما ساخته شد. اگر این کار شما نبوده است، آن را حذف کنید، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
+  'notification.security_alert.app_connected.title': 'برنامه‌ای متصل شد',
+  'notification.security_alert.app_connected.body':
+    'به برنامه‌ای اجازه دادید از حساب شما استفاده کند. اگر این کار شما نبوده است، دسترسی آن را پایان دهید، رمز عبور را تغییر دهید و با ما تماس بگیرید.',
   'notification.security_alert.by_operator.body':
     'یکی از متصدیان این تغییر را داده است. اگر شما آن را نخواسته‌اید، با ما تماس بگیرید.',
 

@@ -1,0 +1,21 @@
+import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
+import { idParams } from '@fitness/shared/http/validation.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const deleteGrantRoute = ({ revokeGrant }: Pick<UseCases, 'revokeGrant'>): Route =>
+  defineRoute({
+    method: 'DELETE',
+    path: '/auth/grants/:id',
+    summary: 'End what an app may do',
+    description: 'Every later request with one of its tokens is 401, and it gets no new ones.',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    params: idParams,
+    responses: { 204: null },
+    handle: async ({ caller, params }) => {
+      await revokeGrant(caller.userId, params.id);
+      return noContent();
+    },
+  });

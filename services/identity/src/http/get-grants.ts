@@ -1,0 +1,25 @@
+import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
+import { z } from 'zod';
+import { appGrantSchema, toAppGrant } from '../app/grant-resource.ts';
+import type { UseCases } from '../use-cases.ts';
+
+export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, baseUrl: string): Route =>
+  defineRoute({
+    method: 'GET',
+    path: '/auth/grants',
+    summary: 'The apps that act for the own account',
+    description: 'Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.',
+    tag: 'auth',
+    access: 'user',
+    tokenKinds: SESSION_ONLY,
+    query: z.object(pageQuery),
+    responses: { 200: listOf(appGrantSchema) },
+    handle: async ({ caller, query, url }) => {
+      const request = toPageRequest(query);
+      const page = await listGrants(caller.userId, request);
+      const data = page.rows.map((row) => toAppGrant(row, page.clients, baseUrl));
+      return ok(listBody({ baseUrl, url, request, page, data }));
+    },
+  });
