@@ -17,7 +17,7 @@ export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, bas
     query: z.object(pageQuery),
     responses: { 200: listOf(appGrantSchema) },
     handle: async ({ caller, query, url }) => {
-      const request = toPageRequest(query);
+      const request = toPageRequest(query, url);
       const page = await listGrants(caller.userId, request);
       const data = page.rows.map((row) => toAppGrant(row, page.clients, baseUrl));
       return ok(listBody({ baseUrl, url, request, page, data }));
