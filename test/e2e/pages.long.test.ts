@@ -105,6 +105,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     const client_id = await oauth.newClient({ client_name: 'Fit Friend', redirect_uris: [redirect_uri] });
     const code_challenge = createPkce().challenge;
     const page = await open(view);
+    await page.goto(
+      baseUrl() + oauth.authorizeUrl({ client_id, redirect_uri, code_challenge, prompt: 'none' }),
+    );
+    await visitor.expectFine('oauth-leave', 400);
     await page.goto(baseUrl() + oauth.authorizeUrl({ client_id, redirect_uri, code_challenge }));
     await visitor.expectFine('oauth-login');
 

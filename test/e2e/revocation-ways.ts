@@ -80,6 +80,18 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
+    name: 'the end of what an app may do',
+    status: 204,
+    prepare: async () => {
+      const account = await register();
+      const { token } = account;
+      const { accessToken } = await oauth().connect(credentials(account));
+      const { data } = expectStatus(await api('GET', '/auth/grants', { token }), 200).body;
+      const revoke = () => statusOf('DELETE', `/auth/grants/${data[0].id}`, { token });
+      return { tokens: [accessToken], revoke };
+    },
+  },
+  {
     name: 'a changed password',
     status: 200,
     prepare: async () => {
@@ -157,13 +169,14 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
-    name: 'an OAuth refresh token that is used twice',
+    name: 'an OAuth refresh token that is used a third time',
     status: 400,
     prepare: async () => {
       const { clientId, accessToken, refreshToken } = await oauth().connect(credentials(await register()));
       const refreshed = await oauth().refresh(clientId, refreshToken);
+      const repeated = await oauth().refresh(clientId, refreshToken);
       const revoke = async () => (await oauth().refresh(clientId, refreshToken)).status;
-      return { tokens: [accessToken, refreshed.body.access_token], revoke };
+      return { tokens: [accessToken, refreshed.body.access_token, repeated.body.access_token], revoke };
     },
   },
 ];

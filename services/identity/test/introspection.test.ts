@@ -38,6 +38,7 @@ describe('introspection', () => {
       user_id: person.id,
       permissions: expect.arrayContaining(['posts.view']),
       withheld: [],
+      page: '',
       second_factor: false,
       grantable: [],
       audience: '',
