@@ -354,7 +354,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'DELETE /auth/grants/:id',
     as: MEMBER,
-    commands: 4,
+    commands: 5,
     request: async () => ({ as: person.caller, path: `/auth/grants/${await newGrant(person)}` }),
   },
   { route: 'GET /auth/sessions', as: MEMBER, commands: 2, request: byPerson },

@@ -49,8 +49,7 @@ export const toRecord = (
   _id: recordKey(kind, id),
   user_id: userIdOf(payload),
   grant_id: kind === 'Grant' ? id : (payload.grantId ?? null),
-  uid: payload.uid ?? null,
-  generation: kind === 'RefreshToken' ? (payload.rotations ?? 0) : null,
+  uid: kind === 'RefreshToken' ? `${payload.grantId}:${payload.rotations ?? 0}` : (payload.uid ?? null),
   payload: JSON.stringify(withoutSecrets(kind, payload)),
   expires_at: expiresAt,
 });
@@ -168,7 +167,7 @@ const createGrantedAdapter = (
       const record = await store.oauth.find(key, now);
       if (used) {
         // Of two tokens that were issued for one, by a repeat, the first to be used is the client's: the other may be stolen.
-        if (record !== null) await store.oauth.retire(record, now);
+        if (record !== null) await store.oauth.retireTwins(record, now);
         return;
       }
       // Used too often, or too late: one of the callers is not the client, so the grant is revoked.

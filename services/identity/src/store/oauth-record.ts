@@ -14,14 +14,12 @@ export interface OauthRecord {
   grant_number?: number | null;
   /** Of a grant: the last use of one of its tokens, to the minute. */
   last_used_at?: Date | null;
-  /** Of a session: the id by which an interaction refers to it. */
+  /** Of a session: the id by which an interaction refers to it. Of a refresh token: the same for two that were issued for one. */
   uid: string | null;
   /** A used code or refresh token is kept, so that a second use is recognised. */
   consumed_at: Date | null;
   /** Of a refresh token: its second use, which an app makes that has lost the answer to the first. */
   repeated_at?: Date | null;
-  /** Of a refresh token: how many have been rotated before it under its grant. */
-  generation?: number | null;
   /** Everything else, as JSON, without the id. */
   payload: string;
   /** Of a grant: incremented whenever something is issued under it, so that issuing and revoking conflict. */
@@ -39,7 +37,6 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
     uid: { type: String, default: null },
     consumed_at: { type: Date, default: null },
     repeated_at: { type: Date, default: null },
-    generation: { type: Number, default: null },
     payload: { type: String, required: true },
     issued: { type: Number, default: 0 },
     expires_at: { type: Date, required: true },
@@ -60,7 +57,6 @@ privacy(
     'last_used_at',
     'consumed_at',
     'repeated_at',
-    'generation',
     'payload',
     'issued',
     'expires_at',

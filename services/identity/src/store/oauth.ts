@@ -57,13 +57,13 @@ const createRecords = (connection: Connection) => {
       return repeated.matchedCount === 1;
     },
 
-    /** Counts the refresh tokens of a grant that were issued for the same use as this one, or before it, as used. */
-    retire: async ({ grant_id: grantId, generation }: OauthRecord, now: Date): Promise<void> => {
-      if (grantId === null || generation == null) return;
-      await records.updateMany(
-        { grant_id: grantId, generation: trusted({ $lte: generation }), consumed_at: null },
-        { $set: { consumed_at: now } },
-      );
+    /** Counts as used what has the `uid` of this refresh token. */
+    retireTwins: async ({ _id, uid }: OauthRecord, now: Date): Promise<void> => {
+      if (uid === null) return;
+      const twins = await records.find({ uid }, { _id: 1 }).lean<Pick<OauthRecord, '_id'>[]>();
+      for (const { _id: twin } of twins.filter((one) => one._id !== _id)) {
+        await records.updateOne({ _id: twin, consumed_at: null }, { $set: { consumed_at: now } });
+      }
     },
 
     /** False when there is no such record. */
@@ -160,9 +160,10 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     ): Promise<boolean> => {
       // Also for a repeat, which may be the first answer.
       revocations.add(session, userId);
-      const grant = await records
-        .findOneAndDelete({ user_id: userId, grant_number: grantNumber }, { session })
-        .lean<OauthRecord>();
+      const own = { user_id: userId, grant_number: grantNumber };
+      const found = await records.findOne(own, { _id: 1 }).session(session).lean<Pick<OauthRecord, '_id'>>();
+      if (found === null) return false;
+      const grant = await records.findOneAndDelete({ _id: found._id }, { session }).lean<OauthRecord>();
       if (grant === null) return false;
       await revoke(session, grant);
       return true;
@@ -201,9 +202,10 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
 
     /** Grants of before they had a public id. Returns how many. */
     numberGrants: async (next: () => Promise<number>): Promise<number> => {
-      const nameless = await records
-        .find({ _id: trusted({ $gte: 'Grant:', $lt: 'Grant;' }), grant_number: null }, { _id: 1 })
-        .lean<Pick<OauthRecord, '_id'>[]>();
+      const grants = await records
+        .find({ _id: trusted({ $gte: 'Grant:', $lt: 'Grant;' }) }, { grant_number: 1 })
+        .lean<Pick<OauthRecord, '_id' | 'grant_number'>[]>();
+      const nameless = grants.filter(({ grant_number: number }) => number == null);
       for (const { _id } of nameless) {
         await records.updateOne({ _id, grant_number: null }, { $set: { grant_number: await next() } });
       }
