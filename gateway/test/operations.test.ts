@@ -231,7 +231,12 @@ describe('the log', () => {
 });
 
 describe('the process', () => {
-  const keys = { ...testKeys('gateway'), PUBLIC_BASE_URL: 'https://api.fitness.example' };
+  const keys = {
+    ...testKeys('gateway'),
+    PUBLIC_BASE_URL: 'https://api.fitness.example',
+    APP_NAME: 'Fit',
+    APP_DEVELOPER: 'Fit Ltd.',
+  };
   const start = (env: Record<string, string>) =>
     spawnSync(process.execPath, ['src/main.ts'], {
       cwd: dirname(dirname(fileURLToPath(import.meta.url))),

@@ -241,7 +241,7 @@ describe('a form', () => {
     const [browser, page] = await signedInPage();
     const answer = await submit(browser, page, 'pay');
     expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&done=paid']);
-    expect(calls).toContain('wallet POST /payments/31/pay');
+    expect(calls).toContain('wallet POST /payments/31/pay {"reference":""}');
     expect((await follow(browser, answer)).html).toContain('marked as transferred');
   });
 
