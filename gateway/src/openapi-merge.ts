@@ -17,7 +17,7 @@ export interface ServiceDocument {
 }
 
 /** Of the last release (docs/api). A breaking change needs another major version. */
-export const API_VERSION = '1.0.0';
+export const API_VERSION = '1.1.0';
 
 export interface ApiDocument {
   openapi: string;

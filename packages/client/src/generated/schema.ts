@@ -79,10 +79,50 @@ export interface paths {
         put?: never;
         /**
          * Request a password reset code by SMS
-         * @description Always 200: the response does not reveal whether an account exists or a code was sent.
+         * @description The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well.
          */
         post: operations["postAuthForgotPassword"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The apps that act for the own account
+         * @description Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.
+         */
+        get: operations["getAuthGrants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End what an app may do
+         * @description Every later request with one of its tokens is 401, and it gets no new ones.
+         */
+        delete: operations["deleteAuthGrantsById"];
         options?: never;
         head?: never;
         patch?: never;
@@ -142,7 +182,7 @@ export interface paths {
         get: operations["getAuthMe"];
         /**
          * Change the own account
-         * @description Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by `POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces it, and the current phone withdraws it. When the SMS cannot be sent nothing is changed.
+         * @description Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by `POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.
          */
         put: operations["putAuthMe"];
         post?: never;
@@ -162,8 +202,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm a new phone of the own account
-         * @description With the six-digit code that `PUT /auth/me` has sent to the new phone: valid for ten minutes and five wrong tries. From then on the new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` for every code that is not accepted, and when another account has taken the phone meanwhile.
+         * Confirm the phone of the own account, or a new one
+         * @description With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` for every code that is not accepted, and when another account has taken the phone meanwhile.
          */
         post: operations["postAuthPhoneConfirm"];
         delete?: never;
@@ -203,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Set a new password with a code
-         * @description With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked.
+         * @description With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with an operator’s permission. With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent.
          */
         post: operations["postAuthResetPassword"];
         delete?: never;
@@ -291,7 +331,7 @@ export interface paths {
         put?: never;
         /**
          * Create a personal access token
-         * @description The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials.
+         * @description The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials. `expires_at` is at most one year ahead. The owner is told by a `security_alert`.
          */
         post: operations["postAuthTokens"];
         delete?: never;
@@ -373,7 +413,7 @@ export interface paths {
         };
         /**
          * Gyms whose license waits for a review
-         * @description The oldest document first. `PUT /gyms/{id}` with `gym_license_approved` reviews one.
+         * @description The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /gyms/{id}` with `gym_license_approved` reviews one.
          */
         get: operations["getGymsLicenseReviews"];
         put?: never;
@@ -398,7 +438,7 @@ export interface paths {
         get: operations["getGymsById"];
         /**
          * Change a gym
-         * @description Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A request that names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.
+         * @description Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A reason alone is stored, null clears it; empty, or beside an approval, a reset or a cleared document, it is ignored. A request that names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.
          */
         put: operations["putGymsById"];
         post?: never;
@@ -751,7 +791,7 @@ export interface paths {
         put?: never;
         /**
          * Begin a deposit
-         * @description The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`.
+         * @description The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`. A user has at most ten open deposits, which are neither paid, cancelled nor expired, and younger than 30 minutes: one more is 422 under `amount`.
          */
         post: operations["postPaymentsDeposit"];
         delete?: never;
@@ -1193,7 +1233,7 @@ export interface paths {
         };
         /**
          * Accounts, newest first
-         * @description `search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too. `role` (name or id) and `deletion_pending` need `users.view_all`.
+         * @description `search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too, and a complete phone in every spelling that a log-in takes. `role` (name or id) and `deletion_pending` need `users.view_all`.
          */
         get: operations["getUsers"];
         put?: never;
@@ -1213,7 +1253,7 @@ export interface paths {
         };
         /**
          * Accounts whose trainer license waits for a review
-         * @description The oldest document first. `PUT /users/{id}` with `trainer_license_approved` reviews one.
+         * @description The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /users/{id}` with `trainer_license_approved` reviews one.
          */
         get: operations["getUsersLicenseReviews"];
         put?: never;
@@ -1238,13 +1278,13 @@ export interface paths {
         get: operations["getUsersById"];
         /**
          * Change an account as an operator
-         * @description Only the given fields change. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks, and for another e-mail, phone or bank account unless the token is a session.
+         * @description Only the given fields change. A rejection reason alone is stored, null clears it; empty, or beside an approval or a reset, it is ignored. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks, and for another user name, e-mail, phone or bank account unless the token is a session. The account of another operator, and any change of `role_ids` but of the role `member`, need `roles.manage`; `role_ids` as they are pass.
          */
         put: operations["putUsersById"];
         post?: never;
         /**
          * Erase an account at once, as an operator
-         * @description Not the own one. The deletion blockers apply as to a deletion by the owner.
+         * @description Not the own one. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.
          */
         delete: operations["deleteUsersById"];
         options?: never;
@@ -1264,7 +1304,7 @@ export interface paths {
         post?: never;
         /**
          * Remove the second factor of somebody else, as an operator
-         * @description For somebody who has lost it, or whose account somebody else has set one up for. Every session, personal token and third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account and for one with a permission that the caller lacks.
+         * @description For somebody who has lost it, or whose account somebody else has set one up for. Every session, personal token and third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account, for one with a permission that the caller lacks, and for another operator without `roles.manage`.
          */
         delete: operations["deleteUsersByIdSecondFactor"];
         options?: never;
@@ -1276,6 +1316,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AppGrant: {
+            /** Format: int64 */
+            id: number;
+            /** @description as the app has named itself; nobody has verified it */
+            client_name: string | null;
+            scopes: string[];
+            /** @description what its tokens are for; the origin covers the API and `/mcp` */
+            resource: string;
+            created_at: string;
+            /** @description up to a minute late */
+            last_used_at: string;
+        };
+        AppGrantList: {
+            data: components["schemas"]["AppGrant"][];
+            links: components["schemas"]["PageLinks"];
+            meta: components["schemas"]["PageMeta"];
+        };
         AuditEntry: {
             /** Format: int64 */
             id: number;
@@ -1458,6 +1515,11 @@ export interface components {
             gym_license_approved?: boolean | null;
             gym_license_rejection_reason?: string | null;
         };
+        GymLicenseReviews: {
+            data: components["schemas"]["Gym"][];
+            links: components["schemas"]["PageLinks"];
+            meta: components["schemas"]["LicenseReviewPageMeta"];
+        };
         GymList: {
             data: components["schemas"]["Gym"][];
             links: components["schemas"]["PageLinks"];
@@ -1466,10 +1528,40 @@ export interface components {
         GymResponse: {
             gym: components["schemas"]["Gym"];
         };
+        LicenseNameChange: {
+            /** Format: int64 */
+            id: number;
+            /** @description The name that the license was reviewed for; null: none */
+            reviewed_name: string | null;
+        };
         LicenseReplaced: {
             message: string;
             /** @constant */
             code: "license_replaced";
+        };
+        LicenseReviewPageMeta: {
+            /** Format: int64 */
+            current_page: number | null;
+            /** Format: int64 */
+            from: number | null;
+            /** Format: int64 */
+            to: number | null;
+            /** Format: int64 */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             */
+            last_page: number | null;
+            /**
+             * Format: int64
+             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             */
+            total: number | null;
+            path: string;
+            next_cursor: string | null;
+            /** @description The rows of `data`, by their `id`, that have been reviewed and whose name has changed since. They follow the rows that nobody has reviewed, until the license is reviewed again. */
+            name_changes: components["schemas"]["LicenseNameChange"][];
         };
         Major: {
             /** Format: int64 */
@@ -1651,10 +1743,10 @@ export interface components {
         };
         PageLinks: {
             first: string | null;
-            /** @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows. */
+            /** @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows. Also null where page numbers do not reach the last page. */
             last: string | null;
             prev: string | null;
-            /** @description A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor. */
+            /** @description A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor. So it does after the last page that a number reaches. */
             next: string | null;
         };
         PageMeta: {
@@ -1712,7 +1804,7 @@ export interface components {
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description By the `type` of the payment. `deposit`: `amount` to `charged_rial`, and `resolution`. `store_purchase`: `channel` and `product_id`. `withdrawal`: `bank_account_number` and `reason`. All but withdrawals: the VAT, where a rate is in force. */
+        /** @description By the `type` of the payment. `deposit`: `amount` to `charged_rial`, and `resolution`. `store_purchase`: `channel` and `product_id`. `withdrawal`: `bank_account_number`, `reason` and `reference`. All but withdrawals: the VAT, where a rate is in force. */
         PaymentMeta: {
             /** Format: int64 */
             amount?: number;
@@ -1747,6 +1839,8 @@ export interface components {
             bank_account_number?: string | null;
             /** @description Why it was rejected; absent without a reason */
             reason?: string;
+            /** @description The bank’s number of the transfer; absent without one */
+            reference?: string;
         };
         PaymentResponse: {
             payment: components["schemas"]["Payment"];
@@ -1800,12 +1894,15 @@ export interface components {
             code: string;
         };
         PostAuthRegisterRequest: {
+            /** @description Not a phone number in any spelling: 422. */
             username: string;
             /** Format: email */
             email: string;
             phone: string;
             password: string;
+            /** @description One line with a visible character, without control characters and direction overrides. */
             first_name: string;
+            /** @description One line with a visible character, without control characters and direction overrides. */
             last_name: string;
             referral_code?: string | null;
         };
@@ -1819,12 +1916,15 @@ export interface components {
             totp?: string;
         };
         PostAuthTokensRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             name: string;
             permissions?: string[] | null;
             expires_at?: string | null;
         };
         PostGymsRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             name: string;
+            /** @description Lines with a visible character, without control characters and direction overrides. */
             address: string;
             location_lat: number;
             location_lng: number;
@@ -1878,6 +1978,10 @@ export interface components {
             /** @enum {string} */
             type: "plus";
         };
+        PostPaymentsByIdPayRequest: {
+            /** @description The bank’s number of the transfer, in one line, for the user: in `meta` */
+            reference?: string | null;
+        };
         PostPaymentsByIdRejectRequest: {
             /** @description For the user, in `meta` */
             reason?: string | null;
@@ -1929,6 +2033,7 @@ export interface components {
             profile_type: string;
             /** Format: int64 */
             profile_id: number;
+            /** @description One line with a visible character, without control characters and direction overrides. */
             title: string;
             content: string;
             /** @default false */
@@ -1944,6 +2049,7 @@ export interface components {
             price?: number;
         };
         PostTrainingServicesRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             title: string;
             description: string;
             /** Format: int32 */
@@ -1994,8 +2100,11 @@ export interface components {
             password: string;
         };
         PutAuthMeRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             first_name?: string;
+            /** @description One line with a visible character, without control characters and direction overrides. */
             last_name?: string;
+            /** @description Not a phone number in any spelling: 422. */
             username?: string;
             /** Format: email */
             email?: string;
@@ -2005,6 +2114,7 @@ export interface components {
             /** Format: date */
             birth_date?: string | null;
             gender?: ("male" | "female" | "other") | null;
+            /** @description An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is. */
             bank_account_number?: string | null;
             /** @description Only null: clears the license document and its review. Documents are uploaded through `POST /media`. */
             trainer_license_image?: string | null;
@@ -2023,7 +2133,9 @@ export interface components {
             score: number;
         };
         PutGymsByIdRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             name?: string | null;
+            /** @description Lines with a visible character, without control characters and direction overrides. */
             address?: string | null;
             location_lat?: number | null;
             location_lng?: number | null;
@@ -2118,16 +2230,19 @@ export interface components {
             };
         };
         PutPostsByIdRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             title?: string;
             content?: string;
             is_draft?: boolean;
             in_blog?: boolean;
         };
         PutRolesByIdRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             title?: string;
             permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view" | "operations.manage")[];
         };
         PutTrainingServicesByIdRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             title?: string;
             description?: string;
             /** Format: int32 */
@@ -2137,8 +2252,11 @@ export interface components {
             is_active?: boolean;
         };
         PutUsersByIdRequest: {
+            /** @description One line with a visible character, without control characters and direction overrides. */
             first_name?: string;
+            /** @description One line with a visible character, without control characters and direction overrides. */
             last_name?: string;
+            /** @description Not a phone number in any spelling: 422. */
             username?: string;
             /** Format: email */
             email?: string;
@@ -2148,6 +2266,7 @@ export interface components {
             /** Format: date */
             birth_date?: string | null;
             gender?: ("male" | "female" | "other") | null;
+            /** @description An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is. */
             bank_account_number?: string | null;
             /** @description Only null: clears the license document and its review. Documents are uploaded through `POST /media`. */
             trainer_license_image?: string | null;
@@ -2321,6 +2440,11 @@ export interface components {
         TraineeResponse: {
             data: components["schemas"]["Trainee"];
         };
+        TrainerLicenseReviews: {
+            data: components["schemas"]["User"][];
+            links: components["schemas"]["PageLinks"];
+            meta: components["schemas"]["LicenseReviewPageMeta"];
+        };
         TrainingService: {
             /** Format: int64 */
             id: number;
@@ -2438,7 +2562,7 @@ export interface operations {
     getAuditLog: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -2451,7 +2575,7 @@ export interface operations {
                 /** @description Without `subject_type`: of subjects of every type */
                 subject_id?: number;
                 /** @description Only this action */
-                action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
+                action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "token.create" | "app.connect" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
                 /** @description YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC */
                 from?: string;
                 /** @description As `from`; a date alone means its whole day */
@@ -2720,7 +2844,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2934,7 +3058,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionBlocked"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3257,7 +3381,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3302,6 +3426,298 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Something went wrong on our side."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unavailable"];
+                };
+            };
+        };
+    };
+    getAuthGrants: {
+        parameters: {
+            query?: {
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                page?: number;
+                /** @description Default 30; above 100 it counts as 100 */
+                per_page?: number;
+                /** @description `meta.next_cursor` of the page before */
+                cursor?: string;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description Of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 6,
+                     *           "client_name": "Running log",
+                     *           "scopes": [
+                     *             "posts.view",
+                     *             "payments.view_own"
+                     *           ],
+                     *           "resource": "https://api.example.com/mcp",
+                     *           "created_at": "2026-03-01 08:30:00",
+                     *           "last_used_at": "2026-03-02 09:15:00"
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://api.example.com/api/v1/posts?page=1",
+                     *         "last": "https://api.example.com/api/v1/posts?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "to": 1,
+                     *         "per_page": 30,
+                     *         "last_page": 1,
+                     *         "total": 1,
+                     *         "path": "https://api.example.com/api/v1/posts",
+                     *         "next_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppGrantList"];
+                };
+            };
+            /** @description The content is that of the `ETag` in `If-None-Match` */
+            304: {
+                headers: {
+                    /** @description Of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    /** @description The scheme of authentication: `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "You do not have permission to do this."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "errors": {
+                     *         "page": [
+                     *           "This field is required."
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    /** @description Requests that the limit allows in its window */
+                    "X-RateLimit-Limit"?: number;
+                    /** @description How many of them are left: 0 */
+                    "X-RateLimit-Remaining"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too many requests. Please try again later."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Something went wrong on our side."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    /** @description Seconds after which the request may be repeated */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Unavailable"];
+                };
+            };
+        };
+    };
+    deleteAuthGrantsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the resource that the path names */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    /** @description The scheme of authentication: `Bearer` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
+                    "WWW-Authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "You do not have permission to do this."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Forbidden"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Not found."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             /** @description Too Many Requests */
@@ -3492,7 +3908,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3985,7 +4401,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4232,7 +4648,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4471,7 +4887,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4648,7 +5064,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4854,7 +5270,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5039,7 +5455,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5141,7 +5557,7 @@ export interface operations {
     getAuthSessions: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -5430,7 +5846,7 @@ export interface operations {
     getAuthTokens: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -5704,7 +6120,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 16 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5923,7 +6339,7 @@ export interface operations {
     getCities: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -6081,7 +6497,7 @@ export interface operations {
     getGyms: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -6454,7 +6870,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6556,12 +6972,14 @@ export interface operations {
     getGymsLicenseReviews: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description Only this gym, if its license waits */
+                gym_id?: number;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
@@ -6652,11 +7070,17 @@ export interface operations {
                      *         "last_page": 1,
                      *         "total": 1,
                      *         "path": "https://api.example.com/api/v1/posts",
-                     *         "next_cursor": null
+                     *         "next_cursor": null,
+                     *         "name_changes": [
+                     *           {
+                     *             "id": 12,
+                     *             "reviewed_name": "Sara Ahmadi"
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["GymList"];
+                    "application/json": components["schemas"]["GymLicenseReviews"];
                 };
             };
             /** @description The content is that of the `ETag` in `If-None-Match` */
@@ -7124,7 +7548,7 @@ export interface operations {
                     "application/json": components["schemas"]["LicenseReplaced"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7503,7 +7927,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7764,7 +8188,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8031,7 +8455,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8133,7 +8557,7 @@ export interface operations {
     getMajors: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -8979,7 +9403,7 @@ export interface operations {
     getNotifications: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -9252,7 +9676,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9806,7 +10230,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10043,7 +10467,7 @@ export interface operations {
     getPayments: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -10547,7 +10971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -10764,7 +11188,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11025,7 +11449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11314,7 +11738,7 @@ export interface operations {
     getPaymentsDepositDisputed: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -11790,7 +12214,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -11893,7 +12317,7 @@ export interface operations {
     getPaymentsStorePurchasesRefundQueue: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -12203,7 +12627,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12461,7 +12885,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -12758,7 +13182,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reference": "140509041234567"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PostPaymentsByIdPayRequest"];
+            };
+        };
         responses: {
             /** @description OK */
             200: {
@@ -12824,6 +13257,20 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The request could not be understood."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Unauthorized */
             401: {
                 headers: {
@@ -12870,6 +13317,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description Request Timeout */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The request arrived too slowly."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description Conflict */
             409: {
                 headers: {
@@ -12882,6 +13343,53 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Conflict"];
+                };
+            };
+            /** @description The JSON body is longer than 64 KiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body is too large."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body must be JSON."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "errors": {
+                     *         "reference": [
+                     *           "This field is required."
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ValidationError"];
                 };
             };
             /** @description Too Many Requests */
@@ -13109,7 +13617,7 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13382,7 +13890,7 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -13494,7 +14002,7 @@ export interface operations {
                 search?: string;
                 /** @description By id: `DESC` (newest first) or `ASC` */
                 order?: "ASC" | "DESC";
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -13788,7 +14296,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 128 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14158,7 +14666,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 128 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14377,7 +14885,7 @@ export interface operations {
     getRoles: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -14682,7 +15190,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -14790,7 +15298,7 @@ export interface operations {
                 training_service_id?: number;
                 /** @description Only those that are delivered, or only the others */
                 is_delivered?: boolean;
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -15175,7 +15683,7 @@ export interface operations {
                 min_price?: number;
                 /** @description In Tooman, inclusive */
                 max_price?: number;
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -15532,7 +16040,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -15978,7 +16486,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -16366,7 +16874,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -16469,7 +16977,7 @@ export interface operations {
     getUsers: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
@@ -16700,12 +17208,14 @@ export interface operations {
     getUsersLicenseReviews: {
         parameters: {
             query?: {
-                /** @description From 1; not used with a cursor */
+                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
                 page?: number;
                 /** @description Default 30; above 100 it counts as 100 */
                 per_page?: number;
                 /** @description `meta.next_cursor` of the page before */
                 cursor?: string;
+                /** @description Only this account, if its license waits */
+                user_id?: number;
             };
             header?: {
                 /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
@@ -16799,11 +17309,17 @@ export interface operations {
                      *         "last_page": 1,
                      *         "total": 1,
                      *         "path": "https://api.example.com/api/v1/posts",
-                     *         "next_cursor": null
+                     *         "next_cursor": null,
+                     *         "name_changes": [
+                     *           {
+                     *             "id": 12,
+                     *             "reviewed_name": "Sara Ahmadi"
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["UserList"];
+                    "application/json": components["schemas"]["TrainerLicenseReviews"];
                 };
             };
             /** @description The content is that of the `ETag` in `If-None-Match` */
@@ -17276,7 +17792,7 @@ export interface operations {
                     "application/json": components["schemas"]["UserConflict"];
                 };
             };
-            /** @description Payload Too Large */
+            /** @description The JSON body is longer than 64 KiB */
             413: {
                 headers: {
                     [name: string]: unknown;
