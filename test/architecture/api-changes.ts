@@ -23,7 +23,8 @@ const isComponent = ({ path }: Difference): boolean => path[0] === 'components';
 
 /** Where they are, e.g. `paths//api/v1/gyms/get/responses/200`. Empty when clients of `before` work with `after`. */
 export const breakingChanges = (before: ApiDocument, after: ApiDocument): string[] =>
-  apiDiff(before, after, {})
+  // The library changes what it is given, so that a second comparison would find the traces of the first.
+  apiDiff(structuredClone(before), structuredClone(after), {})
     .filter((difference) => !isComponent(difference))
     .filter(
       (difference) =>
