@@ -1,6 +1,7 @@
 /** Forwards `/api/v1` to the services with the authenticated caller, and `/oauth` to identity. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { isNamed } from '@fitness/shared/http/caching.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
 import {
@@ -282,7 +283,11 @@ const admit = async (
   const forward = await prepareForward(request.raw, request.raw.url ?? '', dependencies);
   assertAudience(forward.caller, baseUrl, API_PREFIX);
   request.forward = forward;
-  if (isBodyPending(request)) await checkHeaders(request, reply, dependencies);
+  if (isBodyPending(request)) {
+    // A body in the packet of its headers is parsed after the promises that the headers have resolved.
+    await setImmediate();
+    if (isBodyPending(request)) await checkHeaders(request, reply, dependencies);
+  }
   if (reply.sent) return;
   const isUpload = transferOf(forward.target, request.method) === 'uploads';
   const limitBytes = isUpload ? UPLOAD_LIMIT_BYTES : BODY_LIMIT_BYTES;

@@ -345,7 +345,12 @@ describe('at a limit on open requests', () => {
 
   test('bodies on their way take no share: their service answers, however many stall', async () => {
     const stalled = Array.from({ length: 20 }, () => stall(harness.url, '/auth/login'));
-    await Promise.all(stalled.map(({ socket }) => once(socket, 'connect')));
+    const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
+    // Each takes a place for as long as its headers are checked.
+    await eventually(() => refused() + harness.upstreams.identity.checks.length >= stalled.length);
+    await eventually(
+      async () => (await fetch(`${harness.url}/api/v1/auth/me`, { headers: bearer() })).status === 200,
+    );
     for (let times = 0; times < 3; times += 1) {
       const read = await fetch(`${harness.url}/api/v1/auth/me`, { headers: bearer() });
       expect(read.status).toBe(200);
@@ -358,13 +363,14 @@ describe('at a limit on open requests', () => {
       expect(signedIn.status).toBe(200);
     }
     // All but as many as may be on their way.
-    const refused = () => stalled.filter(({ text }) => text.startsWith('HTTP/1.1 503 ')).length;
     await eventually(() => refused() >= 18);
   });
 
   test('a complete body whose service has no place is 503, and is not forwarded', async () => {
     const late = stall(harness.url, '/payments/deposit', { length: 2 });
-    await once(late.socket, 'connect');
+    await eventually(() => harness.upstreams.wallet.checks.length === 1);
+    // Answered after the headers have been checked.
+    expect((await fetch(`${harness.url}/api/v1/posts`)).status).toBe(200);
     hang('wallet', '/payments');
     await eventually(() => harness.upstreams.wallet.received.length === 2);
     late.socket.write('}');

@@ -120,9 +120,12 @@ describe('a request that its route refuses by its headers', () => {
     },
   );
 
-  test('in the packet of its body, or with others behind it, is forwarded whole, and the connection stays', async () => {
+  test.each([
+    ['with a token that is introspected', AUTHORIZED],
+    ['of a guest', 'accept: */*'],
+  ])('in the packet of its body is forwarded whole, and the connection stays: %s', async (_who, header) => {
     const body = '{"a":1}';
-    const whole = `${headOf(AUTHORIZED, `content-length: ${body.length}`)}${body}`;
+    const whole = `${headOf(header, `content-length: ${body.length}`)}${body}`;
     const heard = talk(`${whole}${whole}`);
     await eventually(() => heard.text.match(/HTTP\/1\.1 200/g)?.length === 2);
     expect(harness.upstreams['store-billing'].checks).toEqual([]);
