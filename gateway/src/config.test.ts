@@ -46,6 +46,7 @@ describe('readConfig', () => {
     ['CORS_ORIGINS', 'app.example.com'],
     ['CORS_ORIGINS', 'https://app.example.com/path'],
     ['CORS_ORIGINS', 'https://a.example.com,*'],
+    ['CORS_ORIGINS', 'https://*.fitness.example'],
   ])('the error names a wrong %s', (name, value) => {
     expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
   });
@@ -61,7 +62,8 @@ describe('readConfig', () => {
 
   test.each(['APP_NAME', 'APP_DEVELOPER'])('%s is required in production, and is one line', (name) => {
     expect(readConfig(production)).toMatchObject(app);
-    for (const value of [undefined, '', ' ', '\u200b', 'a\nb', 'x'.repeat(101), 'change-me'])
+    const hidden = ['\u200b', '\u3164', '\u202eabc', 'a\nb', 'a\u2028b'];
+    for (const value of [undefined, '', ' ', ...hidden, 'x'.repeat(101), 'change-me', 'Demo  Fitness'])
       expect(() => readConfig({ ...production, [name]: value })).toThrow(name);
     expect(readConfig(needed)).toMatchObject({ APP_NAME: DEMO_APP.name, APP_DEVELOPER: DEMO_APP.developer });
     expect(() => readConfig({ ...production, APP_NAME: DEMO_APP.name })).toThrow('APP_NAME');

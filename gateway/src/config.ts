@@ -9,12 +9,14 @@ import {
   url,
 } from '@fitness/shared/kernel/config.ts';
 import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
+import { isOneLine } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { Service } from './routes.ts';
 
 const origin = url.transform((value) => value.replace(/\/+$/, ''));
 
-const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
+const isOrigin = (text: string): boolean =>
+  URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
 
 const origins = z
   .string()
@@ -25,7 +27,8 @@ const appText = z
   .string()
   .trim()
   .max(100)
-  .regex(/^[^\p{Cc}]*[\p{L}\p{N}][^\p{Cc}]*$/u, 'must be one line with a letter or digit');
+  .refine(isOneLine, 'must be one line with a visible character')
+  .transform((text) => text.replaceAll(/\s+/g, ' '));
 
 const schema = z.object({
   ...commonShape(8080),

@@ -202,3 +202,48 @@ test('the authorization server gets no request without its body', async () => {
   expect(harness.upstreams.identity.checks).toEqual([]);
   expect(harness.upstreams.identity.received[0]?.body.toString()).toBe('a=b');
 });
+
+test.each([
+  [
+    'a preflight',
+    'OPTIONS /api/v1/posts',
+    ['origin: https://a.example', 'access-control-request-method: GET'],
+  ],
+  ['a page', 'GET /docs', []],
+  ['a document', 'GET /.well-known/oauth-authorization-server', []],
+  ['an unknown path', 'GET /nothing', []],
+  ['an unknown path with an empty body', 'POST /nothing', ['content-length: 0']],
+])('%s has no body to be read, and its connection serves the next request', async (_what, line, headers) => {
+  const first = [`${line} HTTP/1.1`, 'host: x', ...headers, '', ''].join('\r\n');
+  const heard = talk(`${first}GET /api/v1/cities HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await eventually(() => heard.text.match(/HTTP\/1\.1 \d/g)?.length === 2);
+  expect(heard.text).not.toMatch(/\r\nconnection: close/i);
+  expect(heard.ended).toBe(false);
+});
+
+test.each([
+  ['501', 'POST /api/v1/posts', ['host: x', 'transfer-encoding: gzip, chunked'], '0\r\n\r\n'],
+  ['404', 'POST /nothing', ['host: x', 'content-length: 5'], 'abcde'],
+  ['400', 'POST /api/v1/posts', ['host: [', 'content-length: 5'], 'abcde'],
+  ['405', 'POST /api/v1/openapi.json', ['host: x', 'content-length: 5'], 'abcde'],
+])('nothing is done behind a %s that ends the connection, in one packet with it', async (...refused) => {
+  const [status, line, headers, body] = refused;
+  const first = [`${line} HTTP/1.1`, ...headers, '', body].join('\r\n');
+  const next = `${headOf(AUTHORIZED, 'content-length: 2')}{}`;
+  const heard = talk(`${first}${next}${next}`);
+  await eventually(() => heard.ended);
+  expect(heard.text.match(/HTTP\/1\.1 \d{3}/g)).toEqual([`HTTP/1.1 ${status}`]);
+  expect(allReceived(harness)).toEqual([]);
+});
+
+test('a client of HTTP/1.0 gets no 100 Continue', async () => {
+  const head = headOf(AUTHORIZED, 'content-length: 2', 'expect: 100-continue').replace(
+    'HTTP/1.1',
+    'HTTP/1.0',
+  );
+  const heard = talk(head);
+  await eventually(() => harness.upstreams['store-billing'].checks.length === 1);
+  heard.socket.write('{}');
+  await eventually(() => heard.ended);
+  expect(heard.text).toMatch(/^HTTP\/1\.1 200 /);
+});

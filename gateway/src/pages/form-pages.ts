@@ -1,6 +1,6 @@
 /** What all pages with forms have in common: how forms arrive, how they are protected, and how an answer leaves. */
 import type { IncomingMessage } from 'node:http';
-import { keepConnection, toAppError } from '@fitness/shared/http/error-handler.ts';
+import { keepConnection, logFailure, toAppError } from '@fitness/shared/http/error-handler.ts';
 import { HTTP_STATUS, type Message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { localeOfPage } from '@fitness/shared/pages/languages.ts';
@@ -117,9 +117,7 @@ const sendRefusal = (
 ): FastifyReply => {
   const appError = toAppError(error, request.scope ?? undefined);
   const status = HTTP_STATUS[appError.kind];
-  if (status >= 500) {
-    request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
-  }
+  logFailure(request, appError);
   keepConnection(reply);
   if (appError.headers !== undefined) reply.headers(appError.headers);
   if (appError.retryAfterS !== undefined) reply.header('retry-after', String(appError.retryAfterS));

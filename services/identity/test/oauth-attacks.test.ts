@@ -486,6 +486,7 @@ describe('a registration', () => {
     ['with numbers', { redirect_uris: [1] }, 'invalid_redirect_uri'],
     ['with a name that is too long', { client_name: 'x'.repeat(101) }, 'invalid_client_metadata'],
     ['with an empty name', { client_name: ' ' }, 'invalid_client_metadata'],
+    ['with half a character', { client_name: 'a\ud83d' }, 'invalid_client_metadata'],
     ['with a name that changes direction', { client_name: 'Bank\u202egnp.exe' }, 'invalid_client_metadata'],
     ['with a name that is not a string', { client_name: { en: 'x' } }, 'invalid_client_metadata'],
     ['with a secret', { token_endpoint_auth_method: 'client_secret_basic' }, 'invalid_client_metadata'],

@@ -1,6 +1,6 @@
 /** Composition root of media. */
 import multipart from '@fastify/multipart';
-import { isBodyMissing } from '@fitness/shared/http/server.ts';
+import { isBodyMissing } from '@fitness/shared/http/connections.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import {
   createServiceRuntime,

@@ -100,15 +100,19 @@ export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: num
   });
 };
 
+export const isBodyMissing = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 /** `100 Continue` (RFC 9110, 10.1.1) where the body is read, not before: a client that is refused keeps its body. */
 export const continueBeforeBody = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   app.addHook('preParsing', ({ raw, headers }, reply, _payload, done) => {
-    if (headers.expect !== undefined && !raw.complete && CONTINUE.test(headers.expect)) {
-      reply.raw.writeContinue();
-    }
+    // A client of HTTP/1.0 does not know the answer.
+    const isAsked =
+      headers.expect !== undefined && CONTINUE.test(headers.expect) && raw.httpVersion !== '1.0';
+    if (isAsked && !raw.complete) reply.raw.writeContinue();
     done();
   });
 };
@@ -118,6 +122,9 @@ const QUIET_MS = SECOND_MS / 2;
 const DRAIN_IDLE_MS = 5 * SECOND_MS;
 const DRAIN_MS = 30 * SECOND_MS;
 
+/** Connections that end with an answer that is on its way. */
+const ending = new WeakSet<Socket>();
+
 /**
  * Whether `request` is answered without its body. Then its connection ends with the answer, which must say so
  * (`Connection: close`): what comes is never read as another request. It is dropped for a while, because a client that is
@@ -125,10 +132,20 @@ const DRAIN_MS = 30 * SECOND_MS;
  */
 export const endsUnread = (request: IncomingMessage): boolean => {
   const { socket } = request;
-  if (request.complete || request.readableFlowing !== null) return false;
+  // Of a request that is answered at once, even one without a body is not complete yet.
+  if (request.complete || request.readableFlowing !== null || isBodyMissing(request)) return false;
+  ending.add(socket);
   // Node calls it after the last answer of a connection.
   socket.destroySoon = () => drain(socket);
   return true;
+};
+
+/** What Node has parsed behind such a request, in the same packet, is not answered and has no effect (RFC 9112, 9.6). */
+export const ignoreAfterEnd = (app: FastifyInstance): void => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
+    if (ending.has(raw.socket)) reply.hijack();
+    else done();
+  });
 };
 
 const drain = (socket: Socket): void => {

@@ -58,6 +58,12 @@ export const keepConnection = (reply: FastifyReply): void => {
   if (isSetForBody && raw.shouldKeepAlive) reply.header('connection', 'keep-alive');
 };
 
+/** What operators must know of. A 501 is about what the client has sent. */
+export const logFailure = ({ log }: FastifyRequest, error: AppError): void => {
+  if (HTTP_STATUS[error.kind] < 500 || error.kind === 'not_implemented') return;
+  log.error({ err: error.cause ?? error, error_code: error.code }, error.message);
+};
+
 export const sendError = (
   error: unknown,
   request: FastifyRequest,
@@ -66,8 +72,7 @@ export const sendError = (
 ): FastifyReply => {
   const appError = toAppError(error, request.scope ?? undefined);
   const status = HTTP_STATUS[appError.kind];
-  if (status >= 500)
-    request.log.error({ err: appError.cause ?? appError, error_code: appError.code }, appError.message);
+  logFailure(request, appError);
   const locale = negotiateLocale(request.headers['accept-language']);
   const t = translator(locale);
   keepConnection(reply);

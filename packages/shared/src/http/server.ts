@@ -44,6 +44,8 @@ import {
   type ConnectionLimits,
   continueBeforeBody,
   endConnectionsWithServer,
+  ignoreAfterEnd,
+  isBodyMissing,
 } from './connections.ts';
 import { bodyLimitOf, type Route, type RouteReply, tokenKindsOf } from './define-route.ts';
 import { sendError, toAppError } from './error-handler.ts';
@@ -147,6 +149,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     },
   }) as unknown as FastifyInstance;
   endConnectionsWithServer(app, limits.closeGraceMs);
+  ignoreAfterEnd(app);
   continueBeforeBody(app);
   // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -443,9 +446,6 @@ const explainRefusal = (error: unknown, caller: Caller): unknown => {
   const isStaff = caller.kind === 'user' && (caller.withheld?.size ?? 0) > 0;
   return isStaff && isAppError(error) && error.code === 'forbidden' ? secondFactorRequired() : error;
 };
-
-export const isBodyMissing = ({ headers }: FastifyRequest): boolean =>
-  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 
 /** Throws 401 for a request that the gateway has not signed for this process. */
 export const callerOf = ({ headers }: FastifyRequest, signer: CallerSigner): Caller => {

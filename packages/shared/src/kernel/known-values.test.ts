@@ -80,6 +80,7 @@ const refused: [name: string, value: string][] = [
   ['PUBLIC_BASE_URL', 'http://api.fitness.example'],
   ['PUBLIC_BASE_URL', 'http://127.0.0.1:8080'],
   ['PUBLIC_BASE_URL', 'https://localhost'],
+  ['PUBLIC_BASE_URL', 'https://localhost.'],
   ['PUBLIC_BASE_URL', 'https://[::1]:8443'],
   ['PUBLIC_BASE_URL', 'https://api.example.com'],
   ['PUBLIC_BASE_URL', 'https://EXAMPLE.org/'],

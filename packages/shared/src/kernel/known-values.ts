@@ -94,7 +94,8 @@ export interface PublicUse {
 
 const refusedPublic = (address: string, { isOrigin, allowsLocal }: PublicUse): string | undefined => {
   const { protocol, hostname, origin } = new URL(address);
-  const isLocal = LOCAL.test(hostname);
+  // With its root, `localhost.` is the same name.
+  const isLocal = LOCAL.test(hostname.replace(/\.$/, ''));
   if (allowsLocal === true && isLocal) return undefined;
   if (isLocal) return 'must not be this machine in production';
   if (protocol === 'http:') return 'must be https: in production';

@@ -105,4 +105,4 @@ export const registrationError = (
 };
 
 const isClientName = (value: unknown): boolean =>
-  typeof value === 'string' && value.length <= MAX_NAME_LENGTH && isOneLine(value);
+  typeof value === 'string' && value.length <= MAX_NAME_LENGTH && value.isWellFormed() && isOneLine(value);
