@@ -319,6 +319,19 @@ describe('access', () => {
     expect((await post({ ...bearer(), ...headers }, body)).status).toBe(status);
   });
 
+  test('the 406 says that one of the two types is enough', async () => {
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const response = await post({ ...bearer(), accept: 'text/html' }, ping);
+    expect(await response.json()).toEqual({
+      jsonrpc: '2.0',
+      error: {
+        code: -32_000,
+        message: 'Not Acceptable: Client must accept application/json or text/event-stream',
+      },
+      id: null,
+    });
+  });
+
   test.each([
     ['*/*', 'application/json'],
     ['application/json', 'application/json'],

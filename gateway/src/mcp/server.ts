@@ -126,13 +126,18 @@ const createServer = (context: McpContext): Server => {
   return server;
 };
 
-const batchTooLong = (): Response => {
-  const error = { code: ErrorCode.InvalidRequest, message: `A batch has at most ${MAX_BATCH} messages.` };
-  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 });
-};
+const refusal = (status: number, code: number, text: string): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code, message: text }, id: null }, { status });
+
+const batchTooLong = (): Response =>
+  refusal(400, ErrorCode.InvalidRequest, `A batch has at most ${MAX_BATCH} messages.`);
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
+
+/** With the code of the SDK, whose text asks for both types. */
+const notAcceptable = (): Response =>
+  refusal(406, -32_000, `Not Acceptable: Client must accept ${JSON_TYPE} or ${STREAM_TYPE}`);
 
 /** Whether an `Accept` (RFC 9110, 12.5.1) admits `type`: the most specific range that covers it decides. */
 const acceptsType = (accept: string, type: string): boolean => {
@@ -153,11 +158,12 @@ export const answerMcp = async (
   context: McpContext,
 ): Promise<Response> => {
   if (Array.isArray(parsedBody) && parsedBody.length > MAX_BATCH) return batchTooLong();
-  const server = createServer(context);
   const accepted = request.headers.get('accept') || '*/*';
   const [json, stream] = [acceptsType(accepted, JSON_TYPE), acceptsType(accepted, STREAM_TYPE)];
+  if (!json && !stream) return notAcceptable();
   // One of the two types is enough for an answer. The SDK asks for both, by their names.
-  request.headers.set('accept', json || stream ? `${JSON_TYPE}, ${STREAM_TYPE}` : '');
+  request.headers.set('accept', `${JSON_TYPE}, ${STREAM_TYPE}`);
+  const server = createServer(context);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: json || !stream });
   try {
     await server.connect(transport);

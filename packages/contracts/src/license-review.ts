@@ -5,11 +5,17 @@ import { z } from 'zod';
 
 const REPLACED = 'license_replaced';
 
-/** In the body of a review. Null: the gym or the trainer had no document. */
-export const reviewedMediaIdField = z.int().positive().nullable().optional().meta({
-  description:
-    'The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.',
-});
+/** A precondition of the request. Null: the gym or the trainer had no document. */
+export const reviewedMediaIdField = z
+  .int()
+  .positive()
+  .nullable()
+  .optional()
+  .meta({
+    description:
+      'A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of ' +
+      'the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.',
+  });
 
 const nameChangesField = z
   .array(

@@ -33,12 +33,15 @@ export const newUsernameField = usernameField
 
 export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
 
+const PHONE =
+  'In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS.';
 /** Any usual spelling; the output is E.164. */
 export const phoneField = z
   .string()
   .max(40)
   .refine((value) => normalizePhone(value) !== undefined, withMessage('validation.phone'))
-  .transform((value) => normalizePhone(value) ?? value);
+  .transform((value) => normalizePhone(value) ?? value)
+  .meta({ description: PHONE });
 
 /** `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone. */
 const TIMESTAMP =
@@ -102,7 +105,9 @@ export const profileShape = {
   last_name: lastNameField.optional(),
   username: usernameField.optional().meta({ description: NOT_A_PHONE }),
   email: emailField.optional(),
-  phone: phoneField.optional(),
+  phone: phoneField
+    .optional()
+    .meta({ description: `${PHONE} The number that is there already is accepted as it is.` }),
   height: heightField.optional(),
   birth_date: birthDateField.optional(),
   gender: genderField.optional(),

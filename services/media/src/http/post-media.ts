@@ -45,8 +45,9 @@ export const postMediaRoute = (
     path: '/media',
     summary: 'Upload a file',
     description:
-      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. A user may have 32 ' +
-      'uploads on their way at one time; further ones are 503.',
+      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. An image has sides of at ' +
+      'most 16,384 pixels and at most 1,000 frames, and all its frames together at most 52 megapixels and 1,000,000 rows; ' +
+      'otherwise 422 under `file`. A user may have 32 uploads on their way at one time; further ones are 503.',
     tag: 'media',
     access: 'user',
     audits: ['media.upload'],

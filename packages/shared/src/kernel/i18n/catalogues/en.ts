@@ -196,7 +196,7 @@ export const catalogue = {
   'account_deletion.data.deleted':
     'On that date we delete your profile, contact details, log-ins, posts, training services, files and notifications.',
   'account_deletion.data.kept':
-    'Payments, purchases, receipts and the log of what our operators did stay without your name and contact details, and are not deleted later: bookkeeping and the accounts of others depend on them. So do ratings that you gave, and the titles of what others bought from you.',
+    'Payments, purchases, receipts and the log of what our operators did stay without your name and contact details, and are not deleted later: bookkeeping and the accounts of others depend on them. Ratings that you gave and titles of what others bought from you also stay.',
   'account_deletion.data.kept_briefly':
     'Counts that protect accounts against abuse contain a network address, or a hash of a log-in, and are deleted after at most one day.',
   'account_deletion.session_over':
