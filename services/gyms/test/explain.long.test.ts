@@ -1,12 +1,10 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaDeleted } from '@fitness/proto/events/media.ts';
 import { boostGranted } from '@fitness/proto/events/store-billing.ts';
-import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { FILLED, fillLike } from '@fitness/shared/testing/fill.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
-import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { encodeGeohash } from '../src/domain/geohash.ts';
@@ -230,24 +228,4 @@ describe('among 20,000 gyms an index serves', () => {
       },
     ],
   ])('%s', async (_name, work) => expectServed(work));
-
-  test('a page past the end of the nearest gyms reads no location', async () => {
-    const isLocationRead = ({ collection, command }: SentCommand): boolean => {
-      const [first] = (command.pipeline ?? []) as { $match?: object }[];
-      return collection === 'gyms' && Object.hasOwn(first?.$match ?? {}, 'geohash');
-    };
-    const locationReads = async (work: () => Promise<unknown>): Promise<number> =>
-      (await watch.during(work)).filter(isLocationRead).length;
-    for (const as of [GUEST, member(7), OWNER]) {
-      const read = async (page: string) =>
-        (await harness.send('GET', `/gyms?near=30,50&${page}`, { as })).body;
-      const { meta: whole } = await read('per_page=1');
-      expect(await locationReads(() => read('per_page=1'))).toBeGreaterThan(0);
-      const asked = locationReads(async () => {
-        const { data, meta } = await read('page=334');
-        expect([data, meta.total]).toEqual([[], whole.total]);
-      });
-      expect(await asked).toBe(0);
-    }
-  });
 });

@@ -1,12 +1,16 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator, untilAccepted } from './support.ts';
 
 const OWNER = member(7);
 
 let harness: Harness;
+let watch: CommandWatch;
 beforeAll(async () => {
-  harness = await openHarness();
+  harness = await openHarness({ watched: true });
+  watch = watchCommands(harness.config.MONGODB_DATABASE);
 });
 afterAll(() => harness.close());
 
@@ -78,4 +82,25 @@ test('a refused change keeps the totals', async () => {
     expect([403, 422]).toContain(refused.status);
   expect(await listed(operator())).toEqual(before);
   await expectExact();
+});
+
+test('a page past the end of the nearest gyms reads no location', async () => {
+  await harness.createGym(OWNER);
+  const isLocationRead = ({ collection, command }: SentCommand): boolean => {
+    const [first] = (command.pipeline ?? []) as { $match?: object }[];
+    return collection === 'gyms' && Object.hasOwn(first?.$match ?? {}, 'geohash');
+  };
+  for (const as of [undefined, OWNER, operator()]) {
+    const read = async (page: string) =>
+      (await harness.send('GET', `/gyms?near=30,50&${page}`, as === undefined ? {} : { as })).body;
+    const locationReads = async (work: () => Promise<unknown>): Promise<number> =>
+      (await watch.during(work)).filter(isLocationRead).length;
+    const { meta: whole } = await read('per_page=1');
+    expect(await locationReads(() => read('per_page=1'))).toBeGreaterThan(0);
+    const past = locationReads(async () => {
+      const { data, meta } = await read('page=300');
+      expect([data, meta.total]).toEqual([[], whole.total]);
+    });
+    expect(await past).toBe(0);
+  }
 });
