@@ -1,5 +1,6 @@
 import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,6 +12,7 @@ import {
   type Harness,
   isLive,
   join,
+  joinAs,
   logIn,
   PASSWORD,
   revocations,
@@ -221,8 +223,37 @@ describe('GetUsers and GetHiddenUsers', () => {
         referral_code: person.user.referral_code,
         is_trainer: false,
         is_gym_owner: false,
+        operator_permissions: [],
       },
     ]);
+  });
+
+  test('GetUsers tells which permissions of operators an account has by its roles, whether or not it may use them', async () => {
+    const people = [await join(harness), await joinAs(harness, 'operator'), await join(harness)];
+    const [member, operator, raised] = people.map(({ id }) => id) as [number, number, number];
+    const roles = harness.database.collection('roles');
+    await roles.insertOne({
+      _id: 70 as never,
+      name: 'cashier',
+      title: 'Cashier',
+      permissions: ['posts.view', 'payments.view_all'],
+    });
+    await giveRoles(harness, raised, [1, 70]);
+    const told = async () => {
+      const { users } = await harness.identity.call('GetUsers', { ids: [member, operator, raised] });
+      return new Map(users.map((user) => [user.id, user.operator_permissions]));
+    };
+    const found = await told();
+    expect(found.get(member)).toEqual([]);
+    expect(found.get(raised)).toEqual(['payments.view_all']);
+    const ofOperators = [...OPERATOR_PERMISSIONS].filter((permission) => permission !== 'roles.manage');
+    expect(found.get(operator)?.toSorted()).toEqual(ofOperators.toSorted());
+    await roles.updateOne({ _id: 1 as never }, { $push: { permissions: 'users.view_all' as never } });
+    try {
+      expect((await told()).get(member)).toEqual(['users.view_all']);
+    } finally {
+      await roles.updateOne({ _id: 1 as never }, { $pull: { permissions: 'users.view_all' as never } });
+    }
   });
 
   test('refuse more than 200 ids', async () => {

@@ -1,4 +1,4 @@
-import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { appCaller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
@@ -39,6 +39,55 @@ const everything = holder(
   'gyms.approve_license',
   'payments.view_all',
 );
+
+describe('the files of an account with a permission of operators', () => {
+  const PLAIN = holder(12, 'users.update_any');
+  const COLLEAGUE = holder(20, 'users.update_any', 'payments.view_all');
+  beforeAll(() => {
+    harness.stubs.operators.set(20, [...COLLEAGUE.permissions]);
+  });
+  afterAll(() => harness.stubs.operators.clear());
+  const remove = async (as: Caller, id: number): Promise<number> =>
+    (await harness.send('DELETE', `/media/${id}`, { as })).status;
+
+  test.each<[string, 'stay' | 'are edited', UserCaller]>([
+    ['of a colleague without roles.manage', 'stay', PLAIN],
+    [
+      'of one with roles.manage who lacks a permission of the account',
+      'stay',
+      holder(12, 'users.update_any', 'roles.manage'),
+    ],
+    [
+      'of one with roles.manage who may not edit accounts',
+      'stay',
+      holder(12, 'roles.manage', 'payments.view_all'),
+    ],
+    [
+      'of one with roles.manage and every permission of the account',
+      'are edited',
+      holder(12, ...COLLEAGUE.permissions, 'roles.manage'),
+    ],
+    ['of the account itself, which does not manage roles', 'are edited', COLLEAGUE],
+  ])('after requests %s they %s', async (_name, effect, as) => {
+    const [created, deleted, after] = effect === 'stay' ? [403, 403, 200] : [201, 204, 404];
+    const license = (await harness.upload(COLLEAGUE, trainerLicense(20))).body.data.id;
+    const picture = (await harness.upload(COLLEAGUE, userTarget(20))).body.data.id;
+    const added = await harness.upload(as, userTarget(20));
+    const statuses = [added.status, await remove(as, license), await remove(as, picture)];
+    expect(statuses).toEqual([created, deleted, deleted]);
+    for (const id of [license, picture]) expect(await statusesFor(id, COLLEAGUE)).toEqual([after]);
+    // A user has few public files.
+    const rest = await harness.rows({ attachable_id: 20 });
+    for (const row of rest) expect(await remove(COLLEAGUE, row._id)).toBe(204);
+  });
+
+  test('those of a member are edited without roles.manage', async () => {
+    const id = (await harness.upload(holder(21), trainerLicense(21))).body.data.id;
+    const picture = await harness.upload(PLAIN, userTarget(21));
+    expect(picture.status).toBe(201);
+    expect([await remove(PLAIN, id), await remove(PLAIN, picture.body.data.id)]).toEqual([204, 204]);
+  });
+});
 
 describe('who may download a private document (specification 4.3, rules 2 and 3)', () => {
   test.each([

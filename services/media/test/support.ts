@@ -69,6 +69,8 @@ export interface StubServices {
   gyms: Map<number, { active: boolean; ownerId: number }>;
   /** Accounts with a pending deletion, and erased accounts. */
   hidden: { pending: Set<number>; gone: Set<number> };
+  /** The permissions of operators that these users have; an identity of an older release does not tell them. */
+  operators: Map<number, Permission[]>;
   /** Requests of AttachLicense. */
   attachedLicenses: unknown[];
   /** Requests of MediaCopies.Save that were answered. */
@@ -95,6 +97,7 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
       [2, { active: false, ownerId: 7 }],
     ]),
     hidden: { pending: new Set(), gone: new Set() },
+    operators: new Map(),
     attachedLicenses: [],
     savedCopies: [],
     calls: [],
@@ -133,7 +136,8 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     standInService(grpcDefinitions.identity(), {
       GetUsers: async ({ ids }) => {
         await note('identity', 'GetUsers');
-        return { users: ids.filter(isLive).map((id) => ({ id })) };
+        const users = ids.filter(isLive);
+        return { users: users.map((id) => ({ id, operator_permissions: stubs.operators.get(id) ?? [] })) };
       },
       GetHiddenUsers: async ({ ids }) => {
         await note('identity', 'GetHiddenUsers');

@@ -1,9 +1,8 @@
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
-import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { holdsAll, permissionsOf } from '../domain/roles.ts';
+import { holdsAll, operatorPermissionsIn, permissionsOf } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 import { ROLE_MANAGEMENT } from './role-managers.ts';
 
@@ -23,7 +22,7 @@ export const findManageableUser = async (
   const held = permissionsOf(await store.roles.findMany(user.role_ids, session));
   if (!holdsAll(caller.permissions, held))
     throw forbidden('the account has a permission that the caller lacks');
-  const isColleague = caller.userId !== userId && [...held].some((one) => OPERATOR_PERMISSIONS.has(one));
+  const isColleague = caller.userId !== userId && operatorPermissionsIn(held).length > 0;
   if (isColleague && !can(caller, ROLE_MANAGEMENT))
     throw forbidden('accounts of operators need roles.manage');
   return user;

@@ -1,7 +1,7 @@
 /** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 50). */
 import { OPERATOR_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { permissionsOf } from '../domain/roles.ts';
+import { operatorPermissionsIn, permissionsOf } from '../domain/roles.ts';
 import type { User } from '../domain/user.ts';
 
 /**
@@ -19,7 +19,7 @@ export const createUsablePermissions =
   }: Pick<Dependencies, 'store' | 'staffNeedsSecondFactor'>): UsablePermissions =>
   async ({ _id: userId, role_ids: roleIds }) => {
     const held = permissionsOf(await store.roles.findMany(roleIds));
-    const ofOperators = [...held].filter((one) => OPERATOR_PERMISSIONS.has(one));
+    const ofOperators = operatorPermissionsIn(held);
     const hasSecondFactor = ofOperators.length > 0 && (await store.secondFactors.isArmed(userId));
     if (!staffNeedsSecondFactor || ofOperators.length === 0 || hasSecondFactor)
       return { held, withheld: [], hasSecondFactor };

@@ -2,6 +2,7 @@ import {
   DELEGABLE_PERMISSIONS,
   isPermission,
   MEMBER_PERMISSIONS,
+  OPERATOR_PERMISSIONS,
   PERMISSIONS,
   type Permission,
 } from '@fitness/shared/kernel/permissions.ts';
@@ -43,6 +44,10 @@ export const SEEDED_ROLES: readonly Role[] = [
 /** The union of the permissions of these roles. */
 export const permissionsOf = (roles: readonly Role[]): Set<Permission> =>
   new Set(roles.flatMap((role) => role.permissions.filter(isPermission)));
+
+/** With any of these, the account is that of an operator. */
+export const operatorPermissionsIn = (held: Iterable<Permission>): Permission[] =>
+  [...held].filter((permission) => OPERATOR_PERMISSIONS.has(permission));
 
 /** The user's permissions, restricted to those of the token (null: unrestricted). */
 export const effectivePermissions = (

@@ -6,7 +6,7 @@ import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { assertMaxItems, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { User } from '../domain/user.ts';
+import type { FoundUser } from '../app/get-users.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const MAX_IDS = 200;
@@ -88,7 +88,7 @@ export const createIdentityService = ({
     },
   });
 
-const toUserRecord = (user: User): UserRecord =>
+const toUserRecord = ({ user, operatorPermissions }: FoundUser): UserRecord =>
   omitNull({
     id: user._id,
     email: user.email,
@@ -107,6 +107,7 @@ const toUserRecord = (user: User): UserRecord =>
     gender: user.gender,
     deletion_requested_at: formatTimestampOrNull(user.deletion_requested_at),
     deletion_scheduled_at: formatTimestampOrNull(user.deletion_scheduled_at),
+    operator_permissions: [...operatorPermissions],
   });
 
 type OmitNull<Fields> = {

@@ -12,7 +12,8 @@ export const mayEditOwn = (caller: UserCaller, target: TargetState): boolean =>
   owns(caller, target) && (target.ownerPermission === undefined || can(caller, target.ownerPermission));
 
 export const mayEdit = (caller: UserCaller, target: TargetState): boolean =>
-  mayEditOwn(caller, target) || can(caller, target.editPermission);
+  mayEditOwn(caller, target) ||
+  [target.editPermission, ...(target.protectedBy ?? [])].every((permission) => can(caller, permission));
 
 export const maySee = (caller: Caller, target: TargetState): boolean =>
   target.isPublic || owns(caller, target, target.ownViewPermission) || can(caller, target.viewPermission);

@@ -3,7 +3,7 @@ import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Co
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { isPermission, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { AttachableKind } from '../domain/attachable.ts';
 
 export interface TargetState {
@@ -19,6 +19,8 @@ export interface TargetState {
   ownerPermission: Permission | undefined;
   /** Its holders edit the files of every target of this kind. */
   editPermission: Permission;
+  /** Required besides of all but the owner. */
+  protectedBy?: readonly Permission[];
 }
 
 export interface Targets {
@@ -65,11 +67,20 @@ const PERMISSIONS = {
   Pick<TargetState, 'viewPermission' | 'ownViewPermission' | 'ownerPermission' | 'editPermission'>
 >;
 
+/**
+ * As identity protects the account itself. An identity of an older release tells none, and the account passes for that of a
+ * member until that process is replaced: to refuse instead would stop all operators during every such rolling update.
+ */
+const protectionOf = (operatorPermissions: readonly string[]): Permission[] =>
+  operatorPermissions.length === 0 ? [] : ['roles.manage', ...operatorPermissions.filter(isPermission)];
+
 export const createTargets = ({ identity, gyms, content }: TargetClients): Targets => {
   const finders: Record<AttachableKind, (id: number) => Promise<TargetState | undefined>> = {
     user: async (id) => {
       const [user] = (await identity.call('GetUsers', { ids: [id] }, READ)).users;
-      return user && { ownerId: user.id, isPublic: true, ...PERMISSIONS.user };
+      if (user === undefined) return undefined;
+      const protectedBy = protectionOf(user.operator_permissions);
+      return { ownerId: user.id, isPublic: true, ...PERMISSIONS.user, protectedBy };
     },
     gym: async (id) => {
       const [gym] = (await gyms.call('GetGyms', { ids: [id] }, READ)).gyms;

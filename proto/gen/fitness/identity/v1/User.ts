@@ -20,6 +20,7 @@ export interface User {
   'is_gym_owner'?: (boolean);
   'deletion_requested_at'?: (string);
   'deletion_scheduled_at'?: (string);
+  'operator_permissions'?: (string)[];
   '_bank_account_number'?: "bank_account_number";
   '_referrer_user_id'?: "referrer_user_id";
   '_height'?: "height";
@@ -47,6 +48,7 @@ export interface User__Output {
   'is_gym_owner': (boolean);
   'deletion_requested_at'?: (string);
   'deletion_scheduled_at'?: (string);
+  'operator_permissions': (string)[];
   '_bank_account_number'?: "bank_account_number";
   '_referrer_user_id'?: "referrer_user_id";
   '_height'?: "height";
