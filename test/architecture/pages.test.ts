@@ -1,7 +1,8 @@
 /** The session of a page may call what the page calls: the routes declare it, and the sources of the page show it. */
 import { beforeAll, expect, test } from '@jest/globals';
+import type { z } from 'zod';
 import { loadRouteTables, type Route } from './route-tables.ts';
-import { productSources, read } from './support.ts';
+import { type Node, parse, productSources, read, walk } from './support.ts';
 
 const PAGES = [
   { page: 'ops', sources: 'gateway/src/ops/', columns: '`/ops`' },
@@ -46,6 +47,82 @@ test.each(PAGES)(
     const declared = routes.filter(isOpen);
     const paths = new Set(own.flatMap(routesAt).map(({ path }) => path));
     expect(declared.map(({ path }) => path).filter((path) => !paths.has(path))).toEqual([]);
+  },
+);
+
+/** The names of the fields of an object; `${prefix}_approved` has each `prefix` that the file names. */
+const namesIn = (object: unknown, nodes: readonly Node[]): string[] => {
+  const names: string[] = [];
+  walk(object, (node) => {
+    if (node.type !== 'ObjectExpression') return;
+    for (const property of node.properties as Node[]) {
+      const key = (property.key ?? property) as Node;
+      if (key.type === 'Identifier' || key.type === 'StringLiteral') names.push(String(key.value));
+      else if (key.type === 'Computed') names.push(...templateNames(key.expression as Node, nodes));
+      else if (key.type !== 'SpreadElement')
+        throw new Error(`a field of a body is not readable: ${key.type}`);
+    }
+  });
+  return names;
+};
+
+const templateNames = ({ expressions, quasis }: Node, nodes: readonly Node[]): string[] => {
+  const [hole] = expressions as Node[];
+  const [before, after] = (quasis as { raw: string }[]).map(({ raw }) => raw);
+  return nodes
+    .filter(({ type, key, value }) => isNamed(type, key, hole?.value) && isText(value))
+    .map(({ value }) => `${before}${String((value as Node).value)}${after}`);
+};
+const isNamed = (type: string, key: unknown, name: unknown): boolean =>
+  type === 'KeyValueProperty' && (key as Node).value === name;
+const isText = (value: unknown): boolean => (value as Node).type === 'StringLiteral';
+
+/** The fields of all bodies that a source sends. */
+const fieldsSentIn = (file: string): string[] => {
+  const { nodes } = parse(file);
+  const propertyOf = (object: Node, name: string): Node | undefined =>
+    (object.properties as Node[]).find(
+      (property) => property.value === name || (property.key as Node | undefined)?.value === name,
+    );
+  const variables = nodes.filter(
+    ({ type, id }) => type === 'VariableDeclarator' && (id as Node).value === 'body',
+  );
+  return nodes
+    .filter((node) => node.type === 'ObjectExpression' && propertyOf(node, 'method') !== undefined)
+    .flatMap((call) => {
+      const body = propertyOf(call, 'body');
+      if (body === undefined) return [];
+      // In short: each variable of this name in the file.
+      const values = body.type === 'Identifier' ? variables.map(({ init }) => init) : [body.value];
+      const names = values.flatMap((value) => namesIn(value, nodes));
+      if (names.length === 0) throw new Error(`${file}: a body is not readable`);
+      return names;
+    });
+};
+
+test.each(PAGES)(
+  'the session of $page may send the fields that the page sends, and no others',
+  ({ page, sources }) => {
+    const files = [...productSources.filter((file) => file.startsWith(sources)), 'gateway/src/pages/api.ts'];
+    const allowedBy = ({ pageFields, body }: Route): readonly string[] =>
+      pageFields ?? Object.keys((body as z.ZodObject | undefined)?.shape ?? {});
+    const sent = new Map<Route, Set<string>>();
+    for (const file of files) {
+      const called = [...new Set(pathsIn(read(file)))].flatMap(routesAt);
+      const names = fieldsSentIn(file);
+      // Those of an internal route of every service are in no table.
+      if (called.some(({ body }) => body !== undefined)) {
+        const allowed = new Set(called.flatMap(allowedBy));
+        expect([file, names.filter((name) => !allowed.has(name))]).toEqual([file, []]);
+      }
+      for (const route of called) sent.set(route, new Set([...(sent.get(route) ?? []), ...names]));
+    }
+    const open = routes.filter(({ pages = [], body }) => pages.includes(page) && body !== undefined);
+    expect(open.length).toBeGreaterThan(0);
+    for (const route of open) {
+      const unsent = allowedBy(route).filter((name) => sent.get(route)?.has(name) !== true);
+      expect([route.method, route.path, unsent]).toEqual([route.method, route.path, []]);
+    }
   },
 );
 

@@ -16,6 +16,7 @@ export interface Route {
   access: string;
   guestCache?: boolean;
   pages?: readonly string[];
+  pageFields?: readonly string[];
   isInternal?: true;
 }
 

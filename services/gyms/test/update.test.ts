@@ -46,6 +46,21 @@ const FULL = {
   show_crowd: true,
 };
 
+test('a session of /ops reviews the license of a gym, and sends no other field, whatever its value', async () => {
+  const id = await harness.createGym(member(1));
+  const as: UserCaller = { ...operator(), page: 'ops' };
+  const before = await read(id);
+  for (const body of [{ user_id: 2 }, { name: 'Other' }, { name: 7 }, { gym_license_image: null }])
+    expect([body, (await put(id, as, { gym_license_approved: true, ...body })).status]).toEqual([body, 403]);
+  expect(await read(id)).toEqual(before);
+  const review = {
+    gym_license_approved: false,
+    gym_license_rejection_reason: 'no',
+    gym_license_media_id: null,
+  };
+  expect((await put(id, as, review)).status).toBe(200);
+});
+
 describe('a partial update', () => {
   test.each([
     ['name', { name: 'New' }, { name: 'New' }],

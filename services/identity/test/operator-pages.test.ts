@@ -111,6 +111,32 @@ test('POST /session-limit makes the session one of its page, which may call what
   expect(unknown.status).toBe(422);
 });
 
+test('a session of /ops sends only the fields that the page sends: no phone, e-mail or title, whatever their value', async () => {
+  const [operator, member] = [await joinAs(harness, 'administrator'), await join(harness)];
+  expect((await limit(operator, 7_200, {}, { page: 'ops' })).status).toBe(204);
+  const as = await callerOf(harness, operator.token);
+  const put = async (path: string, body: object) => (await harness.send('PUT', path, { as, body })).status;
+  const path = `/users/${member.id}`;
+  for (const body of [
+    { phone: '09351234567' },
+    { phone: 'not a phone' },
+    { email: null },
+    { role_ids: [1], first_name: 'Other' },
+  ])
+    expect([body, await put(path, body)]).toEqual([body, 403]);
+  expect((await harness.send('GET', path, { as })).body.user).toMatchObject(member.user);
+  for (const body of [
+    { role_ids: [1] },
+    { trainer_license_approved: null, trainer_license_media_id: null },
+    { trainer_license_rejection_reason: 'unreadable', unknown: 1 },
+  ])
+    expect([body, await put(path, body)]).toEqual([body, 200]);
+  const { body: roles } = await harness.send('GET', '/roles', { as });
+  const { id, permissions } = roles.data.find(({ name }: { name: string }) => name === 'operator');
+  expect(await put(`/roles/${id}`, { title: 'Other' })).toBe(403);
+  expect(await put(`/roles/${id}`, { permissions })).toBe(200);
+});
+
 test('an introspection says whether staff has a second factor', async () => {
   const operator = await joinAs(harness, 'operator');
   const member = await join(harness);

@@ -92,6 +92,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   tokenKinds?: readonly CallerTokenKind[];
   /** Pages of the gateway that call it: the session of a page has access to its own routes alone, whatever they need. */
   pages?: readonly SessionPage[];
+  /** Fields of the body that these pages send, where they do not send all: another one is 403, whatever the value. */
+  pageFields?: readonly string[];
   /**
    * What the audit log records when an operator uses the route. A test requires it of every route that changes something
    * and accepts a permission of operators.

@@ -11,6 +11,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { z } from 'zod';
 import { CALLER_HEADER, type Caller, type CallerSigner, can } from '../kernel/caller.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import {
@@ -477,18 +478,24 @@ const takeLimit = async (
   if (route.access === 'user') reply.headers(rateLimitHeaders(state));
 };
 
-/** Throws 403 for a field without its permission, before any value is judged. */
+/** Throws 403 for a field without its permission, or that the page of the session does not send, before any value is judged. */
 const assertMaySend = (
-  { method, permissions, fieldPermissions = {} }: Route,
+  { method, permissions, fieldPermissions = {}, pageFields, body }: Route,
   request: FastifyRequest,
 ): void => {
   const sent: unknown = method === 'GET' ? withoutEmpty(request.query as object) : request.body;
   if (typeof sent !== 'object' || sent === null) return;
+  const { caller } = request;
+  if (caller.kind === 'user' && caller.page !== undefined && pageFields !== undefined) {
+    const known = Object.keys((body as z.ZodObject).shape);
+    const other = known.find((field) => Object.hasOwn(sent, field) && !pageFields.includes(field));
+    if (other !== undefined) throw forbidden(`${other} is not sent by the page ${caller.page}`);
+  }
   const needed = Object.entries(fieldPermissions).flatMap(([field, permission]) =>
     Object.hasOwn(sent, field) ? [permission] : [],
   );
-  if (needed.some((permission) => !can(request.caller, permission)))
-    throw missingPermission(request.caller, { permissions, alsoNeeds: needed });
+  if (needed.some((permission) => !can(caller, permission)))
+    throw missingPermission(caller, { permissions, alsoNeeds: needed });
 };
 
 const handle = async (route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -47,6 +47,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
       'names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.',
     tag: 'Gyms',
     pages: ['ops'],
+    pageFields: ['gym_license_approved', 'gym_license_rejection_reason', 'gym_license_media_id'],
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any', 'gyms.approve_license'],
     fieldPermissions: {

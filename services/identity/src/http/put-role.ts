@@ -16,6 +16,7 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
       'Applies to every account with the role from its next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.',
     tag: 'roles',
     pages: ['ops'],
+    pageFields: ['permissions'],
     access: 'user',
     permissions: ['roles.manage'],
     audits: ['role.update'],

@@ -19,6 +19,12 @@ export const putUserRoute = ({
       'Only the given fields change. A rejection reason alone is stored, null clears it; empty, or beside an approval or a reset, it is ignored. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks, and for another user name, e-mail, phone or bank account unless the token is a session. The account of another operator, and any change of `role_ids` but of the role `member`, need `roles.manage`; `role_ids` as they are pass.',
     tag: 'users',
     pages: ['ops'],
+    pageFields: [
+      'role_ids',
+      'trainer_license_approved',
+      'trainer_license_rejection_reason',
+      'trainer_license_media_id',
+    ],
     access: 'user',
     permissions: ['users.update_any'],
     audits: ['user.update', 'user.assign_roles', 'trainer_license.review'],
