@@ -258,6 +258,45 @@ describe('with a token of the account, forgot-password and reset-password', () =
     },
   );
 
+  test.each(['restricted', 'oauth'] as const)(
+    'are the same with a %s token for every login, so that an app does not learn the phone and e-mail of its user',
+    async (tokenKind) => {
+      const [own, stranger, other] = [await join(harness), await join(harness), await join(harness)];
+      const ask = async (person: Person, login: string) => {
+        const as = { ...person.caller, tokenKind };
+        const answers = [];
+        for (let call = 1; call <= 4; call += 1) answers.push(await resetAs(as, login));
+        for (let call = 1; call <= 3; call += 1) answers.push(await forgotAs(as, login));
+        return answers.map(({ status, text, headers }) => [
+          status,
+          text,
+          headers.get('retry-after') !== null,
+          headers.get('x-ratelimit-remaining'),
+        ]);
+      };
+      const answers = await ask(own, own.user.phone);
+      expect(answers.map(([status]) => status)).toEqual([422, 422, 422, 422, 200, 429, 429]);
+      expect(await ask(stranger, other.user.phone)).toEqual(answers);
+      expect(await ask(await join(harness), 'nobody@example.com')).toEqual(answers);
+    },
+  );
+
+  test.each(['restricted', 'oauth'] as const)(
+    'send with a %s token what is sent anonymously, and no SMS at the cost of its user',
+    async (tokenKind) => {
+      const person = await join(harness);
+      const { username } = person.user;
+      const as = { ...person.caller, tokenKind };
+      expect((await forgotAs(as, username)).status).toBe(200);
+      const [code = ''] = await waitForSms(person, 1);
+      for (let call = 1; call <= 3; call += 1) expect((await forgotAs(as, username)).status).toBe(200);
+      await settle(harness);
+      expect(await smsOf(person)).toHaveLength(1);
+      // The fifth call is heard.
+      expect((await resetAs(as, username, code)).status).toBe(200);
+    },
+  );
+
   test('are anonymous for the account of somebody else: the same answers, and only two a minute count', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     for (const login of [other.user.username, 'nobody']) {

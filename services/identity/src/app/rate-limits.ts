@@ -20,11 +20,12 @@ type LimitDependencies = Pick<Dependencies, 'limiter' | 'limits'>;
 
 /** Counts a request or attempt of a password reset. */
 export interface TakeReset {
-  /** By somebody who is signed in to the account: as its deletion, 429. */
+  /** With a token of the account: as its deletion, 429. */
   ofOwner(userId: number): Promise<void>;
   /** An anonymous one, before anything else is done for the caller; false when a limit is reached. */
   ofAddress(address: string): Promise<boolean>;
-  ofAccount(account: string, address: string): Promise<boolean>;
+  /** `isCounted`: by `ofOwner` already. */
+  ofAccount(account: string, address: string, isCounted: boolean): Promise<boolean>;
 }
 
 /**
@@ -38,7 +39,7 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
   const slot: RateLimit = { name: 'anonymous-codes', points: 1, windowS: SLOT_S };
 
   /** A few of the anonymous calls count, so that strangers cannot spend the budget of the owner. */
-  const isCounted = async (account: string): Promise<boolean> => {
+  const takeSlot = async (account: string): Promise<boolean> => {
     for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
       if ((await limiter.consume(slot, `${account}:${number}`)).allowed) return true;
     }
@@ -54,14 +55,16 @@ export const createTakeReset = (dependencies: LimitDependencies): TakeReset => {
       if (!state.allowed) throw rateLimited(state);
     },
     ofAddress: (address) => isWithin(limits.resetsPerAddress, address),
-    ofAccount: async (account, address) => {
+    ofAccount: async (account, address, isCounted) => {
       // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
       if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
       if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-      const state = (await isCounted(account))
-        ? await limiter.consume(limits.accountCodes, account)
-        : await limiter.peek(limits.accountCodes, account);
-      return state.allowed;
+      // As many calls for one that is counted already: the response time does not tell whose account it is.
+      const state =
+        (await takeSlot(account)) && !isCounted
+          ? await limiter.consume(limits.accountCodes, account)
+          : await limiter.peek(limits.accountCodes, account);
+      return isCounted || state.allowed;
     },
   };
 };

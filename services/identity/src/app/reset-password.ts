@@ -1,9 +1,10 @@
 /**
  * A forgotten password is reset with a code that is sent to the account's phone. Response, response time and
- * rate limits do not reveal whether an account exists, except to a caller who is signed in to that account.
+ * rate limits do not reveal whether an account exists, except to a caller who is signed in to that account. Apps and restricted
+ * tokens learn nothing about it either: they are not told the phone and e-mail of their user.
  */
 import { siteOf } from '@fitness/shared/http/client-network.ts';
-import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -36,7 +37,10 @@ interface Client {
   clientAddress: string;
 }
 
-/** Calls for the caller's own account count as those of its deletion do, and are 429 when they are spent. */
+/**
+ * Calls for the caller's own account count as those of its deletion do, and are 429 when they are spent; those of an app or a
+ * restricted token are anonymous, and each counts so, whatever the login.
+ */
 interface ResetPassword {
   /** Starts sending a code when the login is known. Does not wait for that, nor for finding it out. */
   request(login: string, client: Client): Promise<void>;
@@ -59,20 +63,26 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   /** Undefined for an unknown login, and when a rate limit is exceeded. `isHeard`: the limit of the address is not. */
   const findWithinLimit = async (
     login: string,
-    clientAddress: string,
+    { caller, clientAddress }: Client,
     isHeard: boolean,
   ): Promise<User | undefined> => {
     const user = await store.users.findByLogin(login);
     const key = accountLimitKey(login, user?._id);
-    const allowed = isHeard && (await takeReset.ofAccount(key, clientAddress));
+    const isCounted = caller.kind === 'user' && isLimited(caller) && caller.userId === user?._id;
+    const allowed = isHeard && (await takeReset.ofAccount(key, clientAddress, isCounted));
     return user !== null && allowed ? user : undefined;
   };
 
-  /** The caller's account, if `login` names it. Reads no other account: an answer may tell about this one alone. */
-  const findOwn = async (login: string, caller: Caller): Promise<User | undefined> => {
+  /**
+   * The caller's account, if `login` names it; the call is counted. Reads no other account: an answer may tell about this one
+   * alone, and nothing to a limited token, whose calls are all counted.
+   */
+  const takeOwn = async (login: string, caller: Caller): Promise<User | undefined> => {
     if (caller.kind !== 'user') return undefined;
-    const user = await store.users.find(caller.userId);
-    return user !== null && isLoginOf(user, login) ? user : undefined;
+    const user = isLimited(caller) ? null : await store.users.find(caller.userId);
+    const own = user !== null && isLoginOf(user, login) ? user : undefined;
+    if (own !== undefined || isLimited(caller)) await takeReset.ofOwner(caller.userId);
+    return own;
   };
 
   const send = async ({ _id: userId, phone }: User, locale: Locale): Promise<void> => {
@@ -80,8 +90,9 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     if (outcome === 'failed') log.warn({ user_id: userId }, 'a reset code was not sent');
   };
 
-  const sendAnonymously = async (login: string, { locale, clientAddress }: Client): Promise<void> => {
-    const user = await findWithinLimit(login, clientAddress, true);
+  const sendAnonymously = async (login: string, client: Client): Promise<void> => {
+    const { locale, clientAddress } = client;
+    const user = await findWithinLimit(login, client, true);
     if (user === undefined) return;
     const isKnown = await store.users.knowsNetwork(user._id, networkHash(user._id, clientAddress));
     if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
@@ -124,9 +135,8 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   return {
     request: async (login, client) => {
       const { caller, locale, clientAddress } = client;
-      const own = await findOwn(login, caller);
+      const own = await takeOwn(login, caller);
       if (own !== undefined) {
-        await takeReset.ofOwner(own._id);
         await smsBudget.takeSignedIn(own.phone);
         backgroundTasks.run('reset code', () => send(own, locale));
       } else if (await takeReset.ofAddress(clientAddress)) {
@@ -136,11 +146,10 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       }
     },
 
-    reset: async ({ login, code, password }, { caller, clientAddress, locale }) => {
-      const own = await findOwn(login, caller);
-      if (own !== undefined) await takeReset.ofOwner(own._id);
-      const user =
-        own ?? (await findWithinLimit(login, clientAddress, await takeReset.ofAddress(clientAddress)));
+    reset: async ({ login, code, password }, client) => {
+      const { caller, clientAddress, locale } = client;
+      const own = await takeOwn(login, caller);
+      const user = own ?? (await findWithinLimit(login, client, await takeReset.ofAddress(clientAddress)));
       // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password, clientAddress);
       const userId = user?._id ?? NO_USER_ID;
@@ -153,5 +162,8 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     },
   };
 };
+
+/** Of an app, or restricted to some permissions. */
+const isLimited = ({ tokenKind }: UserCaller): boolean => !SESSION_AND_PERSONAL.includes(tokenKind);
 
 const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

@@ -11,7 +11,8 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
     summary: 'Request a password reset code by SMS',
     description:
       'The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit ' +
-      'is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well.',
+      'is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well; ' +
+      'with that of an app or a restricted token so does every call.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField }),

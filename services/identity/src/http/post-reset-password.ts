@@ -13,7 +13,8 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
       'With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. ' +
       'Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with ' +
       'an operator’s permission. ' +
-      'With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent.',
+      'With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent; ' +
+      'with that of an app or a restricted token so does every call.',
     tag: 'auth',
     access: 'guest',
     body: z.object({
