@@ -270,7 +270,7 @@ describe('of concurrent confirmations', () => {
 });
 
 describe('when the SMS cannot be sent', () => {
-  const failed = [500, { message: 'The code could not be sent to the new phone. Nothing was changed.' }];
+  const failed = [500, { message: 'The code could not be sent to this phone. Nothing was changed.' }];
 
   test('nothing is changed, and an earlier code stays valid after a refusal', async () => {
     const { person, phone, code } = await requested();

@@ -238,6 +238,24 @@ describe('a code for the own phone', () => {
     expect(await sentTo(person)).toBe(2);
   });
 
+  test('is not sent to a form of 1.0.0 that repeats an unproven phone beside a new e-mail, whether or not it could be', async () => {
+    const person = await join(harness);
+    const { phone } = person.user;
+    await sandbox.setMode('refuse', phone);
+    const email = String(registration().email);
+    const changed = await putMe(person, { ...person.user, email, current_password: PASSWORD });
+    expect([changed.status, changed.body.user]).toEqual([200, { ...person.user, email }]);
+    const bank = { bank_account_number: 'IR820540102680020817909002' };
+    expect((await putMe(person, { phone, ...bank, current_password: PASSWORD })).status).toBe(200);
+    const asked = await putMe(person, { phone, current_password: PASSWORD });
+    expect([asked.status, asked.body]).toEqual([
+      500,
+      { message: 'The code could not be sent to this phone. Nothing was changed.' },
+    ]);
+    await sandbox.setMode('ok', phone);
+    expect(await sentTo(person)).toBe(0);
+  });
+
   test('replaces the one for another phone, and leaves those of a deletion valid', async () => {
     const person = await join(harness);
     const other = newPhone();

@@ -1,5 +1,5 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type AppError, internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import { internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
@@ -37,7 +37,7 @@ interface UpdateProfileDependencies
 
 /**
  * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code. With the
- * password it is sent one as well, which proves it.
+ * password, and without a change that needs it, it is sent one as well, which proves it.
  *
  * 422: a taken field, a phone that gets no SMS, no bank account, a birth date in the future, a new e-mail, phone or bank account without
  * the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank account by another token than a session.
@@ -88,8 +88,9 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     const isNewPhone = changesPhone(user, changes);
     if (isNewPhone) assertReceivesSms(dependencies, changes.phone);
     const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
-    const phone =
-      isNewPhone || provesOwnPhone(user, changes, given.password, needsPassword) ? changes.phone : undefined;
+    // Beside a change that needs the password it is repeated by a form that sends every field.
+    const provesPhone = changes.phone === user.phone && given.password !== undefined && !needsPassword;
+    const phone = isNewPhone || provesPhone ? changes.phone : undefined;
     if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, given);
     if (changesNames(user, changes)) await takeNameChange(dependencies, given.clientAddress);
     await assertNotTaken(dependencies, changes, user._id);
@@ -97,7 +98,8 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     await smsBudget.takeSignedIn(phone);
     // Before everything else: without the SMS nothing is changed.
     const code = await sendCode('phone', { userId: user._id, phone, locale });
-    if (code.outcome === 'failed') throw smsFailed();
+    if (code.outcome === 'failed')
+      throw internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
     // From now on a 503 does not mean that no SMS was sent.
     effectStarted();
     try {
@@ -109,16 +111,3 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     }
   };
 };
-
-/**
- * Whether the own phone is given to be proven: with the password, and not because a form repeats a proven one beside a change
- * that needs the password.
- */
-const provesOwnPhone = (
-  user: User,
-  { phone }: OwnChanges,
-  password: string | undefined,
-  needsPassword: boolean,
-): boolean => phone === user.phone && password !== undefined && !(user.phone_proven && needsPassword);
-
-const smsFailed = (): AppError => internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));

@@ -16,8 +16,8 @@ export const putMeRoute = ({
       'Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user ' +
       'name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by ' +
       '`POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces ' +
-      'it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well: once it ' +
-      'has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.',
+      'it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well, unless ' +
+      'another field needs the password: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.',
     tag: 'auth',
     access: 'user',
     body: z.object({

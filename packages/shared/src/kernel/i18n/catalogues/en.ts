@@ -85,7 +85,7 @@ export const catalogue = {
   'auth.reset_requested': 'If an account matches, a code was sent to its phone.',
   'auth.code_rejected': 'The code is not valid.',
   'auth.password_reset': 'Your password was reset. Please sign in again.',
-  'auth.phone_sms_failed': 'The code could not be sent to the new phone. Nothing was changed.',
+  'auth.phone_sms_failed': 'The code could not be sent to this phone. Nothing was changed.',
   'auth.phone_taken': 'Another account has this phone number by now. Please change to another one.',
   'auth.unknown_referral_code': 'This referral code does not exist.',
   'auth.permissions_beyond_token':

@@ -88,7 +88,7 @@ export const catalogue: Catalogue = {
   'auth.reset_requested': 'اگر حسابی با این مشخصات باشد، کدی به تلفن آن فرستاده شد.',
   'auth.code_rejected': 'کد معتبر نیست.',
   'auth.password_reset': 'رمز عبور شما بازنشانی شد. دوباره وارد شوید.',
-  'auth.phone_sms_failed': 'کد به تلفن جدید فرستاده نشد. چیزی تغییر نکرد.',
+  'auth.phone_sms_failed': 'کد به این شماره فرستاده نشد. چیزی تغییر نکرد.',
   'auth.phone_taken': 'این شمارهٔ تلفن اکنون از آنِ حساب دیگری است. شمارهٔ دیگری انتخاب کنید.',
   'auth.unknown_referral_code': 'این کد معرف وجود ندارد.',
   'auth.permissions_beyond_token': 'نمی‌توان به توکن اجازه‌ای بیش از اجازه‌های خودتان داد.',
