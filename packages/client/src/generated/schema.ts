@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Request a password reset code by SMS
-         * @description The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well.
+         * @description The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well; with that of an app or a restricted token so does every call.
          */
         post: operations["postAuthForgotPassword"];
         delete?: never;
@@ -182,7 +182,7 @@ export interface paths {
         get: operations["getAuthMe"];
         /**
          * Change the own account
-         * @description Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by `POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.
+         * @description Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by `POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well, unless another field needs the password: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.
          */
         put: operations["putAuthMe"];
         post?: never;
@@ -243,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Set a new password with a code
-         * @description With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with an operator’s permission. With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent.
+         * @description With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with an operator’s permission. With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent; with that of an app or a restricted token so does every call.
          */
         post: operations["postAuthResetPassword"];
         delete?: never;
@@ -543,7 +543,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. A user may have 32 uploads on their way at one time; further ones are 503.
+         * @description multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. An image has sides of at most 16,384 pixels and at most 1,000 frames, and all its frames together at most 52 megapixels and 1,000,000 rows; otherwise 422 under `file`. A user may have 32 uploads on their way at one time; further ones are 503.
          */
         post: operations["postMedia"];
         delete?: never;
@@ -1898,6 +1898,7 @@ export interface components {
             username: string;
             /** Format: email */
             email: string;
+            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. */
             phone: string;
             password: string;
             /** @description One line with a visible character, without control characters and direction overrides. */
@@ -2108,6 +2109,7 @@ export interface components {
             username?: string;
             /** Format: email */
             email?: string;
+            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. The number that is there already is accepted as it is. */
             phone?: string;
             /** Format: int32 */
             height?: number | null;
@@ -2153,7 +2155,7 @@ export interface components {
             gym_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.
+             * @description A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.
              */
             gym_license_media_id?: number | null;
         };
@@ -2260,6 +2262,7 @@ export interface components {
             username?: string;
             /** Format: email */
             email?: string;
+            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. The number that is there already is accepted as it is. */
             phone?: string;
             /** Format: int32 */
             height?: number | null;
@@ -2275,7 +2278,7 @@ export interface components {
             trainer_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description The media id of the document that was looked at, from the link; null: there was none. Another one by now: 409.
+             * @description A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.
              */
             trainer_license_media_id?: number | null;
         };
