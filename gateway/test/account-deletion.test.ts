@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -394,6 +395,27 @@ describe('signed in', () => {
     const page = await browse().get(PATH, { cookie: 'account_deletion=user.fpo_app' });
     expect(page.status).toBe(401);
     expect(allReceived(gateway)).toEqual([]);
+  });
+
+  test.each<[string, Partial<UserCaller>]>([
+    ['the session of another page', { page: 'ops' }],
+    ['a personal token', { tokenKind: 'personal' }],
+    ['the token of an app', { tokenKind: 'oauth' }],
+  ])('%s is refused before any service is asked', async (_which, more) => {
+    const browser = browse();
+    const page = await signIn(browser);
+    const before = allReceived(gateway).length;
+    gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), ...more });
+    for (const answer of [
+      await browser.get(PATH),
+      await browser.submit(page, 'send_code', { password: 'x' }),
+    ]) {
+      expect(answer.status).toBe(403);
+      expect(answer.html).not.toContain('sara');
+    }
+    expect(allReceived(gateway)).toHaveLength(before);
+    gateway.tokens.set(MEMBER_TOKEN, { ...caller(7), page: 'account_deletion' });
+    expect((await browser.get(PATH)).status).toBe(200);
   });
 
   test('while the deletion is pending the date is shown, and it can be cancelled', async () => {

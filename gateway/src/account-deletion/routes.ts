@@ -3,7 +3,7 @@
  * API, so that its limits, its order of checks and its guarantees are those of the page.
  */
 
-import { isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { forbidden, isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
 import type { ApiAnswer } from '../call-api.ts';
@@ -15,6 +15,7 @@ import {
   call,
   callLogin,
   endSession,
+  isSessionOf,
   type Problem,
   problemIn,
   retryAfterIn,
@@ -79,14 +80,14 @@ export const addAccountDeletion = async (
 const show = (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
   if (visit?.kind !== 'user') return Promise.resolve(showLogin(asking, visit));
   const { step } = asking.request.query as { step?: unknown };
-  return whileSignedIn(asking, () => showAccount(asking, visit, step === 'code'));
+  return whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
 };
 
 const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Outcome> => {
   if (visit.kind === 'guest') {
     return fields.action === 'login' ? logIn(asking, visit, fields) : showLogin(asking, visit);
   }
-  return whileSignedIn(asking, async () => {
+  return whileSignedIn(asking, visit, async () => {
     switch (fields.action) {
       case 'send_code':
         return sendCode(asking, visit, fields);
@@ -103,9 +104,15 @@ const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Ou
   });
 };
 
-/** A token that is not valid any more leads to the log-in. */
-const whileSignedIn = async (asking: PageAsking, answer: () => Promise<Outcome>): Promise<Outcome> => {
+/** A token that is not valid any more leads to the log-in. One that is no session of this page is 403. */
+const whileSignedIn = async (
+  asking: PageAsking,
+  { token }: SignedIn,
+  answer: () => Promise<Outcome>,
+): Promise<Outcome> => {
   try {
+    if (!isSessionOf(await asking.dependencies.callerOf(token), 'account_deletion'))
+      throw forbidden('no session of this page');
     return await answer();
   } catch (error) {
     if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;

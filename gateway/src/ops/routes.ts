@@ -18,6 +18,7 @@ import {
   callOf,
   download,
   endSession,
+  isSessionOf,
   limitSession,
   problemIn,
   retryAfterIn,
@@ -154,8 +155,7 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
 
 /** None for a token that is no session, for the session of another page, and for an account without a second factor: every session of others has passed it. */
 const sectionsFor = (caller: UserCaller): Section[] => {
-  const isHere = caller.tokenKind === 'session' && (caller.page ?? 'ops') === 'ops';
-  if (!isHere || caller.hasSecondFactor !== true) return [];
+  if (!isSessionOf(caller, 'ops') || caller.hasSecondFactor !== true) return [];
   return SECTIONS.filter(({ permissions }) =>
     permissions.some((all) => all.every((permission) => can(caller, permission))),
   );

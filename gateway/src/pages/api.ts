@@ -1,6 +1,6 @@
 /** The public API as a page uses it: in the name of its visitor. */
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
-import { GUEST, type SessionPage } from '@fitness/shared/kernel/caller.ts';
+import { GUEST, type SessionPage, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyRequest } from 'fastify';
@@ -88,6 +88,10 @@ export const limitSession = async (
   const { status } = await callOf(asking, visit, 'identity', call);
   if (status !== 204) throw unavailable(`the session was not limited: ${status}`);
 };
+
+/** Whether the token is a session that this page, and no other one, may have begun. */
+export const isSessionOf = ({ tokenKind, page }: UserCaller, own: SessionPage): boolean =>
+  tokenKind === 'session' && (page ?? own) === own;
 
 export const endSession = async (asking: Asking, visit: Visit): Promise<void> => {
   await call(asking, visit, { method: 'POST', path: '/auth/logout' });
