@@ -144,6 +144,57 @@ test('another person may sign in in the browser of the first one', async () => {
   expect(back.location?.searchParams.get('code')).toMatch(/^fpc_/);
 });
 
+describe('two sign-in tabs of one browser', () => {
+  const open = async (browser: Browser, as: OauthUser): Promise<BrowserPage> =>
+    oauth.signIn(browser, { client_id: await oauth.newClient(), code_challenge: createPkce().challenge }, as);
+  const allow = async (browser: Browser, consent: BrowserPage): Promise<BrowserPage> =>
+    browser.follow(await browser.submit(consent, 'allow'));
+  const recordedOf = async ({ caller: as }: OauthUser): Promise<unknown[]> => {
+    const [grants, notifications] = await Promise.all(
+      ['/auth/grants', '/notifications'].map((path) => harness.send('GET', path, { as })),
+    );
+    return [grants?.body.data.length, notifications?.body.data.length];
+  };
+
+  test('of one person give a code each, in either order', async () => {
+    const browser = oauth.browse();
+    const owner = await createOauthUser(harness);
+    const [first, second, third] = [
+      await open(browser, owner),
+      await open(browser, owner),
+      await open(browser, owner),
+    ];
+    for (const consent of [first, third, second]) {
+      const back = await allow(browser, consent);
+      expect(back.location?.searchParams.get('code')).toMatch(/^fpc_/);
+    }
+    expect(await recordedOf(owner)).toEqual([3, 3]);
+  });
+
+  test('of two people give one to who signed in last, and record nothing for the other', async () => {
+    const browser = oauth.browse();
+    const [one, other] = [await createOauthUser(harness), await createOauthUser(harness)];
+    const [lost, kept] = [await open(browser, one), await open(browser, other)];
+    const refusal = await browser.submit(lost, 'allow');
+    expect([refusal.status, refusal.location]).toEqual([400, undefined]);
+    expect(await recordedOf(one)).toEqual([0, 0]);
+    const back = await allow(browser, kept);
+    expect(back.location?.searchParams.get('code')).toMatch(/^fpc_/);
+    expect(await recordedOf(other)).toEqual([1, 1]);
+  });
+
+  test('record nothing for a browser that has lost its session', async () => {
+    const browser = oauth.browse();
+    const owner = await createOauthUser(harness);
+    const consent = await open(browser, owner);
+    for (const name of browser.cookies.keys()) {
+      if (name.startsWith('fitness_oauth_session')) browser.cookies.delete(name);
+    }
+    expect((await browser.submit(consent, 'allow')).status).toBe(400);
+    expect(await recordedOf(owner)).toEqual([0, 0]);
+  });
+});
+
 describe('what an app sends besides OAuth', () => {
   const connect = async (more: Params): Promise<URL> =>
     oauth.authorize(

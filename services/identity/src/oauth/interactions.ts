@@ -76,6 +76,9 @@ export const createInteractions = (dependencies: InteractionDependencies): Inter
     const { provider, raw, response, uid, locale } = request;
     const details = await findDetails(provider, raw, response);
     if (details === undefined || details.uid !== uid) return undefined;
+    // Another person has signed in in this browser since: the library would refuse what follows, after it is recorded.
+    const begun = details.session?.uid;
+    if (begun !== undefined && begun !== (await sessionOf(request)).uid) return undefined;
     const client = await provider.Client.find(textOf(details.params.client_id));
     if (client === undefined) return undefined;
     const form = {
@@ -122,6 +125,10 @@ const findDetails = async (
   }
 };
 
+/** The one that the browser's cookie names, else a new one. */
+const sessionOf = ({ provider, raw, response }: InteractionRequest) =>
+  provider.Session.get(provider.createContext(raw, response));
+
 const isSame = (given: string, expected: string): boolean =>
   given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 
@@ -156,8 +163,11 @@ const submitLogin = async (
     const user = await signIn.authenticate(given);
     // The epoch is compared at the consent: no grant is stored if the credentials were revoked in between.
     const loginResult = { accountId: String(user._id), remember: false, epoch: user.credential_epoch };
-    // A session of somebody else in this browser would be mixed with the one that begins here.
-    return { ...(await finish(step, { login: loginResult })), cookies: endingSessionCookies() };
+    const { accountId } = await sessionOf(request);
+    // A session of somebody else in this browser would be mixed with the one that begins here. Another tab needs the user's own.
+    const isOther = accountId !== undefined && accountId !== loginResult.accountId;
+    const cookies = isOther ? endingSessionCookies() : [];
+    return { ...(await finish(step, { login: loginResult })), cookies };
   } catch (error) {
     if (!isAppError(error)) throw error;
     const [codeProblem] = error.fields?.totp ?? [];
