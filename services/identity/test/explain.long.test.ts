@@ -368,7 +368,7 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['a grant', () => transaction((session) => oauth.insertGrant(session, record('Grant:1'), 0))],
     [
       'an authorization code',
-      () => transaction((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1'))),
+      () => transaction((session) => oauth.insertUnderGrant(session, 'Grant:1', record('Code:1'), now)),
     ],
     [
       'an access token',
@@ -377,10 +377,14 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ],
     ['an access token by its hash', () => oauth.findAccessToken('hash-5')],
     ['a used authorization code', () => oauth.consume('Code:1', now)],
-    ['a repeated refresh token', () => oauth.repeat('RefreshToken:1', now, now)],
     [
-      'retired refresh tokens',
-      () => oauth.retireTwins({ ...record('RefreshToken:1'), uid: 'uid' } as OauthRecord, now),
+      'a used refresh token and its retired twin',
+      () => {
+        const refreshToken = { ...record('RefreshToken:1'), uid: 'uid' } as OauthRecord;
+        return transaction((session) =>
+          oauth.useRefreshToken(session, 'Grant:1', refreshToken, { now, since: now }),
+        );
+      },
     ],
     ['a used grant', () => oauth.markGrantUsed('Grant:1', now, now)],
     ['grants of an account', () => oauth.listGrants(5, now, { skip: 0, limit: 31 })],

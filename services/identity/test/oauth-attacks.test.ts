@@ -150,6 +150,41 @@ describe('a refresh token', () => {
     expect(await isLive(harness, next.body.access_token)).toBe(false);
   });
 
+  test('that came with another for one token ends the grant when both are used, also within ten seconds', async () => {
+    const { clientId, refreshToken } = await oauth.connect(targetUser);
+    const one = await oauth.refresh(clientId, refreshToken);
+    const other = await oauth.refresh(clientId, refreshToken);
+    const next = await oauth.refresh(clientId, one.body.refresh_token);
+    expect([one.status, other.status, next.status]).toEqual([200, 200, 200]);
+    expect(refused(await oauth.refresh(clientId, other.body.refresh_token))).toEqual(INVALID_GRANT);
+    expect(refused(await oauth.refresh(clientId, next.body.refresh_token))).toEqual(INVALID_GRANT);
+    expect(await isLive(harness, next.body.access_token)).toBe(false);
+  });
+
+  test('that came with another for one token never gives two chains, in each of twenty races of both', async () => {
+    const connected = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(targetUser)));
+    const races = await Promise.all(
+      connected.map(async ({ clientId, refreshToken }) => {
+        const one = await oauth.refresh(clientId, refreshToken);
+        const other = await oauth.refresh(clientId, refreshToken);
+        return Promise.all([one, other].map(({ body }) => oauth.refresh(clientId, body.refresh_token)));
+      }),
+    );
+    const won = races.map((answers) => answers.filter(({ status }) => status === 200).length);
+    expect(Math.max(...won)).toBeLessThanOrEqual(1);
+    for (const { accessToken } of connected) expect(await isLive(harness, accessToken)).toBe(false);
+  });
+
+  test('that is used again after its answer was used gives one that ends the grant: no second chain begins', async () => {
+    const { clientId, refreshToken } = await oauth.connect(targetUser);
+    const answer = await oauth.refresh(clientId, refreshToken);
+    const next = await oauth.refresh(clientId, answer.body.refresh_token);
+    const late = await oauth.refresh(clientId, refreshToken);
+    expect([answer.status, next.status, late.status]).toEqual([200, 200, 200]);
+    expect(refused(await oauth.refresh(clientId, late.body.refresh_token))).toEqual(INVALID_GRANT);
+    for (const { body } of [answer, next, late]) expect(await isLive(harness, body.access_token)).toBe(false);
+  });
+
   test('gives tokens to both of two concurrent uses, in each of twenty races, and the session goes on', async () => {
     const connected = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(targetUser)));
     const races = await Promise.all(

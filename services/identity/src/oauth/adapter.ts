@@ -146,9 +146,12 @@ const createGrantedAdapter = (
   return {
     ...createRecordAdapter(dependencies, kind),
     upsert: async (id, payload, expiresInS = 0) => {
-      const record = toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS));
+      const now = clock.now();
+      const record = toRecord(kind, id, payload, new Date(now.getTime() + expiresInS * SECOND_MS));
       const key = grantKey(payload.grantId ?? '');
-      const issued = await store.transaction((session) => store.oauth.insertUnderGrant(session, key, record));
+      const issued = await store.transaction((session) =>
+        store.oauth.insertUnderGrant(session, key, record, now),
+      );
       if (!issued) throw createGrantRevokedError();
     },
     find: async (id) => {
@@ -161,17 +164,20 @@ const createGrantedAdapter = (
     consume: async (id) => {
       const now = clock.now();
       const key = recordKey(kind, id);
-      const used =
-        (await store.oauth.consume(key, now)) ||
-        (kind === 'RefreshToken' && (await store.oauth.repeat(key, now, repeatableSince(now))));
       const record = await store.oauth.find(key, now);
-      if (used) {
-        // Of two tokens that were issued for one, by a repeat, the first to be used is the client's: the other may be stolen.
-        if (record !== null) await store.oauth.retireTwins(record, now);
-        return;
-      }
-      // Used too often, or too late: one of the callers is not the client, so the grant is revoked.
       const grantId = record?.grant_id ?? null;
+      // Of two tokens that were issued for one, by a repeat, the first to be used is the client's: the other may be stolen.
+      const used =
+        kind === 'RefreshToken' && record !== null && grantId !== null
+          ? await store.transaction((session) =>
+              store.oauth.useRefreshToken(session, grantKey(grantId), record, {
+                now,
+                since: repeatableSince(now),
+              }),
+            )
+          : await store.oauth.consume(key, now);
+      if (used) return;
+      // Used too often, or too late: one of the callers is not the client, so the grant is revoked.
       if (grantId !== null) await revokeGrant(grantId);
       throw createGrantRevokedError();
     },

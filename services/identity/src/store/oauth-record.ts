@@ -18,11 +18,11 @@ export interface OauthRecord {
   uid: string | null;
   /** A used code or refresh token is kept, so that a second use is recognised. */
   consumed_at: Date | null;
-  /** Of a refresh token: its second use, which an app makes that has lost the answer to the first. */
+  /** Of a refresh token: its second use, which an app makes that has lost the answer to the first. Both uses are set when it is retired. */
   repeated_at?: Date | null;
   /** Everything else, as JSON, without the id. */
   payload: string;
-  /** Of a grant: incremented whenever something is issued under it, so that issuing and revoking conflict. */
+  /** Of a grant: incremented whenever something is issued under it, or a refresh token is used, so that these and revoking conflict. */
   issued: number;
   expires_at: Date;
 }

@@ -46,26 +46,6 @@ const createRecords = (connection: Connection) => {
       return consumed.matchedCount === 1;
     },
 
-    /**
-     * The second use of a refresh token whose first one was after `since`. Of concurrent callers, exactly one gets true.
-     */
-    repeat: async (id: string, now: Date, since: Date): Promise<boolean> => {
-      const repeated = await records.updateOne(
-        { _id: id, consumed_at: trusted({ $gt: since }), repeated_at: null },
-        { $set: { repeated_at: now } },
-      );
-      return repeated.matchedCount === 1;
-    },
-
-    /** Counts as used what has the `uid` of this refresh token. */
-    retireTwins: async ({ _id, uid }: OauthRecord, now: Date): Promise<void> => {
-      if (uid === null) return;
-      const twins = await records.find({ uid }, { _id: 1 }).lean<Pick<OauthRecord, '_id'>[]>();
-      for (const { _id: twin } of twins.filter((one) => one._id !== _id)) {
-        await records.updateOne({ _id: twin, consumed_at: null }, { $set: { consumed_at: now } });
-      }
-    },
-
     /** False when there is no such record. */
     delete: async (id: string): Promise<boolean> => (await records.deleteOne({ _id: id })).deletedCount === 1,
 
@@ -82,6 +62,14 @@ const grantsOf = (userId: number, beforeNumber = Number.MAX_SAFE_INTEGER) => ({
   $match: { user_id: userId, grant_number: { $gt: 0, $lt: beforeNumber } },
 });
 
+type Twin = Pick<OauthRecord, '_id' | 'consumed_at'>;
+
+/** Used twice, so that the next use is one too many at once. */
+const retired = (now: Date): Pick<OauthRecord, 'consumed_at' | 'repeated_at'> => ({
+  consumed_at: now,
+  repeated_at: now,
+});
+
 const createGrants = (connection: Connection, revocations: Revocations) => {
   const records = oauthRecordModel(connection);
   const tokens = tokenModel(connection);
@@ -92,6 +80,13 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     const use = lastUsedAt === undefined ? {} : { $set: { last_used_at: lastUsedAt } };
     const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 }, ...use }, { session });
     return touched.matchedCount === 1;
+  };
+
+  /** What was issued for the same refresh token. */
+  const twinsOf = async (session: ClientSession, { _id, uid }: NewOauthRecord): Promise<Twin[]> => {
+    if (uid === null) return [];
+    const all = await records.find({ uid }, { consumed_at: 1 }).session(session).lean<Twin[]>();
+    return all.filter((one) => one._id !== _id);
   };
 
   const revoke = async (session: ClientSession, grant: OauthRecord): Promise<void> => {
@@ -128,15 +123,48 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       return true;
     },
 
-    /** Issues a code or a refresh token; false when the grant was revoked. */
+    /**
+     * Issues a code or a refresh token, which is retired already if its twin was used; false when the grant was
+     * revoked.
+     */
     insertUnderGrant: async (
       session: ClientSession,
       grantKey: string,
       record: NewOauthRecord,
+      now: Date,
     ): Promise<boolean> => {
       if (!(await touch(session, grantKey))) return false;
-      await records.create([record], { session });
+      const isLate = (await twinsOf(session, record)).some(({ consumed_at: used }) => used !== null);
+      await records.create([{ ...record, ...(isLate ? retired(now) : {}) }], { session });
       return true;
+    },
+
+    /**
+     * Uses a refresh token, and retires its twin. Of concurrent callers one gets true for the first use, and one for a
+     * second use if the first was after `since`. False when the grant was revoked. Touches the grant, so that uses of
+     * twins, and the issue of one, follow each other.
+     */
+    useRefreshToken: async (
+      session: ClientSession,
+      grantKey: string,
+      token: OauthRecord,
+      { now, since }: { now: Date; since: Date },
+    ): Promise<boolean> => {
+      if (!(await touch(session, grantKey))) return false;
+      const { _id } = token;
+      const uses = [
+        [{ consumed_at: null }, { consumed_at: now }],
+        [{ consumed_at: trusted({ $gt: since }), repeated_at: null }, { repeated_at: now }],
+      ] as const;
+      for (const [unused, use] of uses) {
+        const used = await records.updateOne({ _id, ...unused }, { $set: use }, { session });
+        if (used.matchedCount === 0) continue;
+        for (const { _id: twin } of await twinsOf(session, token)) {
+          await records.updateOne({ _id: twin, consumed_at: null }, { $set: retired(now) }, { session });
+        }
+        return true;
+      }
+      return false;
     },
 
     /** Issues an access token; false when the grant was revoked. */
