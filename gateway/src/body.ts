@@ -4,9 +4,9 @@ import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** Of every body that is not an upload. Each route of a service has a lower limit of its own. */
+/** The limit for every body that is not an upload. Each route of a service has a lower one. */
 export const BODY_LIMIT_BYTES = MEBIBYTE;
-/** Of what the gateway parses itself: JSON of `/mcp`, which takes ten of its longest calls, and forms of the pages. */
+/** Limits for what the gateway parses itself: JSON of `/mcp`, which fits ten of its longest calls, and forms of the pages. */
 export const JSON_LIMIT_BYTES = 64 * 1024;
 export const FORM_LIMIT_BYTES = 16 * 1024;
 /** Above the limit of media, which refuses a file that is too large itself, under its field. */
@@ -38,7 +38,7 @@ export const overloaded = (): AppError =>
 export const clientGone = (): AppError => badRequest('client_gone', message('error.bad_request'));
 
 interface BodyLimits {
-  /** Of one body without a lower limit of its own. */
+  /** The limit for one body where the caller names no lower one. */
   bytes: number;
   /** Time for a whole body to arrive, however steadily it does. */
   timeoutMs: number;

@@ -64,10 +64,10 @@ const schema = z.object({
     .string()
     .regex(/^(?:mailto:\S+@\S+|https:\/\/\S+)$/, 'must be mailto:… or https://…')
     .optional(),
-  /** As app stores show the app and its developer; `/account-deletion` names them. Required in production. */
+  /** Names of the app and its developer as app stores show them, for `/account-deletion`. Required in production. */
   APP_NAME: appText.default(DEMO_APP.name),
   APP_DEVELOPER: appText.default(DEMO_APP.developer),
-  /** As of identity; `/account-deletion` tells it. */
+  /** The value of identity, which `/account-deletion` states. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),

@@ -77,7 +77,7 @@ interface SessionLimit {
   idleSeconds?: number;
 }
 
-/** Ends the session of a visit early, and lets it call what its page calls. Throws 401 likewise, and 503. */
+/** Ends the session of a visit early, and lets it call what its page calls. Throws 401 for a session that has ended, and 503. */
 export const limitSession = async (
   asking: Asking,
   visit: Visit,

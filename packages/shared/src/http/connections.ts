@@ -132,7 +132,7 @@ const ending = new WeakSet<Socket>();
  */
 export const endsUnread = (request: IncomingMessage): boolean => {
   const { socket } = request;
-  // Of a request that is answered at once, even one without a body is not complete yet.
+  // While its headers are handled, even a request without a body is not complete yet.
   if (request.complete || request.readableFlowing !== null || isBodyMissing(request)) return false;
   ending.add(socket);
   // Node calls it after the last answer of a connection.

@@ -113,7 +113,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   idempotent?: boolean;
   /** The body is not JSON; the handler reads the stream. */
   rawBody?: boolean;
-  /** Of a JSON body; see {@link bodyLimitOf}. */
+  /** The longest JSON body; see {@link bodyLimitOf}. */
   bodyLimitBytes?: number;
   /**
    * What guests read may be shown for some seconds more: caches keep it (docs/adr/0072, with the reviewed list of these
