@@ -48,7 +48,7 @@ const AUTHORIZED = `authorization: ${bearer().authorization}`;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** As a route answers. */
+/** An answer with the header that names the route. */
 const answering =
   (status: number, body: object = { message: 'no' }, headers: Record<string, string> = {}): Handler =>
   (_request, response) => {

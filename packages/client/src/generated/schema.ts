@@ -96,7 +96,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The apps that act for the own account
+         * List the apps connected to your account
          * @description Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.
          */
         get: operations["getAuthGrants"];
@@ -202,7 +202,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm the phone of the own account, or a new one
+         * Confirm your phone
          * @description With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` for every code that is not accepted, and when another account has taken the phone meanwhile.
          */
         post: operations["postAuthPhoneConfirm"];
@@ -1284,7 +1284,7 @@ export interface paths {
         post?: never;
         /**
          * Erase an account at once, as an operator
-         * @description Not the own one. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.
+         * @description You cannot delete your own account here. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.
          */
         delete: operations["deleteUsersById"];
         options?: never;
@@ -1304,7 +1304,7 @@ export interface paths {
         post?: never;
         /**
          * Remove the second factor of somebody else, as an operator
-         * @description For somebody who has lost it, or whose account somebody else has set one up for. Every session, personal token and third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account, for one with a permission that the caller lacks, and for another operator without `roles.manage`.
+         * @description For a member who has lost it, or whose account a stranger has set one up for. Every session, personal token and third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another one: have the owner reset the password first. Nothing happens when there is none. 403 for your own account, for one with a permission that the caller lacks, and for another operator without `roles.manage`.
          */
         delete: operations["deleteUsersByIdSecondFactor"];
         options?: never;

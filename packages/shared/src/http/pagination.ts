@@ -158,7 +158,7 @@ export const listBody = <Row>(options: {
   request: PageRequest;
   page: PageOf<unknown>;
   data: Row[];
-  /** As it was given to {@link toPageRequest}. */
+  /** The value that {@link toPageRequest} was called with. */
   order?: string | undefined;
 }): ListBody<Row> => {
   const { baseUrl, request, page, data } = options;

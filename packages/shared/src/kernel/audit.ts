@@ -6,9 +6,9 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   /** The second factor of somebody else. */
   'second_factor.remove',
-  /** Of an account with an operator's permission, by its owner. */
+  /** A new personal token of an account with an operator's permission, made by its owner. */
   'token.create',
-  /** Likewise: what an app may do in their name. */
+  /** A new app that may act for an account with an operator's permission. */
   'app.connect',
   /** A trainer license was approved, rejected, reset or cleared. */
   'trainer_license.review',

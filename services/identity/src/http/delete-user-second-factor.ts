@@ -11,9 +11,9 @@ export const deleteUserSecondFactorRoute = ({
     path: '/users/:id/second-factor',
     summary: 'Remove the second factor of somebody else, as an operator',
     description:
-      'For somebody who has lost it, or whose account somebody else has set one up for. Every session, personal token and ' +
+      'For a member who has lost it, or whose account a stranger has set one up for. Every session, personal token and ' +
       'third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another ' +
-      'one: have the owner reset the password first. Nothing happens when there is none. 403 for the own account, for ' +
+      'one: have the owner reset the password first. Nothing happens when there is none. 403 for your own account, for ' +
       'one with a permission that the caller lacks, and for another operator without `roles.manage`.',
     tag: 'users',
     pages: ['ops'],

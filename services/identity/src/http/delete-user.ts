@@ -9,7 +9,7 @@ export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): R
     path: '/users/:id',
     summary: 'Erase an account at once, as an operator',
     description:
-      'Not the own one. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.',
+      'You cannot delete your own account here. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.',
     tag: 'users',
     access: 'user',
     permissions: ['users.delete'],

@@ -9,7 +9,7 @@ export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, bas
   defineRoute({
     method: 'GET',
     path: '/auth/grants',
-    summary: 'The apps that act for the own account',
+    summary: 'List the apps connected to your account',
     description: 'Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.',
     tag: 'auth',
     access: 'user',

@@ -12,7 +12,7 @@ export const postPhoneConfirmRoute = ({
   defineRoute({
     method: 'POST',
     path: '/auth/phone/confirm',
-    summary: 'Confirm the phone of the own account, or a new one',
+    summary: 'Confirm your phone',
     description:
       'With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. ' +
       'From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` ' +
