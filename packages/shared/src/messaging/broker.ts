@@ -46,8 +46,8 @@ export interface Broker {
     options?: Options.Publish,
   ): Promise<{ routed: boolean }>;
   /**
-   * Declares the deleted queues of the services that consume events of `type` again. False when no service consumes them.
-   * Rejects while a provisioned one is missing.
+   * Declares the deleted queues of the services that consume events of `type` again, unless they are provisioned. False when
+   * no service consumes them.
    */
   restoreConsumerQueues(type: string): Promise<boolean>;
   /**

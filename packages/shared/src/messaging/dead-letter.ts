@@ -84,8 +84,7 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
         });
       }),
     replay: (service, { record, ...selection } = {}) =>
-      withLock(service, async (channel) => {
-        await channel.checkQueue(eventsQueue(namespace, service));
+      withLock(service, (channel) => {
         const publish = async (message: GetMessage): Promise<void> => {
           const { routed } = await publishConfirmed(
             channel,

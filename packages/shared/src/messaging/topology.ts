@@ -137,6 +137,9 @@ export const consumersOf = (events: readonly EventDefinition[]): string[] => [
 export const typesConsumedBy = (service: string, events: readonly EventDefinition[]): string[] =>
   events.filter(({ consumers = [] }) => consumers.includes(service)).map(({ type }) => type);
 
+/** The name of a {@link topologyMark} without its hash. */
+export const topologyMarkPrefix = (namespace: string): string => `${namespace}.topology.`;
+
 /**
  * An exchange without a use but its name, which is part of the provisioned topology: it exists once the queues are bound to these
  * events. A process cannot ask for bindings, and an event without one would be lost for its consumer.
@@ -144,13 +147,13 @@ export const typesConsumedBy = (service: string, events: readonly EventDefinitio
 export const topologyMark = (namespace: string, events: readonly EventDefinition[]): string => {
   const bindings = events.flatMap(({ type, consumers = [] }) => consumers.map((name) => `${name} ${type}`));
   const hash = createHash('sha256').update(bindings.toSorted().join('\n')).digest('hex');
-  return `${namespace}.topology.${hash.slice(0, 16)}`;
+  return `${topologyMarkPrefix(namespace)}${hash.slice(0, 16)}`;
 };
 
 /**
  * Declares the exchange and, for every service that consumes one of `events`, its queue with its bindings. A publisher
- * that has done this loses no event to a service that was never started yet. What is provisioned is checked only; it
- * rejects with a 404 when something is missing.
+ * that has done this loses no event to a service that was never started yet. Of what is provisioned only the mark is checked,
+ * because a process may not see the queues of others; it rejects with a 404 when the mark is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
@@ -161,7 +164,6 @@ export const declareConsumerQueues = async (
   const services = consumersOf(events);
   if (topology === 'provisioned') {
     if (services.length > 0) await channel.checkExchange(topologyMark(namespace, events));
-    for (const service of services) await channel.checkQueue(eventsQueue(namespace, service));
     return;
   }
   await declareEventsExchange(channel, namespace);

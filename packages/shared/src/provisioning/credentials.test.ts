@@ -87,6 +87,24 @@ describe('the credentials', () => {
   });
 });
 
+test.each([
+  ['amqp://broker', '/'],
+  ['amqp://broker:5672/', '/'],
+  ['amqps://broker/%2F', '/'],
+  ['amqps://broker/fitness-eu', 'fitness-eu'],
+])('the definitions are those of the virtual host in the address %s: %s', (rabbitmq, vhost) => {
+  const own = mkdtempSync(join(tmpdir(), 'credentials-vhost-'));
+  try {
+    writeCredentials({ directory: own, namespace: 'fitness', servers: { ...servers, rabbitmq } });
+    const definitions = JSON.parse(readFileSync(join(own, 'rabbitmq/definitions.json'), 'utf8'));
+    expect(definitions.vhosts).toEqual([{ name: vhost }]);
+    const [, path = ''] = /@([^/]+.*)$/.exec(readFileSync(join(own, 'gyms/AMQP_URL'), 'utf8')) ?? [];
+    expect(`//${path}`).toBe(rabbitmq.replace(/^amqps?:/, ''));
+  } finally {
+    rmSync(own, { recursive: true, force: true });
+  }
+});
+
 test('the command refuses an address that would be the same for all processes', () => {
   const cli = fileURLToPath(new URL('credentials-cli.ts', import.meta.url));
   const { PATH } = process.env;

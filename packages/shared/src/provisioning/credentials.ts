@@ -45,6 +45,10 @@ const withUser = (address: string, user: string, password: string): string =>
 const withAuthSource = (address: string, db: string): string =>
   `${address.includes('?') ? `${address}&` : `${address.replace(/\/$/, '')}/?`}authSource=${db}`;
 
+/** The virtual host that an address names. */
+const vhostIn = (address: string): string | undefined =>
+  decodeURIComponent(new URL(address).pathname.slice(1)) || undefined;
+
 /** Not by `URL`, which does not parse an address with several hosts. */
 const passwordIn = (address: string): string | undefined =>
   /^[a-z+]+:\/\/[^:/@]+:([^@]+)@/.exec(address)?.[1];
@@ -102,7 +106,12 @@ export const writeCredentials = ({ directory, namespace, servers }: CredentialsO
   ]);
 
   write('redis/users.acl', redisAcl(namespace, new Map(redis)), SERVER_ID);
-  const definitions = rabbitmqDefinitions({ namespace, events: EVENTS, passwords: new Map(rabbitmq) });
+  const definitions = rabbitmqDefinitions({
+    namespace,
+    events: EVENTS,
+    vhost: vhostIn(servers.rabbitmq),
+    passwords: new Map(rabbitmq),
+  });
   write('rabbitmq/definitions.json', `${JSON.stringify(definitions, null, 2)}\n`, SERVER_ID);
   // The members of the replica set authenticate each other by it.
   write('mongodb/keyfile', read('mongodb/keyfile') ?? randomBytes(256).toString('base64'), SERVER_ID);

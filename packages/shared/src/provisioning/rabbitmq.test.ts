@@ -11,6 +11,7 @@ import {
   replyQueue,
   retryQueue,
   serviceExchange,
+  serviceQueueDefinitions,
   topologyMark,
 } from '../messaging/topology.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
@@ -22,15 +23,19 @@ const passwords = new Map(names.map((name) => [name, `password of ${name}`]));
 const definitions = rabbitmqDefinitions({ namespace: NAMESPACE, events: EVENTS, passwords });
 const services = consumersOf(EVENTS);
 
-/** Every name that exists on the broker, the default exchange, and two that do not exist. */
+const LATER_QUEUE = eventsQueue(NAMESPACE, 'wallet.later');
+
+/** Every name that exists on the broker, the default exchange, and some that do not exist. */
 const all = [
   ...definitions.exchanges.map(({ name }) => name),
   ...definitions.queues.map(({ name }) => name),
   ...services.map((service) => deadLetterLock(NAMESPACE, service)),
   replyQueue(NAMESPACE, 'sms.send', 'b4a7c1c2-0001'),
   'amq.default',
+  LATER_QUEUE,
   'fitness',
-  'fitness.wallet.events.more',
+  // Of no service, though its name begins with that of one.
+  'fitness.wallets.events',
 ];
 
 const permitted = (user: string, kind: 'configure' | 'write' | 'read'): string[] => {
@@ -68,11 +73,28 @@ describe.each(services)('%s', (service) => {
     expect(topic?.exchange).toBe(eventsExchangeName(NAMESPACE));
   });
 
-  test('reads its own queues alone', () => {
-    const own = [eventsQueue(NAMESPACE, service), deadLetterQueue(NAMESPACE, service)];
+  test('reads its own queues, those of later releases and the mark of the topology, and nothing else', () => {
+    const own = [
+      eventsQueue(NAMESPACE, service),
+      deadLetterQueue(NAMESPACE, service),
+      deadLetterLock(NAMESPACE, service),
+      ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(NAMESPACE, service, delayMs)),
+      ...(service === 'wallet' ? [LATER_QUEUE] : []),
+    ];
+    const mark = topologyMark(NAMESPACE, EVENTS);
     expect(permitted(service, 'read')).toEqual(
-      [...own, ...ofCommands(service, COMMANDS, SMS, REPLIES)].sort(),
+      [...own, mark, ...ofCommands(service, COMMANDS, SMS, REPLIES)].sort(),
     );
+  });
+
+  // RabbitMQ refuses the passive declare of what a user has no permission for.
+  test('may check all that it checks at its start', () => {
+    const checked = [
+      topologyMark(NAMESPACE, EVENTS),
+      ...serviceQueueDefinitions(NAMESPACE, service, RETRY_DELAYS_MS).map(({ name }) => name),
+      ...ofCommands(service, SMS),
+    ];
+    expect(permitted(service, 'read')).toEqual(expect.arrayContaining(checked));
   });
 
   test('reaches all its queues by its own exchange, and no others', () => {
@@ -129,4 +151,17 @@ test('no user is an administrator, has a password that can be read, or is called
   expect(definitions.users.flatMap(({ tags }) => tags)).toEqual([]);
   expect(definitions.users.map(({ name }) => name)).not.toContain('guest');
   expect(JSON.stringify(definitions)).not.toContain('password of');
+});
+
+test('everything is defined in the virtual host of the address, `/` by default', () => {
+  const { vhosts, ...defined } = rabbitmqDefinitions({
+    namespace: NAMESPACE,
+    events: EVENTS,
+    passwords,
+    vhost: 'own',
+  });
+  const { permissions, topic_permissions, exchanges, queues, bindings } = defined;
+  const all = [permissions, topic_permissions, exchanges, queues, bindings].flat();
+  expect([vhosts, [...new Set(all.map(({ vhost }) => vhost))]]).toEqual([[{ name: 'own' }], ['own']]);
+  expect([...new Set(definitions.queues.map(({ vhost }) => vhost))]).toEqual(['/']);
 });

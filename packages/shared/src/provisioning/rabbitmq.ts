@@ -20,11 +20,12 @@ import {
   serviceExchange,
   serviceQueueDefinitions,
   topologyMark,
+  topologyMarkPrefix,
   typesConsumedBy,
 } from '../messaging/topology.ts';
 import { OPERATOR, PROCESSES, type ProcessNeeds } from './processes.ts';
 
-const VHOST = '/';
+const DEFAULT_VHOST = '/';
 const NOTHING = '^$';
 /** Instead of the id in the name of a queue of replies. */
 const ANY_ID = 'any-id';
@@ -35,42 +36,47 @@ interface Permissions {
   read: string;
 }
 
-/** A regular expression for exactly these names. A name with {@link ANY_ID} stands for all ids. */
-const exactly = (names: readonly string[]): string => {
-  if (names.length === 0) return NOTHING;
-  const escaped = names.map((name) => name.replaceAll('.', '\\.').replace(ANY_ID, '[0-9a-f-]+'));
-  return `^(?:${escaped.join('|')})$`;
+/**
+ * A regular expression for exactly these names, and for all that begin with one of `prefixes`. {@link ANY_ID} in a name stands
+ * for all ids.
+ */
+const matching = (names: readonly string[], prefixes: readonly string[] = []): string => {
+  const toPattern = (text: string): string => text.replaceAll('.', '\\.').replace(ANY_ID, '[0-9a-f-]+');
+  const patterns = [...names.map(toPattern), ...prefixes.map((prefix) => `${toPattern(prefix)}.+`)];
+  return patterns.length === 0 ? NOTHING : `^(?:${patterns.join('|')})$`;
 };
 
 /** The types of all events of a service begin with it. */
 export const eventPrefix = (service: string): string => `${service.replaceAll('-', '_')}.`;
 
+/**
+ * A process reads everything that begins with its name, so that a later release can have more queues, and the marks of the
+ * topology. RabbitMQ answers a passive declare only with a permission on that exchange or queue. Since 4.3.1 any is enough; 4.2.6
+ * and 4.3.0 ask for the one to configure, which would allow to delete it.
+ */
 const permissionsOf = (namespace: string, { name, commands }: ProcessNeeds): Permissions => {
   const replies = commands.map((command) => replyQueue(namespace, command, ANY_ID));
   const exchanges = commands.length === 0 ? [] : [commandsExchange(namespace)];
   return {
-    configure: exactly([deadLetterLock(namespace, name), ...replies]),
-    write: exactly([
+    configure: matching([deadLetterLock(namespace, name), ...replies]),
+    write: matching([
       eventsExchangeName(namespace),
       serviceExchange(namespace, name),
       ...exchanges,
       ...replies,
     ]),
-    read: exactly([
-      eventsQueue(namespace, name),
-      deadLetterQueue(namespace, name),
-      ...exchanges,
-      ...commands.map((command) => commandQueue(namespace, command)),
-      ...replies,
-    ]),
+    read: matching(
+      [...exchanges, ...commands.map((command) => commandQueue(namespace, command)), ...replies],
+      [`${serviceExchange(namespace, name)}.`, topologyMarkPrefix(namespace)],
+    ),
   };
 };
 
 /** For the commands about dead letters: it reads those of all services, and returns them to their queues. */
 const operatorPermissions = (namespace: string, services: readonly string[]): Permissions => ({
-  configure: exactly(services.map((service) => deadLetterLock(namespace, service))),
-  write: exactly(services.map((service) => serviceExchange(namespace, service))),
-  read: exactly(services.map((service) => deadLetterQueue(namespace, service))),
+  configure: matching(services.map((service) => deadLetterLock(namespace, service))),
+  write: matching(services.map((service) => serviceExchange(namespace, service))),
+  read: matching(services.map((service) => deadLetterQueue(namespace, service))),
 });
 
 /** As RabbitMQ stores it: four bytes of salt, and the SHA-256 of salt and password. */
@@ -82,7 +88,6 @@ const passwordHash = (password: string): string => {
 
 const bind = (source: string, destination: string, key: string) => ({
   source,
-  vhost: VHOST,
   destination,
   destination_type: 'queue',
   routing_key: key,
@@ -91,7 +96,6 @@ const bind = (source: string, destination: string, key: string) => ({
 
 const exchange = (name: string, type: 'topic' | 'direct' | 'fanout') => ({
   name,
-  vhost: VHOST,
   type,
   durable: true,
   auto_delete: false,
@@ -102,12 +106,21 @@ const exchange = (name: string, type: 'topic' | 'direct' | 'fanout') => ({
 interface DefinitionsOptions {
   namespace: string;
   events: readonly EventDefinition[];
+  /** Default `/`. */
+  vhost?: string | undefined;
   /** User → password. */
   passwords: ReadonlyMap<string, string>;
 }
 
 /** For `load_definitions` of the broker, or `rabbitmqctl import_definitions`. */
-export const rabbitmqDefinitions = ({ namespace, events, passwords }: DefinitionsOptions) => {
+export const rabbitmqDefinitions = ({
+  namespace,
+  events,
+  passwords,
+  vhost = DEFAULT_VHOST,
+}: DefinitionsOptions) => {
+  const inVhost = <T extends object>(definitions: readonly T[]) =>
+    definitions.map((definition) => ({ ...definition, vhost }));
   const processes = PROCESSES.filter(({ hasEvents }) => hasEvents);
   const consumers = consumersOf(events);
   const queues: QueueDefinition[] = [
@@ -121,41 +134,43 @@ export const rabbitmqDefinitions = ({ namespace, events, passwords }: Definition
     { user: OPERATOR, ...operatorPermissions(namespace, consumers) },
   ];
   return {
-    vhosts: [{ name: VHOST }],
+    vhosts: [{ name: vhost }],
     users: permissions.map(({ user }) => ({
       name: user,
       password_hash: passwordHash(passwordOf(passwords, user)),
       hashing_algorithm: 'rabbit_password_hashing_sha256',
       tags: [],
     })),
-    permissions: permissions.map((each) => ({ ...each, vhost: VHOST })),
-    topic_permissions: processes.map(({ name }) => ({
-      user: name,
-      vhost: VHOST,
-      exchange: eventsExchangeName(namespace),
-      write: `^${eventPrefix(name).replace('.', '\\.')}`,
-      read: NOTHING,
-    })),
-    exchanges: [
+    permissions: inVhost(permissions),
+    topic_permissions: inVhost(
+      processes.map(({ name }) => ({
+        user: name,
+        exchange: eventsExchangeName(namespace),
+        write: `^${eventPrefix(name).replace('.', '\\.')}`,
+        read: NOTHING,
+      })),
+    ),
+    exchanges: inVhost([
       exchange(eventsExchangeName(namespace), 'topic'),
       exchange(topologyMark(namespace, events), 'fanout'),
       ...[...new Set(queues.map((queue) => queue.exchange))].map((name) => exchange(name, 'direct')),
-    ],
-    queues: queues.map((queue) => ({
-      name: queue.name,
-      vhost: VHOST,
-      durable: true,
-      auto_delete: false,
-      arguments: queue.arguments,
-    })),
-    bindings: [
+    ]),
+    queues: inVhost(
+      queues.map((queue) => ({
+        name: queue.name,
+        durable: true,
+        auto_delete: false,
+        arguments: queue.arguments,
+      })),
+    ),
+    bindings: inVhost([
       ...queues.map((queue) => bind(queue.exchange, queue.name, queue.name)),
       ...consumers.flatMap((service) =>
         typesConsumedBy(service, events).map((type) =>
           bind(eventsExchangeName(namespace), eventsQueue(namespace, service), type),
         ),
       ),
-    ],
+    ]),
   };
 };
 
