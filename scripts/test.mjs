@@ -21,6 +21,7 @@ import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { ensureChromium } from './lib/servers/chromium.mjs';
 import { startServers } from './lib/servers/index.mjs';
+import { isAtLeast, newest, useNewestServers } from './lib/servers/newest.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
@@ -29,12 +30,25 @@ import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { stopwatch, within } from './lib/time.mjs';
 
-const kinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e', 'long', 'compose'];
-const usualKinds = kinds.filter((kind) => kind !== 'long' && kind !== 'compose');
+const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e'];
+const kinds = [...usualKinds, 'long', 'servers', 'compose'];
+/** What depends on the broker and on Redis: `servers` runs it on the newest ones. */
+const onServers = {
+  ofServices: [
+    'packages/shared/test/(messaging|runtime)/',
+    'packages/shared/test/mongo/idempotency',
+    'services/identity/test/(revocations|[^/]*-limits)',
+    'services/[^/]*/test/[^/]*(events|notifications)',
+    'gateway/test/credential-cache',
+  ],
+  ofProduct: ['test/e2e/(?![^/]*\\.long\\.)', 'test/e2e/(least-privilege|revocation)\\.long'],
+};
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
 const log = (/** @type {string} */ line) => console.log(line);
-const summary = createSummary({ command: 'npm test' });
+/** The option that runs any kind of test on them. */
+const newestServers = '--newest-servers';
+const summary = createSummary();
 const supervisor = createSupervisor({
   onUnexpectedExit: (child) =>
     log(`${child.name} has ended by itself (${child.ended}):\n${lastLines(child.logFile, 15)}`),
@@ -62,7 +76,7 @@ function end(exitCode) {
 function parse(args) {
   const only = [];
   const forJest = [];
-  const rest = [...args];
+  const rest = args.filter((argument) => argument !== newestServers);
   while (rest.length > 0) {
     const argument = rest.shift() ?? '';
     if (argument === '--only') only.push(...(rest.shift() ?? '').split(','));
@@ -75,7 +89,8 @@ function parse(args) {
   const usual = usualKinds.filter(
     (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),
   );
-  return { selected: new Set(only.length > 0 ? only : usual), forJest };
+  const isNewest = only.includes('servers') || args.includes(newestServers);
+  return { selected: new Set(only.length > 0 ? only : usual), forJest, isNewest };
 }
 
 /** In memory where there is room: the stand-in of MongoDB waits for the disk at every commit. */
@@ -124,8 +139,10 @@ async function startTestServers(directory, { withS3, logDirectory, log }) {
     await freePorts(6);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const onUp = (/** @type {import('./lib/servers/index.mjs').Picked} */ { name, took, choice, reason }) =>
-    log(`${name}: ${choice} after ${took} (${reason})`);
+  const onUp = (/** @type {import('./lib/servers/index.mjs').Picked} */ server) =>
+    log(
+      `${`${server.name} ${server.version}`.trim()}: ${server.choice} after ${server.took} (${server.reason})`,
+    );
   const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
   // A rejection is reported when it is awaited, after the other servers.
   storage?.catch(() => {});
@@ -259,19 +276,26 @@ async function runStage(name, work) {
 }
 
 async function main() {
-  const { selected, forJest } = parse(process.argv.slice(2));
+  const { selected, forJest, isNewest } = parse(process.argv.slice(2));
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
   mkdirSync(logDirectory, { recursive: true });
   const directory = makeTemporaryDirectory();
   temporary = directory;
   makeKeys(keysDirectory());
+  if (isNewest) {
+    summary.rerunBy = `npm test -- ${newestServers}`;
+    await useNewestServers({ supervisor, logDirectory, log });
+  }
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
-  const ofServices = chosen(['service', 'long']);
-  const ofProduct = mayRunTestsIn('test/e2e', forJest)
-    ? chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
-    : [];
-  const withS3 = ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
+  const isServers = selected.has('servers');
+  const ofServices = isServers ? ['service'] : chosen(['service', 'long']);
+  const ofProduct = isServers
+    ? ['e2e', 'e2e-long']
+    : mayRunTestsIn('test/e2e', forJest)
+      ? chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
+      : [];
+  const withS3 = !isServers && ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
   const starting =
     ofServices.length + ofProduct.length > 0
       ? startTestServers(directory, { withS3, logDirectory, log })
@@ -288,26 +312,49 @@ async function main() {
   const runProjects = async (
     /** @type {string[]} */ projects,
     /** @type {NodeJS.ProcessEnv} */ environment,
+    args = forJest,
   ) => {
     if (projects.length === 0) return;
     await runStage(`${projects.join(' and ')} tests`, () =>
-      runJest(projects, [...workers, ...forJest], environment, directory),
+      runJest(projects, [...workers, ...args], environment, directory),
     );
   };
   await runProjects(chosen(['unit', 'architecture']), {});
   await runProjects(chosen(['compose']), {});
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
+  if (servers && isNewest) assertNewest(servers);
   const chromium = selected.has('long') ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
   const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
   await Promise.all([
-    runProjects(ofServices, { ...servers?.environment, ...browser }),
+    runProjects(
+      ofServices,
+      { ...servers?.environment, ...browser },
+      isServers ? onServers.ofServices : forJest,
+    ),
     startingForProduct && ofProduct.length > 0
       ? runStage('end-to-end tests', () =>
-          runEndToEnd(ofProduct, startingForProduct, browser, forJest, directory),
+          runEndToEnd(
+            ofProduct,
+            startingForProduct,
+            browser,
+            isServers ? onServers.ofProduct : forJest,
+            directory,
+          ),
         )
       : undefined,
   ]);
+}
+
+/** @param {import('./lib/servers/index.mjs').Servers} servers */
+function assertNewest({ redis, rabbitmq }) {
+  for (const { name, version } of [redis, rabbitmq]) {
+    const least = newest[/** @type {keyof typeof newest} */ (name)];
+    if (!isAtLeast(least, version))
+      throw new Failure(
+        `These tests need ${name} ${least.join('.')}; this one is ${version || 'of an unknown version'}.`,
+      );
+  }
 }
 
 async function startOthers() {

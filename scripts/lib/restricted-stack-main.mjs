@@ -62,7 +62,8 @@ async function main() {
   const ports = { mongodb: forMongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
   const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log: console.error };
   // Without users, so that the first ones can be created.
-  const open = await pick(mongodb, context);
+  // A container would keep no data between its two starts.
+  const open = await pick(mongodb, { ...context, withoutContainers: true });
   await runCommand('credentials-cli', [
     credentials,
     ...['--mongodb', open.uri],

@@ -10,18 +10,19 @@ const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 /** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
 function rerunsOf({ project, file, failed }, command) {
   // The long tests are two projects and one kind.
-  const whole = `${command} -- --only ${project === 'e2e-long' ? 'long' : project} ${file}`;
+  const whole = `${command} --only ${project === 'e2e-long' ? 'long' : project} ${file}`;
   return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
 }
 
-/** @param {{ command: string }} options command: by which the run was started */
-export function createSummary({ command }) {
+export function createSummary() {
   let [passed, failed] = [0, 0];
   /** @type {string[]} */
   const reruns = [];
   /** @type {import('./jest/reporter.mjs').FileResult[]} */
   const files = [];
   return {
+    /** The command that runs a part again. */
+    rerunBy: 'npm test --',
     get failed() {
       return failed;
     },
@@ -29,7 +30,7 @@ export function createSummary({ command }) {
     count(isOk, rerun) {
       if (isOk) passed += 1;
       else failed += 1;
-      if (!isOk && rerun) reruns.push(`${command} -- ${rerun}`);
+      if (!isOk && rerun) reruns.push(`${this.rerunBy} ${rerun}`);
     },
     /** @param {import('./jest/reporter.mjs').JestResult} result */
     add(result) {
@@ -37,7 +38,7 @@ export function createSummary({ command }) {
       failed += result.failed;
       files.push(...result.files);
       const bad = result.files.filter((file) => !file.loaded || file.failed.length > 0);
-      reruns.push(...bad.flatMap((file) => rerunsOf(file, command)));
+      reruns.push(...bad.flatMap((file) => rerunsOf(file, this.rerunBy)));
     },
     lines() {
       const slowest = files.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);

@@ -20,6 +20,7 @@ import {
  * @property {ServerPorts} ports
  * @property {(line: string) => void} log
  * @property {string} [credentials] a directory of credentials-cli.ts: only its users may connect
+ * @property {boolean} [withoutContainers]
  *
  * @typedef {object} ServerPorts
  * @property {number} mongodb
@@ -43,12 +44,14 @@ import {
  * @property {string} name
  * @property {string} uriVariable the environment variable with the address of a running server
  * @property {(uri: string) => Promise<string | undefined>} check what is wrong with the given server
+ * @property {(uri: string) => Promise<string | undefined>} [version] of the running server
  * @property {Candidate[]} candidates in the order of preference
  * @property {string} advice how to get the server, when no candidate works
  *
  * @typedef {object} Picked
  * @property {string} name
  * @property {string} uri
+ * @property {string} version
  * @property {string} choice
  * @property {string} reason
  * @property {string} took
@@ -77,6 +80,7 @@ export async function pick(definition, context) {
     return {
       name: definition.name,
       uri,
+      version: await versionOf(definition, uri),
       choice,
       reason,
       took: elapsed(),
@@ -98,6 +102,7 @@ export async function pick(definition, context) {
     return {
       name: definition.name,
       uri: server.uri,
+      version: await versionOf(definition, server.uri),
       choice: candidate.title,
       reason,
       took: elapsed(),
@@ -108,6 +113,9 @@ export async function pick(definition, context) {
   }
   throw new Failure(`${definition.name} is not available here (${skipped.join(', ')}). ${definition.advice}`);
 }
+
+/** Empty when it is unknown. @param {ServerDefinition} definition @param {string} uri */
+const versionOf = async (definition, uri) => (await definition.version?.(uri).catch(() => '')) ?? '';
 
 /**
  * @param {Candidate} candidate
@@ -217,7 +225,7 @@ export function dockerCandidate(image, describe) {
     engine: 'docker',
     title: `Docker (${image})`,
     async find(context) {
-      if (context.credentials) return 'containers here take no files with users';
+      if (context.withoutContainers) return 'it runs as a process here';
       if (!(await daemonAnswers())) return 'no Docker daemon answers';
       if (!(await imageAvailable(image))) return `Docker cannot get the image ${image}`;
       const container = { ...describe(context), image };

@@ -76,19 +76,30 @@ export async function removeContainers(names) {
  * @property {string} volume where the image keeps its data
  * @property {string} [hostname]
  * @property {string[]} args
+ * @property {Record<string, string>} [mounts] path in the container → file or directory, which it only reads
  */
 
 /**
  * What to start as a child process to run the container in the foreground, with its data in a named volume.
  * @param {Container} container
  */
-export function containerProcess({ name, image, hostPort, containerPort, volume, hostname, args }) {
+export function containerProcess({
+  name,
+  image,
+  hostPort,
+  containerPort,
+  volume,
+  hostname,
+  args,
+  mounts = {},
+}) {
   const containerName = containerNameOf(name);
   return {
     command: 'docker',
     args: [
       ...['run', '--rm', '--name', containerName, '--stop-timeout', '3', '--hostname', hostname ?? name],
       ...['-p', `127.0.0.1:${hostPort}:${containerPort}`, '-v', `${containerName}:${volume}`],
+      ...Object.entries(mounts).flatMap(([target, source]) => ['-v', `${source}:${target}:ro`]),
       image,
       ...args,
     ],
@@ -102,11 +113,20 @@ export function containerProcess({ name, image, hostPort, containerPort, volume,
  * The same container without persistent data, by testcontainers, which removes it even if this process is killed.
  * @param {Container} container
  */
-export async function startTestContainer({ image, hostPort, containerPort, volume, hostname, args }) {
+export async function startTestContainer({
+  image,
+  hostPort,
+  containerPort,
+  volume,
+  hostname,
+  args,
+  mounts = {},
+}) {
   const { GenericContainer } = await import('testcontainers');
   const definition = new GenericContainer(image)
     .withExposedPorts({ container: containerPort, host: hostPort })
-    .withTmpFs({ [volume]: 'rw' });
+    .withTmpFs({ [volume]: 'rw' })
+    .withBindMounts(Object.entries(mounts).map(([target, source]) => ({ source, target, mode: 'ro' })));
   if (args.length > 0) definition.withCommand(args);
   if (hostname) definition.withHostname(hostname);
   const started = await definition.start();

@@ -150,6 +150,7 @@ export const mongodb = {
       return `no MongoDB answers there (${messageOf(error)})`;
     }
   },
+  version: (uri) => withAdmin(uri, 5_000, async (admin) => (await admin.command({ buildInfo: 1 })).version),
   candidates: [
     dockerCandidate('mongo:8', (context) => ({
       name: 'mongodb',

@@ -1,12 +1,20 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findExecutable } from '../paths.mjs';
+import { findExecutable, root } from '../paths.mjs';
 import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
-import { addressOf, answersAtAll, rabbitmqAnswers } from './probe.mjs';
+import { addressOf, answersAtAll, rabbitmqAnswers, rabbitmqVersion } from './probe.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
+
+export const rabbitmqImage = 'rabbitmq:4';
+
+/** Where docker-compose.yml mounts them. @param {string} credentials @returns {Record<string, string>} */
+const mountsOf = (credentials) => ({
+  '/run/credentials': join(credentials, 'rabbitmq'),
+  '/etc/rabbitmq/conf.d/20-fitness.conf': join(root, 'deploy/rabbitmq.conf'),
+});
 
 /** @param {Context} context */
 const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.rabbitmq });
@@ -126,8 +134,9 @@ export const rabbitmq = {
     const address = addressOf(uri, 5672);
     return (await answersAtAll(() => rabbitmqAnswers(address))) ? undefined : 'no RabbitMQ answers there';
   },
+  version: (uri) => rabbitmqVersion(addressOf(uri, 5672)),
   candidates: [
-    dockerCandidate('rabbitmq:4', (context) => ({
+    dockerCandidate(rabbitmqImage, (context) => ({
       name: 'rabbitmq',
       // The broker stores its data under the name of its host.
       hostname: 'rabbitmq',
@@ -135,6 +144,7 @@ export const rabbitmq = {
       containerPort: 5672,
       volume: '/var/lib/rabbitmq',
       args: [],
+      ...(context.credentials ? { mounts: mountsOf(context.credentials) } : {}),
       uri: uriIn(context),
       answers: () => rabbitmqAnswers(addressIn(context)),
     })),

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { findExecutable } from '../paths.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
-import { addressOf, answersAtAll, redisAnswers } from './probe.mjs';
+import { addressOf, answersAtAll, redisAnswers, redisVersion } from './probe.mjs';
+
+export const redisImage = 'redis:8';
 
 /** @param {import('./candidate.mjs').Context} context */
 const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
@@ -33,13 +35,18 @@ export const redis = {
     const address = addressOf(uri, 6379);
     return (await answersAtAll(() => redisAnswers(address))) ? undefined : 'no Redis answers there';
   },
+  version: (uri) => redisVersion(addressOf(uri, 6379)),
   candidates: [
-    dockerCandidate('redis:8', (context) => ({
+    dockerCandidate(redisImage, (context) => ({
       name: 'redis',
       hostPort: context.ports.redis,
       containerPort: 6379,
       volume: '/data',
-      args: ['redis-server', '--save', '', '--appendonly', 'yes', '--protected-mode', 'no'],
+      args: [
+        ...['redis-server', '--save', '', '--appendonly', 'yes', '--protected-mode', 'no'],
+        ...(context.credentials ? ['--aclfile', '/run/credentials/users.acl'] : []),
+      ],
+      ...(context.credentials ? { mounts: { '/run/credentials': join(context.credentials, 'redis') } } : {}),
       uri: uriIn(context),
       answers: () => redisAnswers(addressIn(context)),
     })),

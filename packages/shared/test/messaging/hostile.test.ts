@@ -128,8 +128,8 @@ test('the same of an event that the broker has dead-lettered, whose consumer has
   const queue = eventsQueue(broker.namespace, 'died');
   await until(() =>
     broker.withChannel(async (channel) => {
-      const message = await channel.get(queue);
-      if (message !== false) channel.nack(message);
+      // The channel closes without an ack, as that of a dead consumer. Since 4.3 the broker does not count a nack.
+      await channel.get(queue);
       return (await letters.list('died')).length === 1;
     }),
   );

@@ -1,0 +1,118 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure } from '../failure.mjs';
+import { cacheDirectory, findExecutable } from '../paths.mjs';
+import { runTool } from '../supervisor.mjs';
+import { aptInstall, canInstall } from './apt.mjs';
+import { daemonAnswers, imageAvailable } from './docker.mjs';
+import { output } from './output.mjs';
+import { rabbitmqImage } from './rabbitmq.mjs';
+import { redisImage } from './redis.mjs';
+
+/** The releases that the deployments pin; `npm run test:servers` runs on no older ones. */
+export const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
+
+/** @param {readonly number[]} least @param {string} version */
+export function isAtLeast(least, version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0] = least;
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+}
+
+/**
+ * Makes the newest RabbitMQ and Redis the ones that are started from here on: as Docker images, as the programs on the PATH if they
+ * are new enough, or else those of Debian's testing suite, in a root directory of their own, which come first on the PATH.
+ * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ */
+export async function useNewestServers(context) {
+  if ((await daemonAnswers()) && (await imageAvailable(redisImage)) && (await imageAvailable(rabbitmqImage)))
+    return;
+  if (await areNewOnPath()) return;
+  const reason = whyNoDebianRoot();
+  if (reason) {
+    throw new Failure(
+      `RabbitMQ ${newest.RabbitMQ.join('.')} and Redis ${newest.Redis.join('.')} are not available here: Docker cannot get their images, the PATH has none, and ${reason}.`,
+    );
+  }
+  process.env.PATH = `${await ensureDebianRoot(context)}:${process.env.PATH}`;
+}
+
+async function areNewOnPath() {
+  const versions = [
+    { least: newest.Redis, answer: await output('redis-server', ['--version']), pattern: /v=([\d.]+)/ },
+    { least: newest.RabbitMQ, answer: await output('rabbitmqctl', ['version']), pattern: /^([\d.]+)/m },
+  ];
+  return versions.every(({ least, answer, pattern }) => isAtLeast(least, pattern.exec(answer)?.[1] ?? '0'));
+}
+
+function whyNoDebianRoot() {
+  if (!canInstall()) return 'only root on Debian can install them in a root directory of their own';
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  return /^ID=debian$/m.test(release) ? undefined : 'this system is no Debian';
+}
+
+/** Their paths in the root. */
+const programs = {
+  'redis-server': '/usr/bin/redis-server',
+  'redis-cli': '/usr/bin/redis-cli',
+  // The script that Debian's own one calls as another user.
+  'rabbitmq-server': '/usr/lib/rabbitmq/bin/rabbitmq-server',
+  epmd: '/usr/bin/epmd',
+};
+
+/**
+ * Runs a program with the root as its file system, in which it finds the temporary directories of the tests, its own processes
+ * and its own name. The mounts end with it, and it gets the signals, because each command is replaced by the next.
+ * @param {string} root @param {string} program
+ */
+const wrapper = (root, program) => `#!/bin/sh
+exec unshare --mount --propagation private sh -c '
+  mount --bind /proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --bind "\${TMPDIR:-/tmp}" "$0\${TMPDIR:-/tmp}" &&
+    exec chroot "$0" "$@"' '${root}' ${program} "$@"
+`;
+
+/**
+ * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @returns {Promise<string>} the directory with its programs
+ */
+async function ensureDebianRoot({ supervisor, logDirectory, log }) {
+  const directory = cacheDirectory('debian-forky');
+  const root = join(directory, 'root');
+  const bin = join(directory, 'bin');
+  const complete = join(directory, 'complete');
+  if (existsSync(complete)) return bin;
+  log('RabbitMQ and Redis: installing those of Debian’s testing suite into a private root (once)');
+  const missing = findExecutable('debootstrap') ? [] : ['debootstrap'];
+  if (missing.length > 0 && !(await aptInstall(supervisor, missing, logDirectory)))
+    throw new Failure('apt-get could not install debootstrap.');
+  // An interrupted attempt may have left an incomplete directory.
+  rmSync(root, { recursive: true, force: true });
+  const logFile = join(logDirectory, 'debootstrap.log');
+  const args = [
+    ...['--variant=minbase', '--include=redis-server,rabbitmq-server', 'forky', root, await mirror()],
+    // An older debootstrap does not know the suite by its name.
+    '/usr/share/debootstrap/scripts/sid',
+  ];
+  const launch = {
+    name: 'debootstrap',
+    command: findExecutable('debootstrap') ?? 'debootstrap',
+    args,
+    logFile,
+  };
+  if (!(await runTool(supervisor, { ...launch, timeoutMs: 10 * 60_000 })))
+    throw new Failure(`RabbitMQ and Redis of Debian’s testing suite could not be installed: ${logFile}`);
+  writeFileSync(join(root, 'etc/hosts'), '127.0.0.1 localhost\n');
+  mkdirSync(bin, { recursive: true });
+  for (const [name, program] of Object.entries(programs))
+    writeFileSync(join(bin, name), wrapper(root, program), { mode: 0o755 });
+  writeFileSync(complete, '');
+  return bin;
+}
+
+/** The one that apt uses. */
+async function mirror() {
+  const indexes = await output('apt-get', ['indextargets', '--format', '$(ORIGIN) $(COMPONENT) $(REPO_URI)']);
+  const address = /^Debian main (http\S+)$/m.exec(indexes)?.[1];
+  if (!address) throw new Failure('apt-get names no mirror of Debian.');
+  return address;
+}
