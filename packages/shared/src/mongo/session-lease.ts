@@ -9,6 +9,7 @@ import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
 import type { Logger } from '../kernel/log.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
+import { refusalOf } from './refusal.ts';
 
 export const SESSION_COLLECTION = 'transaction_sessions';
 const ROUND_MS = SECOND_MS;
@@ -93,6 +94,27 @@ export const leaseSessions = ({
   /** Ids of sessions in use that the row of this process does not contain yet. */
   const unstored = new Set<string>();
 
+  let isRefusalKnown = false;
+  /**
+   * False where the server refuses to end sessions. There is nothing to repeat then: it ends their transactions itself, later,
+   * or when the driver starts the next one in a session.
+   */
+  const end = async (sessions: readonly string[]): Promise<boolean> => {
+    try {
+      await endSessions(connection, sessions);
+      return true;
+    } catch (error) {
+      if (refusalOf(error) === undefined) throw error;
+      if (!isRefusalKnown)
+        log.warn(
+          { err: error },
+          'the database refuses killSessions: the transaction of a process that died keeps its locks until the database ends it, after transactionLifetimeLimitSeconds, 60 by default',
+        );
+      isRefusalKnown = true;
+      return false;
+    }
+  };
+
   const store = async (): Promise<void> => {
     const sessions = [...unstored];
     if (sessions.length === 0) return;
@@ -121,10 +143,7 @@ export const leaseSessions = ({
 
   const endLostSessions = async (): Promise<void> => {
     const sessions = [...toEnd];
-    await endSessions(
-      connection,
-      sessions.map(idOf).filter((id) => id !== undefined),
-    );
+    await end(sessions.map(idOf).filter((id) => id !== undefined));
     for (const session of sessions) {
       toEnd.delete(session);
       await session.endSession();
@@ -148,9 +167,10 @@ export const leaseSessions = ({
   let checkedAt = performance.now();
 
   const endSessionsOfDead = async ({ _id, renewals, sessions }: Owner): Promise<void> => {
-    await endSessions(connection, sessions);
+    const isEnded = await end(sessions);
     await owners.deleteOne({ _id, renewals });
     observed.delete(_id);
+    if (!isEnded) return;
     log.warn({ owner: _id, sessions: sessions.length }, 'the transactions of a dead process were ended');
   };
 

@@ -4,15 +4,15 @@
  *   node packages/shared/src/provisioning/credentials-cli.ts <directory>
  *     [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]
  *
- * The addresses are those of the servers without a user; by default those of docker-compose.yml. Reads EVENTS_NAMESPACE
- * (fitness). What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0
+ * The addresses are those of the servers without a user; by default those of docker-compose.yml. A user is in the database of its
+ * process, unless the address of MongoDB has an `authSource`. Reads EVENTS_NAMESPACE (fitness). What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0
  * done, 64 wrong usage, 78 a variable that is the same for all processes.
  */
 import { parseArgs } from 'node:util';
 import { writeCredentials } from './credentials.ts';
 
 const USAGE =
-  'usage: credentials-cli.ts <directory> [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]';
+  'usage: credentials-cli.ts <directory> [--mongodb <address>] [--redis <address>] [--rabbitmq <address>], addresses without a user';
 const EXIT_USAGE = 64;
 const EXIT_CONFIG = 78;
 
@@ -29,7 +29,10 @@ const readArguments = () => {
       },
     });
     const [directory, ...rest] = positionals;
-    return directory === undefined || rest.length > 0 ? undefined : { directory, servers: values };
+    const haveUser = Object.values(values).some((address) => /:\/\/[^/?]*@/.test(address));
+    return directory === undefined || rest.length > 0 || haveUser
+      ? undefined
+      : { directory, servers: values };
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -105,9 +105,45 @@ test.each([
   }
 });
 
+test.each([
+  ['mongodb+srv://cluster0.abcde.mongodb.net/?authSource=admin', '/?authSource=admin'],
+  [
+    'mongodb+srv://cluster0.abcde.mongodb.net/?retryWrites=true&authSource=admin',
+    '/?retryWrites=true&authSource=admin',
+  ],
+  ['mongodb+srv://cluster0.abcde.mongodb.net', '/?authSource=fitness_media'],
+  ['mongodb+srv://cluster0.abcde.mongodb.net/', '/?authSource=fitness_media'],
+  ['mongodb+srv://cluster0.abcde.mongodb.net/fitness', '/fitness?authSource=fitness_media'],
+])('the address %s keeps what it says', (mongodb, end) => {
+  const elsewhere = mkdtempSync(join(tmpdir(), 'credentials-'));
+  writeCredentials({ directory: elsewhere, namespace: 'fitness', servers: { ...servers, mongodb } });
+  const addressOf = (user: string) => readFileSync(join(elsewhere, user, 'MONGODB_URI'), 'utf8');
+  const first = addressOf('media');
+  expect(first).toMatch(/^mongodb\+srv:\/\/media:\w{48}@cluster0\.abcde\.mongodb\.net\//);
+  expect(first.slice(first.indexOf('.net') + '.net'.length)).toBe(end);
+  writeCredentials({ directory: elsewhere, namespace: 'fitness', servers: { ...servers, mongodb } });
+  expect(addressOf('media')).toBe(first);
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+const cli = fileURLToPath(new URL('credentials-cli.ts', import.meta.url));
+const { PATH } = process.env;
+
+test('the command refuses an address with a user', () => {
+  const elsewhere = join(directory, 'elsewhere');
+  const address = 'mongodb+srv://<db_username>:<db_password>@cluster0.abcde.mongodb.net/?authSource=admin';
+  const { status, stderr } = spawnSync(process.execPath, [cli, elsewhere, '--mongodb', address], {
+    env: { PATH, NODE_NO_WARNINGS: '1' },
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({
+    status: 64,
+    stderr: expect.stringContaining('addresses without a user'),
+  });
+  expect(existsSync(elsewhere)).toBe(false);
+});
+
 test('the command refuses an address that would be the same for all processes', () => {
-  const cli = fileURLToPath(new URL('credentials-cli.ts', import.meta.url));
-  const { PATH } = process.env;
   const { status, stderr } = spawnSync(process.execPath, [cli, directory], {
     env: { PATH, NODE_NO_WARNINGS: '1', AMQP_URL: 'amqp://fitness:secret-word@rabbitmq:5672' },
     encoding: 'utf8',

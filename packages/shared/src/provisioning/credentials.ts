@@ -42,8 +42,12 @@ const newPassword = (): string => randomBytes(24).toString('hex');
 const withUser = (address: string, user: string, password: string): string =>
   address.replace('://', `://${user}:${password}@`);
 
-const withAuthSource = (address: string, db: string): string =>
-  `${address.includes('?') ? `${address}&` : `${address.replace(/\/$/, '')}/?`}authSource=${db}`;
+/** A given `authSource` stays: the users of Atlas are all in `admin`. */
+const withAuthSource = (address: string, db: string): string => {
+  if (/[?&]authSource=/.test(address)) return address;
+  if (address.includes('?')) return `${address}&authSource=${db}`;
+  return `${/:\/\/[^/]+\//.test(address) ? address : `${address}/`}?authSource=${db}`;
+};
 
 /** The virtual host that an address names. */
 const vhostIn = (address: string): string | undefined =>

@@ -4,6 +4,7 @@
  */
 import { auditSealsDatabase } from '../mongo/audit-models.ts';
 import type { Connection } from '../mongo/connect.ts';
+import { refusalOf } from '../mongo/refusal.ts';
 import { AUDIT_SEQUENCES } from '../mongo/sequence.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 
@@ -95,8 +96,47 @@ export const mongodbUsers = (seals = SEALS): User[] => [
   },
 ];
 
+/** `createCollection` is `CREATE_COLLECTION` there. */
+const inAtlas = (action: string): string => action.replace(/[A-Z]/g, '_$&').toUpperCase();
+
+/**
+ * The same users for Atlas, where only its API creates them: in the database `admin`, and with one custom role each, because a
+ * user who has one may have no other. These are the bodies of its requests, which have a password where `passwords` has one.
+ */
+export const atlasUsers = (seals = SEALS, passwords: ReadonlyMap<string, string> = new Map()) => {
+  const custom = mongodbRoles(seals);
+  const withRoles = mongodbUsers(seals).map(({ name, roles }) => {
+    const roleName = `fitness-${name}`;
+    const privileges = custom
+      .filter((role) => roles.some((granted) => granted.role === role.name && granted.db === role.db))
+      .flatMap((role) => role.privileges);
+    const actions = [...new Set(privileges.flatMap((privilege) => privilege.actions))].map((action) => ({
+      action: inAtlas(action),
+      resources: privileges
+        .filter((privilege) => privilege.actions.includes(action))
+        .map(({ resource }) => resource),
+    }));
+    const inheritedRoles = roles.filter(
+      ({ role, db }) => !custom.some((own) => own.name === role && own.db === db),
+    );
+    return {
+      role: { roleName, actions, inheritedRoles },
+      user: {
+        databaseName: 'admin',
+        username: name,
+        password: passwords.get(name),
+        roles: [{ databaseName: 'admin', roleName }],
+      },
+    };
+  });
+  return { roles: withRoles.map(({ role }) => role), users: withRoles.map(({ user }) => user) };
+};
+
 const ROLE_EXISTS = 51_002;
 const USER_EXISTS = 51_003;
+
+const refused = (command: string, code: number): string =>
+  `the database refuses ${command} (code ${code}): in Atlas the users are made by its API (docs/guides/operators/servers.md), elsewhere MONGODB_URI needs a user with the role userAdminAnyDatabase`;
 
 interface CreateOptions {
   /** User → password. */
@@ -119,6 +159,8 @@ export const createMongodbUsers = async (
     try {
       await client.db(db).command({ [`create${what}`]: name, ...fields });
     } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal !== undefined) throw new Error(refused(`create${what}`, refusal), { cause: error });
       const { code } = error as { code?: unknown };
       if (code !== (what === 'Role' ? ROLE_EXISTS : USER_EXISTS)) throw error;
       await client.db(db).command({ [`update${what}`]: name, ...fields });

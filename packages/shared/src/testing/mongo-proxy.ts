@@ -11,11 +11,20 @@ type Document = Record<string, unknown>;
 /** `before`: the server does not get the command. `after`: it has executed it, and its response is lost. */
 export type Side = 'before' | 'after';
 
+/** What a server answers to a command that it does not execute. */
+interface RefusedCommand {
+  code: number;
+  codeName: string;
+  errmsg: string;
+}
+
 export interface MongoProxy {
   /** The address of the database through this proxy. */
   uri: string;
   /** Cuts at the first command that fits. Resolves with `<command> <collection>` when that has happened. */
   cutAt(fits: (command: string, collection: string) => boolean, side?: Side): Promise<string>;
+  /** Answers every command of this name with `error`, instead of the server. */
+  refuse(command: string, error: RefusedCommand): void;
   /** Keeps the first command that fits until `restore`. Resolves as `cutAt`. */
   holdAt(fits: (command: string, collection: string) => boolean): Promise<string>;
   /** Accepts connections again, passes on what was held, and cuts no more. */
@@ -46,12 +55,27 @@ interface Command {
   requestId: number;
 }
 
+const documentOf = (message: Buffer): Document => {
+  if (message.readInt32LE(12) !== OP_MSG) return {};
+  const end = BODY_AT + message.readInt32LE(BODY_AT);
+  return mongoose.mongo.BSON.deserialize(message.subarray(BODY_AT, end)) as Document;
+};
+
+/** An answer to the message with this id. */
+const answerTo = (requestId: number, document: Document): Buffer => {
+  const body = mongoose.mongo.BSON.serialize(document);
+  const head = Buffer.alloc(BODY_AT);
+  head.writeInt32LE(BODY_AT + body.length, 0);
+  head.writeInt32LE(requestId, 8);
+  head.writeInt32LE(OP_MSG, 12);
+  return Buffer.concat([head, body]);
+};
+
 /** The command of a message; undefined for what the driver sends by itself. */
 const commandOf = (message: Buffer): Command | undefined => {
-  if (message.readInt32LE(12) !== OP_MSG) return undefined;
-  const end = BODY_AT + message.readInt32LE(BODY_AT);
-  const document = mongoose.mongo.BSON.deserialize(message.subarray(BODY_AT, end)) as Document;
+  const document = documentOf(message);
   const [name = '', value] = Object.entries(document)[0] ?? [];
+  if (name === '') return undefined;
   const collection = typeof value === 'string' ? value : '';
   // The relay reads the outbox outside of transactions.
   const isRelay = collection === 'outbox' && document.autocommit !== false;
@@ -84,6 +108,7 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
   const sockets = new Set<Socket>();
   let isDown = false;
   let armed: Cut | undefined;
+  const refused = new Map<string, RefusedCommand>();
 
   let release = (): void => undefined;
 
@@ -114,6 +139,10 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
     client.on(
       'data',
       splitMessages((message) => {
+        const refusal =
+          refused.size === 0 ? undefined : refused.get(Object.keys(documentOf(message))[0] ?? '');
+        if (refusal !== undefined)
+          return void client.write(answerTo(message.readInt32LE(4), { ok: 0, ...refusal }));
         const cut = armed;
         const command = cut === undefined ? undefined : commandOf(message);
         if (cut !== undefined && command !== undefined && cut.fits(command.name, command.collection)) {
@@ -151,6 +180,7 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
       new Promise((done) => {
         armed = { fits, side, done };
       }),
+    refuse: (command, error) => void refused.set(command, error),
     holdAt: (fits) =>
       new Promise((done) => {
         armed = { fits, side: 'hold', done };

@@ -1,7 +1,10 @@
 /** Transactions of dead processes, and of those that only seem to be dead. */
+
+import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ClientSession } from 'mongoose';
 import { systemRandom } from '../../src/kernel/clock.ts';
+import { createLog, type Logger } from '../../src/kernel/log.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import {
   leaseSessions,
@@ -10,6 +13,7 @@ import {
   type SessionLease,
 } from '../../src/mongo/session-lease.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 import { dropDatabase, log, mongodbUri, openDatabase, until } from '../messaging/support.ts';
 
 const ROUND_MS = 20;
@@ -35,11 +39,15 @@ afterAll(async () => {
   await dropDatabase(connection);
 });
 
-const start = (on: Connection, owner = systemRandom.uuid()): { owner: string; lease: SessionLease } => {
+const start = (
+  on: Connection,
+  owner = systemRandom.uuid(),
+  logTo: Logger = log,
+): { owner: string; lease: SessionLease } => {
   const lease = leaseSessions({
     connection: on,
     owner,
-    log,
+    log: logTo,
     roundMs: ROUND_MS,
     deadAfterMs: DEAD_AFTER_MS,
   });
@@ -93,6 +101,44 @@ test('the transaction of a dead process is ended by another one, and its rows ar
   expect(await value('dead')).toBe(10);
   expect(await ownerRow(owner)).toBeNull();
   await session.endSession();
+});
+
+test('a database that refuses to end sessions is told of once, with what that means, and leaves no row', async () => {
+  const proxy = await startMongoProxy(mongodbUri());
+  proxy.refuse('killSessions', {
+    code: 8_000,
+    codeName: 'AtlasError',
+    errmsg: 'CMD_NOT_ALLOWED: killSessions',
+  });
+  const observer = await connectMongo({ uri: proxy.uri, database: connection.name, log });
+  const lines: string[] = [];
+  const output = new PassThrough().on('data', (line: Buffer) => lines.push(line.toString('utf8')));
+  try {
+    const dead: { owner: string; session: ClientSession }[] = [];
+    for (const id of ['first', 'second']) {
+      const { owner, lease } = start(connection);
+      dead.push({ owner, session: await hold(id) });
+      await kill(owner, lease);
+    }
+    const { lease } = start(
+      observer,
+      undefined,
+      createLog({ service: 'test', level: 'debug', destination: output }),
+    );
+    for (const { owner } of dead) await until(async () => (await ownerRow(owner)) === null);
+    await lease.close();
+    for (const { session } of dead) await session.endSession();
+    const told = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+    expect(told.map(({ level, msg }) => ({ level, msg }))).toEqual([
+      {
+        level: 'warn',
+        msg: 'the database refuses killSessions: the transaction of a process that died keeps its locks until the database ends it, after transactionLifetimeLimitSeconds, 60 by default',
+      },
+    ]);
+  } finally {
+    await observer.close();
+    await proxy.close();
+  }
 });
 
 test('the transaction of a living process is left alone', async () => {
