@@ -361,6 +361,13 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
+  test('names the exact version of every server beside its digest', () => {
+    const images = Object.values(services).map(({ image = '' }) => interpolate(image, {}));
+    const servers = images.filter((image) => image !== 'fitness-platform');
+    expect(servers).toHaveLength(4);
+    expect(servers.filter((image) => !/^[a-z]+:\d+\.\d+\.\d+@/.test(image))).toEqual([]);
+  });
+
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
     expect(services.gateway?.ports?.map((port) => interpolate(port, {}))).toEqual([
       '127.0.0.1:8080:8080',
