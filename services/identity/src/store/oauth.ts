@@ -93,9 +93,8 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     const { user_id: userId, grant_id: grantId } = grant;
     if (userId === null) throw new Error('a grant without a user');
     await records.deleteMany({ grant_id: grantId }, { session });
-    const issued = tokens.deleteMany({ grant_id: grantId }, { session });
-    revocations.addFor(session, issued, userId);
-    await issued;
+    revocations.add(session, userId);
+    await tokens.deleteMany({ grant_id: grantId, user_id: userId }, { session });
   };
 
   return {

@@ -11,8 +11,6 @@ import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 export interface Revocations {
   /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
   add(session: ClientSession, subject: EpochSubject): void;
-  /** Like `add`, for one write whose filter does not tell its subject; the caller knows that it concerns no other. */
-  addFor(session: ClientSession, write: object, subject: EpochSubject): void;
   /** This write makes no introspection answer less, so that none is named for it. */
   addNone(write: object): void;
 }
@@ -20,7 +18,6 @@ export interface Revocations {
 /** By the attempt of a transaction. */
 const named = new WeakMap<object, Set<EpochSubject>>();
 const withNone = new WeakSet<object>();
-const subjects = new WeakMap<object, EpochSubject>();
 
 export const createRevocations = (epochs: CredentialEpochs): Revocations => {
   const add: Revocations['add'] = (session, subject) => {
@@ -34,10 +31,6 @@ export const createRevocations = (epochs: CredentialEpochs): Revocations => {
   };
   return {
     add,
-    addFor: (session, write, subject) => {
-      add(session, subject);
-      subjects.set(write, subject);
-    },
     addNone: (write) => void withNone.add(write),
   };
 };
@@ -77,7 +70,7 @@ export const guardRevocations = <T>(schema: Schema<T>, { subjectOf, fields }: Gu
     if (withNone.has(this) || (paths !== undefined && !paths.some(isRead))) return;
     const { session } = this.getOptions();
     const changed = session == null ? undefined : named.get(attemptKey(session));
-    const subject = subjects.get(this) ?? (subjectOf(this.getFilter() as never) as EpochSubject);
+    const subject = subjectOf(this.getFilter() as never) as EpochSubject;
     if (changed?.has(subject) !== true) refuse(this.model.modelName);
   };
   schema.pre(WRITES as never, { document: false, query: true } as never, assertNamed as never);
