@@ -22,7 +22,7 @@ export const GROUPS = [
   },
   {
     title: 'Operators',
-    patterns: ['deploy', 'keys', 'watch', 'cases', 'backup', '[^/]+'].map(
+    patterns: ['deploy', 'servers', 'keys', 'watch', 'cases', 'backup', '[^/]+'].map(
       (name) => new RegExp(`^docs/guides/operators/${name}\\.md$`),
     ),
   },
