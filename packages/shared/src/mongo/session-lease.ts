@@ -78,6 +78,29 @@ const endSessions = async (connection: Connection, sessions: readonly string[]):
   await connection.getClient().db('admin').command({ killSessions });
 };
 
+/**
+ * Ends sessions. Resolves with false where the server refuses that. There is nothing to repeat then: it ends their transactions
+ * itself, later, or when the driver starts the next one in a session.
+ */
+const createEnd = (connection: Connection, log: Logger) => {
+  let isRefusalKnown = false;
+  return async (sessions: readonly string[]): Promise<boolean> => {
+    try {
+      await endSessions(connection, sessions);
+      return true;
+    } catch (error) {
+      if (refusalOf(error) === undefined) throw error;
+      if (!isRefusalKnown)
+        log.warn(
+          { err: error },
+          'the database refuses killSessions: the transaction of a process that died keeps its locks until the database ends it, after transactionLifetimeLimitSeconds, 60 by default',
+        );
+      isRefusalKnown = true;
+      return false;
+    }
+  };
+};
+
 /** Starts the lease of this process, and ends the sessions of processes whose lease has expired. */
 export const leaseSessions = ({
   connection,
@@ -94,26 +117,7 @@ export const leaseSessions = ({
   /** Ids of sessions in use that the row of this process does not contain yet. */
   const unstored = new Set<string>();
 
-  let isRefusalKnown = false;
-  /**
-   * False where the server refuses to end sessions. There is nothing to repeat then: it ends their transactions itself, later,
-   * or when the driver starts the next one in a session.
-   */
-  const end = async (sessions: readonly string[]): Promise<boolean> => {
-    try {
-      await endSessions(connection, sessions);
-      return true;
-    } catch (error) {
-      if (refusalOf(error) === undefined) throw error;
-      if (!isRefusalKnown)
-        log.warn(
-          { err: error },
-          'the database refuses killSessions: the transaction of a process that died keeps its locks until the database ends it, after transactionLifetimeLimitSeconds, 60 by default',
-        );
-      isRefusalKnown = true;
-      return false;
-    }
-  };
+  const end = createEnd(connection, log);
 
   const store = async (): Promise<void> => {
     const sessions = [...unstored];
