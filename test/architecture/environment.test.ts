@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../sandbox/src/providers/index.ts';
+import { images as testImages } from '../../scripts/lib/servers/images.mjs';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import {
   composeEnvironment,
@@ -366,6 +367,9 @@ describe('docker-compose.yml', () => {
     const servers = images.filter((image) => image !== 'fitness-platform');
     expect(servers).toHaveLength(4);
     expect(servers.filter((image) => !/^[a-z]+:\d+\.\d+\.\d+@/.test(image))).toEqual([]);
+    // `npm start` and the tests take the same ones where there is Docker.
+    const names = new Set(servers.map((image) => image.split('@')[0]));
+    expect([...names].sort()).toEqual(Object.values(testImages).sort());
   });
 
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {

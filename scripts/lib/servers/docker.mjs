@@ -40,12 +40,22 @@ export function daemonAnswers() {
   return daemon;
 }
 
+/** @type {Map<string, Promise<boolean>>} */
+const images = new Map();
+
 /**
- * Whether the image is available, after a pull if necessary. Without a reachable registry some daemons print nothing
- * for a long time; this counts as a failure.
+ * Whether the image is available, after a pull if necessary; checked once. Without a reachable registry some daemons print
+ * nothing for a long time; this counts as a failure.
  * @param {string} image
  */
-export async function imageAvailable(image) {
+export function imageAvailable(image) {
+  const known = images.get(image) ?? getImage(image);
+  images.set(image, known);
+  return known;
+}
+
+/** @param {string} image */
+async function getImage(image) {
   const local = await docker(['image', 'inspect', '--format', '{{.Id}}', image], { timeoutMs: 5_000 });
   if (local.ok) return true;
   const pulled = await docker(['pull', image], { timeoutMs: 10 * 60_000, firstOutputMs: 15_000 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../failure.mjs';
 import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
+import { images } from './images.mjs';
 import { ensurePythonScript } from './python.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
@@ -152,7 +153,7 @@ export const mongodb = {
   },
   version: (uri) => withAdmin(uri, 5_000, async (admin) => (await admin.command({ buildInfo: 1 })).version),
   candidates: [
-    dockerCandidate('mongo:8', (context) => ({
+    dockerCandidate(images.mongodb, (context) => ({
       name: 'mongodb',
       hostPort: context.ports.mongodb,
       containerPort: 27017,

@@ -5,9 +5,8 @@ import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { runTool } from '../supervisor.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { daemonAnswers, imageAvailable } from './docker.mjs';
+import { images } from './images.mjs';
 import { output } from './output.mjs';
-import { rabbitmqImage } from './rabbitmq.mjs';
-import { redisImage } from './redis.mjs';
 
 /** The releases that the deployments pin; `npm run test:servers` runs on no older ones. */
 export const newest = { RabbitMQ: [4, 3], Redis: [8, 0] };
@@ -25,7 +24,11 @@ export function isAtLeast(least, version) {
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
  */
 export async function useNewestServers(context) {
-  if ((await daemonAnswers()) && (await imageAvailable(redisImage)) && (await imageAvailable(rabbitmqImage)))
+  if (
+    (await daemonAnswers()) &&
+    (await imageAvailable(images.redis)) &&
+    (await imageAvailable(images.rabbitmq))
+  )
     return;
   if (await areNewOnPath()) return;
   const reason = whyNoDebianRoot();

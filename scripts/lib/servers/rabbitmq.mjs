@@ -4,11 +4,10 @@ import { findExecutable, root } from '../paths.mjs';
 import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
+import { images } from './images.mjs';
 import { addressOf, answersAtAll, rabbitmqAnswers, rabbitmqVersion } from './probe.mjs';
 
 /** @typedef {import('./candidate.mjs').Context} Context */
-
-export const rabbitmqImage = 'rabbitmq:4';
 
 /** Where docker-compose.yml mounts them. @param {string} credentials @returns {Record<string, string>} */
 const mountsOf = (credentials) => ({
@@ -136,7 +135,7 @@ export const rabbitmq = {
   },
   version: (uri) => rabbitmqVersion(addressOf(uri, 5672)),
   candidates: [
-    dockerCandidate(rabbitmqImage, (context) => ({
+    dockerCandidate(images.rabbitmq, (context) => ({
       name: 'rabbitmq',
       // The broker stores its data under the name of its host.
       hostname: 'rabbitmq',

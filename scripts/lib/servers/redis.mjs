@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { findExecutable } from '../paths.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
+import { images } from './images.mjs';
 import { addressOf, answersAtAll, redisAnswers, redisVersion } from './probe.mjs';
-
-export const redisImage = 'redis:8';
 
 /** @param {import('./candidate.mjs').Context} context */
 const addressIn = ({ ports }) => ({ host: '127.0.0.1', port: ports.redis });
@@ -37,7 +36,7 @@ export const redis = {
   },
   version: (uri) => redisVersion(addressOf(uri, 6379)),
   candidates: [
-    dockerCandidate(redisImage, (context) => ({
+    dockerCandidate(images.redis, (context) => ({
       name: 'redis',
       hostPort: context.ports.redis,
       containerPort: 6379,

@@ -1,0 +1,1 @@
+export declare const images: Readonly<Record<'mongodb' | 'redis' | 'rabbitmq', string>>;
