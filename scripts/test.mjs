@@ -21,6 +21,7 @@ import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
 import { ensureChromium } from './lib/servers/chromium.mjs';
 import { startServers } from './lib/servers/index.mjs';
+import { localImages } from './lib/servers/local-images.mjs';
 import { isAtLeast, newest, useNewestServers } from './lib/servers/newest.mjs';
 import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
@@ -320,7 +321,8 @@ async function main() {
     );
   };
   await runProjects(chosen(['unit', 'architecture']), {});
-  await runProjects(chosen(['compose']), {});
+  if (selected.has('compose'))
+    await runProjects(['compose'], await localImages({ supervisor, logDirectory, log }));
   if (checks.some(({ group }) => selected.has(group))) await runStage('checks', () => runChecks(selected));
   const servers = await starting;
   if (servers && isNewest) assertNewest(servers);

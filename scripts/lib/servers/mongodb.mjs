@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { messageOf } from '../failure.mjs';
+import { cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Failure, messageOf } from '../failure.mjs';
 import { cacheDirectory, findExecutable } from '../paths.mjs';
 import { dockerCandidate, processServer } from './candidate.mjs';
 import { images } from './images.mjs';
@@ -116,6 +116,27 @@ async function secantusFromPyPI(context, engine, { requirement, script, options,
   if (typeof found === 'string') return found;
   const args = [...found.args, ...options];
   return secantusServer(context, engine, found.command, args, `${uriIn(context)}${query}`);
+}
+
+/**
+ * The stand-in for an image: a directory with its program and the libraries beside it.
+ * @param {Pick<Context, 'supervisor' | 'logDirectory' | 'log'>} context
+ * @param {string} target
+ */
+export async function copyStandIn(context, target) {
+  const { requirement, script } = prebuilt;
+  const found = await ensurePythonScript(context, {
+    server: 'MongoDB',
+    name: requirement.toLowerCase().replace('==', '-'),
+    requirements: [requirement],
+    script,
+  });
+  if (typeof found === 'string') throw new Failure(`${requirement} is not available here: ${found}.`);
+  const library = join(dirname(dirname(found.command)), 'lib');
+  const parts = readdirSync(library, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /secantusdb\.(?:scripts|libs)$/.test(path),
+  );
+  for (const part of parts) cpSync(join(library, part), join(target, basename(part)), { recursive: true });
 }
 
 const downloadSite = 'https://fastdl.mongodb.org';

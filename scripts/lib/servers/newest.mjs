@@ -31,13 +31,8 @@ export async function useNewestServers(context) {
   )
     return;
   if (await areNewOnPath()) return;
-  const reason = whyNoDebianRoot();
-  if (reason) {
-    throw new Failure(
-      `RabbitMQ ${newest.RabbitMQ.join('.')} and Redis ${newest.Redis.join('.')} are not available here: Docker cannot get their images, the PATH has none, and ${reason}.`,
-    );
-  }
-  process.env.PATH = `${await ensureDebianRoot(context)}:${process.env.PATH}`;
+  const { bin } = await ensureDebianRoot(context);
+  process.env.PATH = `${bin}:${process.env.PATH}`;
 }
 
 async function areNewOnPath() {
@@ -76,14 +71,20 @@ exec unshare --mount --propagation private sh -c '
 
 /**
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
- * @returns {Promise<string>} the directory with its programs
+ * @returns {Promise<{ root: string, bin: string }>} bin: the directory with its programs
  */
-async function ensureDebianRoot({ supervisor, logDirectory, log }) {
+export async function ensureDebianRoot({ supervisor, logDirectory, log }) {
+  const reason = whyNoDebianRoot();
+  if (reason) {
+    throw new Failure(
+      `RabbitMQ ${newest.RabbitMQ.join('.')} and Redis ${newest.Redis.join('.')} are not available here: Docker cannot get their images, the PATH has none, and ${reason}.`,
+    );
+  }
   const directory = cacheDirectory('debian-forky');
   const root = join(directory, 'root');
   const bin = join(directory, 'bin');
   const complete = join(directory, 'complete');
-  if (existsSync(complete)) return bin;
+  if (existsSync(complete)) return { root, bin };
   log('RabbitMQ and Redis: installing those of Debian’s testing suite into a private root (once)');
   const missing = findExecutable('debootstrap') ? [] : ['debootstrap'];
   if (missing.length > 0 && !(await aptInstall(supervisor, missing, logDirectory)))
@@ -109,7 +110,7 @@ async function ensureDebianRoot({ supervisor, logDirectory, log }) {
   for (const [name, program] of Object.entries(programs))
     writeFileSync(join(bin, name), wrapper(root, program), { mode: 0o755 });
   writeFileSync(complete, '');
-  return bin;
+  return { root, bin };
 }
 
 /** The one that apt uses. */

@@ -6,7 +6,7 @@ import { aptInstall, canInstall } from './apt.mjs';
 
 /**
  * Packages from PyPI, in a virtual environment of its own that all clones of this user share.
- * @param {import('./candidate.mjs').Context} context
+ * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context
  * @param {{ server: string, name: string, requirements: string[], script: string }} wanted
  *   server: in messages; name: of the environment, with the version; script: the program in the packages
  * @returns {Promise<{ command: string, args: string[] } | string>} how to start the script, or why it is not available
@@ -34,7 +34,7 @@ export async function ensurePythonScript(context, { server, name, requirements, 
   return found;
 }
 
-/** @param {import('./candidate.mjs').Context} context @param {string} python @param {string} directory */
+/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} python @param {string} directory */
 async function makeEnvironment(context, python, directory) {
   const make = () => {
     // An interrupted attempt may have left an incomplete directory.
@@ -48,7 +48,7 @@ async function makeEnvironment(context, python, directory) {
   return make();
 }
 
-/** @param {import('./candidate.mjs').Context} context @param {string} command @param {string[]} args */
+/** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory' | 'log'>} context @param {string} command @param {string[]} args */
 function run(context, command, args) {
   const logFile = join(context.logDirectory, 'pip.log');
   return runTool(context.supervisor, { name: 'pip', command, args, logFile, append: true });
