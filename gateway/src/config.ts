@@ -5,6 +5,7 @@ import {
   grpcAddresses,
   parseConfig,
   publicUrl,
+  redisUrl,
   seconds,
   url,
 } from '@fitness/shared/kernel/config.ts';
@@ -72,7 +73,7 @@ const schema = z.object({
   /** Default: no limit. */
   ADDRESS_LIMIT_PER_MINUTE: seconds.optional(),
   /** Tells which tokens were revoked, and counts the address limit for all replicas. */
-  REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
+  REDIS_URL: redisUrl,
   EVENTS_NAMESPACE: z
     .string()
     .regex(/^[a-z0-9-]{1,40}$/)

@@ -33,6 +33,11 @@ interface EpochOptions {
 /** How long Redis is not asked after it has failed to answer, so that it does not delay every request. */
 const PAUSE_MS = 500;
 
+/**
+ * Without flags a script counts as one that writes, which only a primary runs: a replica may not know the last revocations.
+ */
+const READ = "#!lua\nreturn redis.call('mget', unpack(KEYS))";
+
 type Stamps = ReadonlyMap<number, Stamp>;
 
 const NONE: Stamps = new Map();
@@ -54,13 +59,16 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
       ? redis.set(key, random.uuid(), 'NX')
       : redis.set(key, random.uuid(), 'EX', EPOCH_LIFETIME_S, 'NX');
 
+  const fetch = (keys: readonly string[]) =>
+    redis.eval(READ, keys.length, ...keys) as Promise<(string | null)[]>;
+
   const read = async (subjects: readonly (EpochSubject | 'store')[]): Promise<(string | null)[]> => {
     const keys = subjects.map((subject) => epochKey(namespace, subject));
-    const found = await redis.mget(keys);
+    const found = await fetch(keys);
     const missing = keys.filter((_key, index) => found[index] === null);
     if (missing.length === 0) return found;
     const created = missing.map(create);
-    const [values] = await Promise.all([redis.mget(keys), ...created]);
+    const [values] = await Promise.all([fetch(keys), ...created]);
     return values;
   };
 

@@ -232,7 +232,6 @@ const createCallerOf = async (
     url: config.REDIS_URL,
     log,
     name: `${NAME}-credentials`,
-    firstWaitMs: 0,
     commandTimeoutMs: EPOCH_TIMEOUT_MS,
     socketTimeoutMs: EPOCH_SOCKET_TIMEOUT_MS,
   });

@@ -49,6 +49,8 @@ describe('an invalid value is named in one line', () => {
     ['MONGODB_URI', 'postgres://localhost'],
     ['MONGODB_DATABASE', 'a b'],
     ['REDIS_URL', 'localhost'],
+    ['REDIS_URL', 'redis+sentinel://localhost:26379/fitness'],
+    ['REDIS_URL', 'redis://one:6379,other:6379'],
     ['AMQP_URL', 'http://localhost'],
     ['EVENTS_NAMESPACE', 'Fitness!'],
     ['PUBLIC_BASE_URL', 'here'],

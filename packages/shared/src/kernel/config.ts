@@ -68,6 +68,10 @@ export const smtpUrl = z
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
 
+export const redisUrl = z
+  .url({ protocol: /^rediss?$/, error: 'must be the redis:// or rediss:// address of one server' })
+  .default('redis://127.0.0.1:6379');
+
 /** Variables of every process. */
 export const commonShape = (httpPort: number) => ({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -97,7 +101,7 @@ export const serviceShape = (service: string, httpPort: number) => ({
     // MongoDB allows 63 characters; the database of the audit log's seals has a suffix of 12.
     .regex(/^[\w-]{1,51}$/)
     .default(`fitness_${service.replaceAll('-', '_')}`),
-  REDIS_URL: z.string().startsWith('redis', 'must be a redis:// address').default('redis://127.0.0.1:6379'),
+  REDIS_URL: redisUrl,
   AMQP_URL: z.string().startsWith('amqp', 'must be an amqp:// address').default('amqp://127.0.0.1:5672'),
   /** Who declares the exchanges and queues: the processes, or an operator, so that the processes need no right to. */
   AMQP_TOPOLOGY: z.enum(['declared', 'provisioned']).default('declared'),

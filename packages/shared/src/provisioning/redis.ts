@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { PROCESSES, type RedisUse } from './processes.ts';
 
+/** `ping`: the health check of the release before. */
 const OF_CONNECTION = ['ping', 'info', 'client|setname'];
 
 /** The keys behind the namespace, and the commands; those inside of a script are checked as well. */
@@ -12,7 +13,7 @@ const USES: Record<RedisUse, { keys: (process: string) => string; commands: read
   },
   idempotency: { keys: () => 'idempotency:*', commands: ['eval', 'get', 'set', 'del'] },
   revocations: { keys: () => 'credential-epoch:*', commands: ['set'] },
-  'credential-cache': { keys: () => 'credential-epoch:*', commands: ['mget', 'set'] },
+  'credential-cache': { keys: () => 'credential-epoch:*', commands: ['eval', 'mget', 'set'] },
   'score-locks': { keys: () => 'referral-score:*', commands: ['set', 'eval', 'get', 'pexpire', 'del'] },
 };
 

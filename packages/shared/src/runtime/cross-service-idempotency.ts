@@ -5,8 +5,11 @@ import type { Clock } from '../kernel/clock.ts';
 import type { CrossServiceCheck } from '../mongo/idempotency.ts';
 import type { Redis } from './redis.ts';
 
-/** Expires by the clock of the process, as the keys in the databases do. */
-const REGISTER = `
+/**
+ * Expires by the clock of the process, as the keys in the databases do. Its first line makes it a script that writes, which a
+ * replica refuses also where the key exists.
+ */
+const REGISTER = `#!lua
   local held = redis.call('get', KEYS[1])
   if held then
     local hash, expires = string.match(held, '^(%x+):(%d+)$')

@@ -3,11 +3,14 @@
  * be lost.
  */
 import { Redis } from 'ioredis';
+import { StandaloneConnector } from 'ioredis/built/connectors/index.js';
+import { ConfigError } from '../kernel/config.ts';
 import type { Logger } from '../kernel/log.ts';
 
 export type { Redis } from 'ioredis';
 
-const MAX_RETRY_DELAY_MS = 2_000;
+/** After a failover, revocations wait for this at most. */
+const MAX_RETRY_DELAY_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 1_000;
 const FIRST_CONNECT_WAIT_MS = 2_000;
@@ -16,8 +19,6 @@ export interface ConnectRedisOptions {
   url: string;
   log?: Logger | undefined;
   name?: string | undefined;
-  /** How long to wait for the first connection. Default 2 s. */
-  firstWaitMs?: number | undefined;
   /** Default 1 s. */
   commandTimeoutMs?: number | undefined;
   /** Replaces a connection on which nothing has answered for so long. Default: none. */
@@ -25,12 +26,14 @@ export interface ConnectRedisOptions {
 }
 
 /**
- * Resolves when the client is connected, and after 2 s otherwise: Redis is not needed to start. While Redis is down,
- * commands reject at once, and the client reconnects with delays of up to 2 s. Each change is logged once. The caller
- * closes it by `redis.disconnect()`.
+ * Resolves with the outcome of the first attempt, and after 2 s at most: Redis is not needed to start. While Redis is down or
+ * a replica, commands reject at once, and the client reconnects with delays of up to 0.5 s. Each change is logged once. Rejects
+ * with {@link ConfigError} for a Sentinel and for a node of a cluster; if they become reachable later, they count as down. The
+ * caller closes it by `redis.disconnect()`.
  */
 export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis> => {
   const { url, log, name } = options;
+  const report = createReport(log);
   const redis = new Redis(url, {
     ...(name === undefined ? {} : { connectionName: name }),
     enableOfflineQueue: false,
@@ -43,40 +46,119 @@ export const connectRedis = async (options: ConnectRedisOptions): Promise<Redis>
     commandTimeout: options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
     ...(options.socketTimeoutMs === undefined ? {} : { socketTimeout: options.socketTimeoutMs }),
     retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), MAX_RETRY_DELAY_MS),
+    // A demotion closes no connections. The next one may lead to the new primary.
+    reconnectOnError: (error) => report.isLeft(error),
+    Connector: class extends StandaloneConnector {
+      constructor(given: unknown) {
+        super(given as object);
+      }
+      /** Before the connection counts as ready. */
+      override check(info: RedisInfo): boolean {
+        return report.accepts(info);
+      }
+    },
   });
-  logChanges(redis, log);
-  await firstConnection(redis, options.firstWaitMs ?? FIRST_CONNECT_WAIT_MS);
-  return redis;
+  report.follow(redis);
+  try {
+    await firstAttempt(redis);
+    report.start();
+    // A Sentinel has other users, and says without one what it is.
+    if (report.isUserUnknown()) (await connectRedis({ url: withoutUser(url) })).disconnect();
+    return redis;
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
 };
 
-const logChanges = (redis: Redis, log: Logger | undefined): void => {
-  let state: 'unknown' | 'up' | 'down' = 'unknown';
+const withoutUser = (url: string): string => Object.assign(new URL(url), { username: '', password: '' }).href;
+
+/** What `INFO` says; fields may be missing. */
+type RedisInfo = Readonly<Record<string, string | undefined>>;
+
+const UNREACHABLE = 'Redis is not reachable; going on without it';
+const REPLICA = 'Redis is a replica; going on without it until REDIS_URL leads to a primary';
+
+/** Why no server of this kind is ever used. Valkey calls its mode `server_mode`. */
+const refusalOf = ({ redis_mode, server_mode, cluster_enabled }: RedisInfo): string | undefined => {
+  const mode = redis_mode ?? server_mode;
+  if (mode === 'sentinel') {
+    return 'REDIS_URL leads to a Redis Sentinel, which is not supported: give an address that always leads to the primary';
+  }
+  if (mode === 'cluster' || cluster_enabled === '1') {
+    return 'REDIS_URL leads to a node of a Redis Cluster, which is not supported: give the address of one primary without cluster mode';
+  }
+  return undefined;
+};
+
+/** Decides about a new connection, and logs the changes. */
+const createReport = (log: Logger | undefined) => {
+  /** Why Redis is not used. Undefined while it is, and before the first attempt. */
+  let said: string | undefined;
+  let refusal: string | undefined;
+  let isStarted = false;
   let lastError: unknown;
-  redis.on('error', (error) => {
-    lastError = error;
-  });
-  redis.on('ready', () => {
-    if (state === 'down') log?.info('Redis is reachable again');
-    state = 'up';
-  });
-  redis.on('close', () => {
-    // `status` is 'end' after our own disconnect.
-    if (state === 'down' || redis.status === 'end') return;
-    state = 'down';
-    log?.warn({ err: lastError }, 'Redis is not reachable; going on without it');
-  });
+  const say = (level: 'warn' | 'error', text: string, fields: object = {}): void => {
+    if (said !== text) log?.[level](fields, text);
+    said = text;
+  };
+  return {
+    /** After the first attempt. Throws when a server of this kind is never used. */
+    start: (): void => {
+      if (refusal !== undefined) throw new ConfigError(`Wrong configuration: ${refusal}`);
+      isStarted = true;
+    },
+    /** Whether the server that has answered so is left. */
+    isLeft: (error: Error): boolean => {
+      const [, code] = /^(READONLY|MASTERDOWN|LOADING) /.exec(error.message) ?? [];
+      if (code === undefined) return false;
+      lastError = error;
+      if (code !== 'LOADING') say('warn', REPLICA);
+      return true;
+    },
+    isUserUnknown: () => lastError instanceof Error && lastError.message.startsWith('WRONGPASS'),
+    accepts: (info: RedisInfo): boolean => {
+      refusal = refusalOf(info);
+      if (refusal === undefined && info.role !== 'slave') return true;
+      if (refusal === undefined) say('warn', REPLICA);
+      else if (isStarted) say('error', refusal);
+      // `start` throws it.
+      else said = refusal;
+      return false;
+    },
+    follow: (redis: Redis): void => {
+      redis.on('error', (error) => {
+        lastError = error;
+      });
+      redis.on('ready', () => {
+        if (said !== undefined) log?.info('Redis is reachable again');
+        said = undefined;
+      });
+      redis.on('close', () => {
+        // `status` is 'end' after our own disconnect.
+        if (said === undefined && redis.status !== 'end') say('warn', UNREACHABLE, { err: lastError });
+      });
+    },
+  };
 };
 
-const firstConnection = (redis: Redis, waitMs: number): Promise<void> =>
+const firstAttempt = (redis: Redis): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, waitMs);
-    redis.once('ready', () => {
-      clearTimeout(timer);
-      resolve();
-    });
+    const timer = setTimeout(resolve, FIRST_CONNECT_WAIT_MS);
+    for (const outcome of ['ready', 'close']) {
+      redis.once(outcome, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }
   });
 
-/** Rejects when Redis does not answer. For readiness checks. */
-export const pingRedis = async (redis: Redis): Promise<void> => {
-  await redis.ping();
+/** Rejects when no primary answers, and leaves a server that is none any more. For readiness checks. */
+export const assertPrimary = async (redis: Redis): Promise<void> => {
+  // While a connection is being made, INFO is answered although nothing else is.
+  if (redis.status !== 'ready') throw new Error('not connected');
+  if (/^role:slave\b/m.test(await redis.info('replication'))) {
+    redis.disconnect(true);
+    throw new Error(REPLICA);
+  }
 };

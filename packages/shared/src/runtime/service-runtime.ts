@@ -37,7 +37,7 @@ import { type Cleanup, createCleanup } from './lifecycle.ts';
 import { openCallerSigner } from './open-caller-signer.ts';
 import { operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import { connectRedis, pingRedis, type Redis } from './redis.ts';
+import { assertPrimary, connectRedis, type Redis } from './redis.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
 export interface RuntimeConfig {
@@ -165,7 +165,7 @@ const open = async (
   const tls = readProcessTls(service, config);
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
   health.add('mongodb', () => pingMongo(connection));
-  health.add('redis', () => pingRedis(redis), { required: false });
+  health.add('redis', () => assertPrimary(redis), { required: false });
   health.add('rabbitmq', async () => assertConnected(broker), { required: false });
   const limiter = createRateLimiter({
     redis,

@@ -10,11 +10,13 @@ export interface TcpProxy {
   cut(): void;
   /** Passes on again, also what was held. */
   restore(): void;
+  /** New connections lead there, as after a change of a name's address; open ones stay where they are. */
+  switchTo(uri: string): void;
   close(): Promise<void>;
 }
 
 export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
-  const target = new URL(uri);
+  let target = new URL(uri);
   /** To the other end. */
   const ends = new Map<Socket, Socket>();
   let state: 'open' | 'held' | 'cut' = 'open';
@@ -55,6 +57,9 @@ export const startTcpProxy = async (uri: string): Promise<TcpProxy> => {
     restore: () => {
       state = 'open';
       each((socket) => (ends.get(socket)?.destroyed === false ? socket.resume() : socket.destroy()));
+    },
+    switchTo: (uri) => {
+      target = new URL(uri);
     },
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));

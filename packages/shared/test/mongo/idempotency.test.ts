@@ -339,7 +339,7 @@ describe('a key that is sent to two services', () => {
   beforeAll(async () => {
     otherDatabase = await openDatabase();
     await createIdempotencyIndexes(otherDatabase);
-    gone = await connectRedis({ url: 'redis://127.0.0.1:1', firstWaitMs: 0 });
+    gone = await connectRedis({ url: 'redis://127.0.0.1:1' });
   });
   afterAll(async () => {
     gone.disconnect();

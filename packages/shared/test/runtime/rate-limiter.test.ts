@@ -37,7 +37,7 @@ const limit = (overrides: Partial<RateLimit> = {}): RateLimit => ({
 
 /** One replica: its own Redis client and limiter. */
 const replica = async (url: string, keyPrefix: string, fallback = connection): Promise<RateLimiter> => {
-  const redis = await connectRedis({ url, log, ...(url === CLOSED_PORT ? { firstWaitMs: 0 } : {}) });
+  const redis = await connectRedis({ url, log });
   redises.push(redis);
   return createRateLimiter({ redis, connection: fallback, keyPrefix });
 };

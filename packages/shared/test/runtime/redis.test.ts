@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { connectRedis, pingRedis, type Redis } from '../../src/runtime/redis.ts';
+import { assertPrimary, connectRedis, type Redis } from '../../src/runtime/redis.ts';
 import { log, redisUrl, until } from '../messaging/support.ts';
 
 let redis: Redis | undefined;
@@ -16,7 +16,7 @@ afterEach(() => {
 
 test('a reachable Redis is connected when connectRedis resolves', async () => {
   redis = await connectRedis({ url: redisUrl(), log });
-  await pingRedis(redis);
+  await assertPrimary(redis);
 });
 
 test('an unreachable Redis does not prevent the start, rejects at once, and is logged once', async () => {
@@ -24,7 +24,7 @@ test('an unreachable Redis does not prevent the start, rejects at once, and is l
   const recording = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   redis = await connectRedis({ url: 'redis://127.0.0.1:1', log: recording });
   const startedAt = performance.now();
-  await expect(pingRedis(redis)).rejects.toThrow();
+  await expect(assertPrimary(redis)).rejects.toThrow();
   // Sooner than the timeout of a command.
   expect(performance.now() - startedAt).toBeLessThan(1_000);
   expect(lines).toHaveLength(1);
