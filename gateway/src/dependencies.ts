@@ -10,7 +10,7 @@ import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { type ProcessTls, readProcessTls } from '@fitness/shared/kernel/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
-import { connectRedis } from '@fitness/shared/runtime/redis.ts';
+import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
 import { type AddressLimit, createAddressLimit } from './address-limit.ts';
@@ -122,6 +122,7 @@ export const createDependencies = async (
   log: Logger,
   cleanup: Cleanup,
 ): Promise<Dependencies> => {
+  const health = createHealth();
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = readProcessTls(NAME, config);
@@ -142,7 +143,7 @@ export const createDependencies = async (
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
-  const callerOf = await createCallerOf(config, { identity, metrics, log, random, cleanup });
+  const callerOf = await createCallerOf(config, { identity, health, metrics, log, random, cleanup });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     app: appOf(config),
@@ -172,7 +173,7 @@ export const createDependencies = async (
       log,
     }),
     demoAccounts: config.SEED_DEMO ? DEMO_ACCOUNTS : [],
-    health: createHealth(),
+    health,
     metrics,
     log,
     clock,
@@ -222,11 +223,12 @@ const createCallerOf = async (
   config: GatewayConfig,
   {
     identity,
+    health,
     metrics,
     log,
     random,
     cleanup,
-  }: Pick<Dependencies, 'identity' | 'metrics' | 'log' | 'random'> & { cleanup: Cleanup },
+  }: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & { cleanup: Cleanup },
 ): Promise<(token: string) => Promise<UserCaller>> => {
   const redis = await connectRedis({
     url: config.REDIS_URL,
@@ -236,6 +238,7 @@ const createCallerOf = async (
     socketTimeoutMs: EPOCH_SOCKET_TIMEOUT_MS,
   });
   cleanup.defer('redis for credentials', () => redis.disconnect());
+  health.add('redis', () => assertPrimary(redis), { required: false });
   return createCredentialCache({
     introspect: createIntrospect(identity),
     epochs: createCredentialEpochs({ redis, namespace: config.EVENTS_NAMESPACE, random }),

@@ -4,11 +4,11 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { eventually, testKeys, testSigner } from '@fitness/shared/testing/harness.ts';
+import { eventually, testKeys, testServers, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { service as healthDefinition } from 'grpc-health-check';
 import { SERVICES } from '../src/routes.ts';
-import { type Harness, startHarness } from './support.ts';
+import { allStrays, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -67,7 +67,12 @@ describe('the operations port', () => {
   );
 
   test.each(['/health/live', '/health/ready'])('%s is on both ports', async (path) => {
-    expect(await read(path, harness.operationsUrl)).toEqual(await read(path));
+    const [{ status, body }, other] = [await read(path, harness.operationsUrl), await read(path)];
+    expect([status, body.status, Object.keys(body)]).toEqual([
+      other.status,
+      other.body.status,
+      Object.keys(other.body),
+    ]);
   });
 
   test.each(['/api/v1/posts', '/api/v1/openapi.json', '/docs', '/oauth/authorize', '/mcp'])(
@@ -87,12 +92,27 @@ describe('health', () => {
     expect(await read('/health/live')).toEqual({ status: 200, body: { status: 'live' } });
   });
 
-  test('ready says nothing about the services, and asks none of them', async () => {
-    expect(await read('/health/ready')).toEqual({
-      status: 200,
-      body: { status: 'ready', dependencies: {} },
-    });
-  });
+  test.each([
+    ['up', () => testServers().REDIS_URL],
+    ['down', () => 'redis://127.0.0.1:1'],
+  ])(
+    'ready shows that Redis is %s, does not need it, and asks none of the services',
+    async (state, address) => {
+      const gateway = await startHarness({ REDIS_URL: address() });
+      try {
+        expect(await read('/health/ready', gateway.url)).toEqual({
+          status: 200,
+          body: {
+            status: 'ready',
+            dependencies: { redis: { state, latency_ms: expect.any(Number), required: false } },
+          },
+        });
+        expect(allStrays(gateway)).toEqual([]);
+      } finally {
+        await gateway.close();
+      }
+    },
+  );
 
   test.each(SERVICES)('ready while %s does not answer', async (service) => {
     harness.upstreams[service].ready = false;
@@ -130,7 +150,10 @@ describe('health', () => {
         503,
         {
           status: 'not_ready',
-          dependencies: { demo_data: { state: 'down', latency_ms: expect.any(Number), required: true } },
+          dependencies: {
+            redis: { state: 'down', latency_ms: expect.any(Number), required: false },
+            demo_data: { state: 'down', latency_ms: expect.any(Number), required: true },
+          },
         },
       ]);
     } finally {

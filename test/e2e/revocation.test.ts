@@ -1,4 +1,5 @@
 /** No request that begins after the answer to a revocation is let in, although the gateway remembers tokens. */
+import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
 import { administratorToken, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
@@ -65,6 +66,44 @@ describe('after the answer to a change of permissions', () => {
       await put(`/roles/${operator.id}`, { permissions: operator.permissions });
     }
     expect(await statuses()).toEqual([200]);
+  });
+});
+
+/** It knows the epochs of before, and would never learn of a revocation. */
+describe('a Redis that is a replica', () => {
+  let redis: Redis;
+  beforeAll(async () => {
+    redis = await connectRedis({ url: stack().describe().servers.REDIS_URL });
+  });
+  afterAll(async () => redis.disconnect());
+  const stateAtGateway = async (): Promise<string> => {
+    const { dependencies } = (await (await fetch(`${baseUrl()}/health/ready`)).json()) as {
+      dependencies: { redis: { state: string } };
+    };
+    return dependencies.redis.state;
+  };
+
+  test('is asked by no gateway, until it is a primary again', async () => {
+    const { token } = await register();
+    const isRemembered = async (): Promise<boolean> => {
+      const before = await hits();
+      expect(await readStatus(baseUrl(), token)).toBe(200);
+      return (await hits()) > before;
+    };
+    await eventually(isRemembered);
+    expect(await stateAtGateway()).toBe('up');
+    await redis.replicaof('127.0.0.1', '1');
+    try {
+      for (let time = 0; time < 20; time += 1) expect(await isRemembered()).toBe(false);
+      expect(await stateAtGateway()).toBe('down');
+      const { token: other } = await register();
+      expectStatus(await api('POST', '/auth/logout', { token: other }), 204);
+      expect(await readStatus(baseUrl(), other)).toBe(401);
+    } finally {
+      await redis.replicaof('NO', 'ONE');
+    }
+    await eventually(isRemembered);
+    expect(await stateAtGateway()).toBe('up');
   });
 });
 
