@@ -42,7 +42,10 @@ const onServers = {
     'services/[^/]*/test/[^/]*(events|notifications)',
     'gateway/test/credential-cache',
   ],
-  ofProduct: ['test/e2e/(?![^/]*\\.long\\.)', 'test/e2e/(least-privilege|revocation)\\.long'],
+  ofProduct: [
+    'test/e2e/(?![^/]*\\.long\\.)',
+    'test/e2e/(least-privilege|revocation|demotion|redis-kinds)\\.long',
+  ],
 };
 const startedAt = Date.now();
 const logDirectory = join(dataDirectory, 'test-logs');
@@ -290,7 +293,7 @@ async function main() {
   }
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
   const isServers = selected.has('servers');
-  const ofServices = isServers ? ['service'] : chosen(['service', 'long']);
+  const ofServices = isServers ? ['service', 'long'] : chosen(['service', 'long']);
   const ofProduct = isServers
     ? ['e2e', 'e2e-long']
     : mayRunTestsIn('test/e2e', forJest)
