@@ -14,9 +14,9 @@ export const trainingServiceChanged = defineEvent({
 
 export const trainingServiceDeleted = defineEvent({
   type: 'content.training_service.deleted',
-  summary: 'A training service was deleted; its boosts end.',
+  summary: 'A training service was deleted; its media are deleted and its boosts end.',
   data: z.object({ training_service_id: z.int().positive() }),
-  consumers: ['media', 'store-billing'],
+  consumers: ['content', 'media', 'store-billing'],
 });
 
 export const postDeleted = defineEvent({

@@ -16,9 +16,9 @@ export const gymChanged = defineEvent({
 
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
-  summary: 'A gym was deleted; its media are deleted and its boosts end.',
+  summary: 'A gym was deleted; its ratings and media are deleted and its boosts end.',
   data: z.object({ gym_id: z.int().positive() }),
-  consumers: ['content', 'media', 'store-billing'],
+  consumers: ['content', 'gyms', 'media', 'store-billing'],
 });
 
 export const gymLicenseReviewed = defineEvent({

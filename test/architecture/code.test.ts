@@ -55,6 +55,46 @@ describe('each external input has one reader', () => {
   });
 });
 
+describe('a transaction changes a bounded number of documents', () => {
+  /** Writes of many documents, and what bounds each: `steps.ts` for all others (docs/adr/0009). */
+  const BOUNDED: Record<string, [count: number, by: string]> = {
+    'packages/shared/src/mongo/steps.ts': [2, 'the limit of a step'],
+    'packages/shared/src/mongo/idempotency.ts': [1, 'the limit of a step'],
+    'packages/shared/src/mongo/audit-log.ts': [1, 'the batch of the sealer'],
+    'packages/shared/src/messaging/relay.ts': [1, 'in no transaction, and the batch of the relay'],
+    'packages/shared/src/messaging/outbox.ts': [1, 'the events of one transaction; publish refuses more'],
+    'services/content/src/store/posts.ts': [1, 'nothing: the visibility of the posts of a profile'],
+    'services/content/src/store/training-services.ts': [1, 'the limit of a step'],
+    'services/gyms/src/store/reference-data.ts': [1, 'in no transaction'],
+    'services/identity/src/store/devices.ts': [1, 'the limit of a step'],
+    'services/identity/src/store/login-keys.ts': [3, 'an account has one key for each of LOGIN_FIELDS'],
+    'services/identity/src/store/oauth.ts': [2, 'the limit of a step'],
+    'services/identity/src/store/tokens.ts': [1, 'the limit of a step'],
+    'services/identity/src/store/upgrades.ts': [1, 'in no transaction'],
+    'services/media/src/store/media.ts': [1, 'the batch of delete-media-of-target.ts'],
+    'services/store-billing/src/store/refunds.ts': [1, 'the limit of a step'],
+    'services/wallet/src/store/bulk-write.ts': [1, 'the bookings of one entry, MAX_BOOKINGS'],
+    'services/wallet/src/store/entries.ts': [1, 'the batch of the sealer'],
+    'services/wallet/src/store/payment-erasure.ts': [1, 'the limit of a step'],
+  };
+  const WRITES_OF_MANY = new Set(['updateMany', 'deleteMany', 'insertMany', 'bulkWrite']);
+
+  const isWriteOfMany = ({ type, callee }: Node): boolean => {
+    if (type !== 'CallExpression') return false;
+    const { type: target, property } = callee as Node;
+    return target === 'MemberExpression' && WRITES_OF_MANY.has(String((property as Node).value));
+  };
+
+  test('every write of many documents is listed here with what bounds it', () => {
+    const found = productTrees
+      .filter(({ file }) => file.includes('/src/'))
+      .map(({ file, nodes }) => [file, nodes.filter(isWriteOfMany).length] as const)
+      .filter(([, count]) => count > 0);
+    const listed = Object.entries(BOUNDED).map(([file, [count]]) => [file, count] as const);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(listed));
+  });
+});
+
 describe('code is readable', () => {
   const FUNCTIONS = new Set([
     'FunctionDeclaration',

@@ -107,6 +107,9 @@ export const erasedUser = (id: number, createdAt: string): UserResource => ({
   current_subscription: null,
 });
 
+/** Whether it is the placeholder. */
+export const isErased = ({ id, username }: UserResource): boolean => username === `deleted:${id}`;
+
 type WithoutNull<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], null> };
 
 /** Protobuf has no null: such fields are omitted. */

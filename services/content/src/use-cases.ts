@@ -16,6 +16,7 @@ import { createListTrainingServices } from './app/list-training-services.ts';
 import { createLookUpPosts } from './app/look-up-posts.ts';
 import { createLookUpTrainingServices } from './app/look-up-training-services.ts';
 import { createRebuild } from './app/rebuild.ts';
+import { createDeleteBoosts } from './app/record-removal.ts';
 import { createRemoveGonePosts } from './app/remove-gone-posts.ts';
 import { createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
 import { createUpdateBoost } from './app/update-boost.ts';
@@ -45,6 +46,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   updateProfile: createUpdateProfile(dependencies),
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
+  deleteBoosts: createDeleteBoosts(dependencies),
   saveMediaCopy: createSaveMediaCopy(dependencies),
   refreshMedia: createRefreshMedia(dependencies),
   eraseAccount: createEraseAccount(dependencies),

@@ -1,7 +1,7 @@
 import { createAttachLicense } from './app/attach-license.ts';
 import { createBlockers } from './app/blockers.ts';
 import { createCreateGym } from './app/create-gym.ts';
-import { createDeleteGym } from './app/delete-gym.ts';
+import { createDeleteGym, createDeleteRatings } from './app/delete-gym.ts';
 import { createDetachLicense } from './app/detach-license.ts';
 import { createEndBoost } from './app/end-boost.ts';
 import { createEraseAccount } from './app/erase-account.ts';
@@ -27,6 +27,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   blockers: createBlockers(dependencies),
   createGym: createCreateGym(dependencies),
   deleteGym: createDeleteGym(dependencies),
+  deleteRatings: createDeleteRatings(dependencies),
   detachLicense: createDetachLicense(dependencies),
   eraseAccount: createEraseAccount(dependencies),
   findGyms: createFindGyms(dependencies),

@@ -12,7 +12,7 @@ import { createDeliverNotification } from './app/deliver-notification.ts';
 import { createDetachLicense } from './app/detach-license.ts';
 import { createDeviceUseCases } from './app/devices.ts';
 import { createEnsureFirstAdministrator } from './app/ensure-first-administrator.ts';
-import { createEraseAccount } from './app/erase-account.ts';
+import { createEraseAccount, createEraseRest } from './app/erase-account.ts';
 import { createGetDeletionBlockers } from './app/get-deletion-blockers.ts';
 import { createGetHiddenUsers } from './app/get-hidden-users.ts';
 import { createGetProfile } from './app/get-profile.ts';
@@ -55,6 +55,18 @@ import { createUsablePermissions } from './app/usable-permissions.ts';
 import { createPresentOwnAccount, createPresentUser, createPresentUsers } from './app/user-resource.ts';
 import type { AllDependencies, Dependencies } from './dependencies.ts';
 
+const createErasureUseCases = (
+  dependencies: Dependencies,
+  deliverNotification: ReturnType<typeof createDeliverNotification>,
+) => {
+  const eraseAccount = createEraseAccount(dependencies);
+  return {
+    purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
+    deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
+    eraseRest: createEraseRest(dependencies),
+  };
+};
+
 const createNotificationUseCases = (dependencies: Dependencies) => ({
   listNotifications: createListNotifications(dependencies),
   markNotificationRead: createMarkNotificationRead(dependencies),
@@ -69,7 +81,6 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
   const sendCode = createSendCode(dependencies);
   const smsBudget = createSmsBudget(dependencies);
   const takeReset = createTakeReset(dependencies);
-  const eraseAccount = createEraseAccount(dependencies);
   const deliverNotification = createDeliverNotification({ ...dependencies, newNotifications });
   const securityNotices = createSecurityNotices({ ...dependencies, deliverNotification });
   const checkSecondFactor = createCheckSecondFactor({ ...dependencies, securityNotices });
@@ -95,7 +106,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     commitDeletion: createCommitDeletion({ ...dependencies, securityNotices }),
     cancelDeletion: createCancelDeletion(dependencies),
     getDeletionBlockers: createGetDeletionBlockers(dependencies),
-    purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
+    ...createErasureUseCases(dependencies, deliverNotification),
 
     listPersonalTokens: createListTokens(dependencies, 'personal'),
     createPersonalToken: createCreatePersonalToken({ ...dependencies, securityNotices, usablePermissions }),
@@ -116,7 +127,6 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),
     updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
-    deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),
     detachLicense: createDetachLicense({ ...dependencies, deliverNotification }),

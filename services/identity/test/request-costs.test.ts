@@ -232,7 +232,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'PUT /auth/change-password',
     as: MEMBER,
-    commands: 15,
+    commands: 14,
     request: byNew({
       current_password: PASSWORD,
       password: NEW_PASSWORD,
@@ -267,7 +267,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/reset-password',
     as: GUEST,
-    commands: 19,
+    commands: 20,
     request: async () => {
       const { user, caller: as } = await join(harness);
       await send(as, 'PUT', '/auth/me', { phone: user.phone, current_password: PASSWORD });
@@ -281,7 +281,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/reset-password (a phone that was not proven)',
     as: GUEST,
-    commands: 24,
+    commands: 25,
     request: async () => {
       const { user } = await join(harness);
       const asked = { body: { login: user.email }, headers: newAddress() };
@@ -327,7 +327,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/delete-account (phase 2)',
     as: MEMBER,
-    commands: 16,
+    commands: 17,
     calls: EVALUATIONS,
     request: bySomebodyNew(async ({ caller: as, user }) => {
       const body = { current_password: PASSWORD };
@@ -354,7 +354,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'DELETE /auth/grants/:id',
     as: MEMBER,
-    commands: 5,
+    commands: 7,
     request: async () => ({ as: person.caller, path: `/auth/grants/${await newGrant(person)}` }),
   },
   { route: 'GET /auth/sessions', as: MEMBER, commands: 2, request: byPerson },
@@ -378,7 +378,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/second-factor (its first code)',
     as: MEMBER,
-    commands: 21,
+    commands: 20,
     request: bySomebodyNew(async (one) => {
       const { secret } = (await begin(harness, one)).body;
       return { body: { totp: codeOf(harness, secret) } };
@@ -457,11 +457,11 @@ const ROWS: RouteCost[] = [
     calls: ['GetSubscriptions'],
     request: onNew('', { role_ids: [1, 2] }),
   },
-  { route: 'DELETE /users/:id', as: OPERATOR, commands: 24, calls: EVALUATIONS, request: onNew() },
+  { route: 'DELETE /users/:id', as: OPERATOR, commands: 17, calls: EVALUATIONS, request: onNew() },
   {
     route: 'DELETE /users/:id/second-factor',
     as: OPERATOR,
-    commands: 17,
+    commands: 18,
     request: onNew('/second-factor', undefined, async () => {
       const one = await join(harness);
       await setUp(harness, one);

@@ -1,6 +1,7 @@
 import { postDeleted, trainingServiceDeleted } from '@fitness/proto/events/content.ts';
 import { gymDeleted, gymLicenseCleared } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted, trainerLicenseCleared } from '@fitness/proto/events/identity.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GYM, type Harness, holder, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
@@ -129,6 +130,22 @@ describe('an erased account', () => {
     expect((await harness.upload(operator, gym(72))).status).toBe(422);
     expect(await harness.rows({ uploaded_by: 71 })).toEqual([]);
   });
+});
+
+test('an account that has uploaded more files than a step changes is removed from all of them', async () => {
+  const many = 2_500;
+  const operator = holder(75, 'gyms.update_any');
+  const first = (await harness.upload(operator, openGym(75))).body.data.id;
+  const copies = (n: number) => ({
+    _id: 1_000_000 + n,
+    storage_key: `copy ${n}`,
+    target: `copy ${n}`,
+    public_target: `copy ${n}`,
+  });
+  await fillLike(harness.connection, 'media', copies, { _id: first }, many);
+  await publishErasure(75);
+  await eventually(async () => (await harness.rows({ uploaded_by: 75 })).length === 0);
+  expect(await harness.rows({ _id: first })).toMatchObject([{ uploaded_by: null }]);
 });
 
 describe('a target that is deleted during uploads', () => {

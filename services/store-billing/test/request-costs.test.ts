@@ -98,7 +98,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /payments/store-purchases/refund-queue/:id/resolve',
     as: operator,
-    commands: 11,
+    commands: 12,
     request: async () => ({
       path: `/payments/store-purchases/refund-queue/${await dueRefund()}/resolve`,
       body: { outcome: 'refunded', note: 'By phone' },

@@ -225,7 +225,7 @@ const cases: [string, () => Promise<unknown>][] = [
     'a withdrawal is settled',
     inSession((session) => payments().settleWithdrawal(session, 3, { rejectedAt: null, meta: null })),
   ],
-  ['a user is erased', inSession((session) => payments().erasePersonal(session, 1))],
+  ['a user is erased', inSession((session) => payments().erasePersonal(session, 1, 400))],
   ['payments for the audit', inSession((session) => payments().after(1, 10, session))],
   ['payments of users', inSession((session) => drain(payments().ofUsers([1, 2], session)))],
   ...[FIRST_PAGE, LATER].flatMap((request) =>

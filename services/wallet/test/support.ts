@@ -17,6 +17,7 @@ import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts'
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
   type Answer,
   apiClient,
@@ -267,6 +268,49 @@ export const eraseAccount = async (harness: Harness, userId: number): Promise<vo
   });
   await eventually(
     async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
+  );
+};
+
+/** Payments of every kind that has personal data, which contains `mark`; the user has one already. */
+export const fillPayments = async (
+  { connection }: Pick<Harness, 'connection'>,
+  userId: number,
+  count: number,
+  mark: string,
+): Promise<void> => {
+  const unpaid = { amount: 1, gateway_fee: 0, payable_amount: 1 };
+  const reported = { amount_rial: 1, order_id: null, ref_number: null, card_number: mark, paid_at: null };
+  const atGateway = (n: number, state: string, resolution: object | null) => ({
+    ...{
+      track_id: `filled ${userId} ${n}`,
+      order_id: String(n),
+      state,
+      check_at: null,
+      reported,
+      resolution,
+    },
+  });
+  const resolution = { outcome: 'returned', note: mark, resolved_by: 1, resolved_at: new Date() };
+  const kinds: ((n: number) => Record<string, unknown>)[] = [
+    () => ({ type: 'income', is_done: true }),
+    () => ({ type: 'deposit', is_done: true, meta: { ...unpaid, card_number: mark } }),
+    () => ({ type: 'withdrawal', is_done: true, meta: { bank_account_number: mark, reference: mark } }),
+    (n) => ({ type: 'deposit', is_done: false, meta: unpaid, gateway: atGateway(n, 'mismatch', null) }),
+    (n) => ({ type: 'deposit', is_done: false, meta: unpaid, gateway: atGateway(n, 'returned', resolution) }),
+  ];
+  const first = 1_000_000 * userId;
+  await fillLike(
+    connection,
+    'payments',
+    (n) => ({
+      _id: first + n,
+      description: mark,
+      meta: null,
+      gateway: null,
+      ...kinds[n % kinds.length]?.(n),
+    }),
+    { user_id: userId },
+    count,
   );
 };
 

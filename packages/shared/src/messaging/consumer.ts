@@ -2,6 +2,7 @@
 import type { EventData, EventDefinition } from '@fitness/proto/events/define-event.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { ClientSession } from '../mongo/connect.ts';
+import type { Rest } from '../mongo/steps.ts';
 
 /** An event as a handler receives it. */
 export interface ReceivedEvent<Data = unknown> {
@@ -30,6 +31,9 @@ export interface EventContext {
   afterCommit(fn: () => unknown): void;
 }
 
+/** Without a value: `done`. */
+type Handled = Promise<Rest> | Promise<void>;
+
 export interface EventConsumer {
   event: EventDefinition;
   /**
@@ -37,17 +41,21 @@ export interface EventConsumer {
    * recognises a redelivery by it.
    */
   name: string;
-  handle(event: ReceivedEvent, context: EventContext): Promise<void>;
+  handle(event: ReceivedEvent, context: EventContext): Handled;
 }
 
 /**
  * An entry of a service's `events/consumers.ts`. `handle` runs in a transaction that also records the event as handled; it
  * may run several times, and commits once. It makes only remote calls that can be repeated. When it throws, the event is
  * retried, and dead-lettered after the last try. The definition of the event must list the service in its `consumers`.
+ *
+ * Work on more documents than a transaction may change goes in steps (mongo/steps.ts): `handle` resolves with `more`, its
+ * transaction commits without the record, and `handle` runs again in the next one. The last step records the event, so
+ * that a redelivery after a crash continues. The first step writes what hides the rest from readers and refuses new data.
  */
 export const onEvent = <Definition extends EventDefinition>(
   definition: Definition,
-  handle: (event: ReceivedEvent<EventData<Definition>>, context: EventContext) => Promise<void>,
+  handle: (event: ReceivedEvent<EventData<Definition>>, context: EventContext) => Handled,
 ): EventConsumer => ({
   event: definition,
   name: definition.type,

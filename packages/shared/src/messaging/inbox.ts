@@ -2,6 +2,7 @@
 import { systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Connection } from '../mongo/connect.ts';
+import type { Rest } from '../mongo/steps.ts';
 import { afterCommit, inTransaction, isDuplicateKey } from '../mongo/transaction.ts';
 import type { EventConsumer, ReceivedEvent } from './consumer.ts';
 import { registerEventModels } from './models.ts';
@@ -9,8 +10,9 @@ import { registerEventModels } from './models.ts';
 const alreadyHandled = new Error('The event was already handled');
 
 /**
- * Runs the consumer and records the event in the inbox, in one transaction. The record is written first: of two
- * concurrent deliveries the unique index lets one continue. Rejects with what the handler threw; nothing is recorded then.
+ * Runs the consumer and records the event in the inbox, in one transaction; of a consumer that works in steps, in that of
+ * the last step. The record is written first: of two concurrent deliveries the unique index lets one continue. Rejects with
+ * what the handler threw; nothing of that step is stored then, and no record.
  */
 export const handleOnce = async (
   connection: Connection,
@@ -21,17 +23,26 @@ export const handleOnce = async (
   const { inbox } = registerEventModels(connection);
   // Real time, not the injected clock: the TTL index of the database expires the record.
   const record = { consumer: consumer.name, eventId: event.id, processedAt: systemClock.now() };
-  try {
-    await inTransaction(
+  const step = (): Promise<Rest> =>
+    inTransaction(
       connection,
       async (session) => {
         await inbox.create([record], { session }).catch((error: unknown) => {
           throw isDuplicateKey(error) ? alreadyHandled : error;
         });
-        await consumer.handle(event, { session, log, afterCommit: (fn) => afterCommit(session, fn) });
+        const rest = await consumer.handle(event, {
+          session,
+          log,
+          afterCommit: (fn) => afterCommit(session, fn),
+        });
+        if (rest !== 'more') return 'done';
+        await inbox.deleteOne({ consumer: consumer.name, eventId: event.id }, { session });
+        return 'more';
       },
       { log },
     );
+  try {
+    while ((await step()) === 'more');
     return 'done';
   } catch (error) {
     if (error === alreadyHandled) return 'duplicate';

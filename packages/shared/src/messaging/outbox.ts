@@ -5,6 +5,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import { currentTraceparent } from '../kernel/trace.ts';
 import type { ClientSession, Connection } from '../mongo/connect.ts';
 import { createSequences } from '../mongo/sequence.ts';
+import { CHANGES_MAX } from '../mongo/steps.ts';
 import { afterCommit, attemptKey, beforeCommit } from '../mongo/transaction.ts';
 import { type OutboxDocument, registerEventModels } from './models.ts';
 import { signalCommittedEvents } from './wake.ts';
@@ -22,7 +23,8 @@ export interface Outbox {
    * Adds an event to the transaction of `session`. The relay publishes it after the commit; an abort discards it. The
    * events of one transaction are written together, as its last write. Call it after the aggregate was read or written in
    * the same transaction: events of one aggregate are then published in the order of their versions. Throws when the event
-   * does not fit its definition, or when `session` is not one of `inTransaction`.
+   * does not fit its definition, or when `session` is not one of `inTransaction`; the transaction is aborted when it has
+   * more events than it may change documents.
    */
   publish<Definition extends EventDefinition>(
     session: ClientSession,
@@ -77,6 +79,8 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
   const eventsByAttempt = new WeakMap<object, Omit<OutboxDocument, '_id'>[]>();
 
   const write = async (session: ClientSession, events: readonly Omit<OutboxDocument, '_id'>[]) => {
+    if (events.length > CHANGES_MAX)
+      throw new Error(`A transaction publishes ${events.length} events; steps.ts says how to divide it`);
     // A sequence and not a time: clocks of two processes differ too much to order by.
     const ids = await sequences.take('outbox', events.length);
     const documents = events.map((event, index) => ({ _id: ids[index] as number, ...event }));

@@ -70,8 +70,11 @@ export interface Idempotency {
     present: (result: Result) => Reply,
     work: (complete: Complete<Result>) => Promise<Result>,
   ): Promise<Reply>;
-  /** Deletes the stored replies of an erased user, in the transaction of the erasure: they contain personal data. */
-  eraseAccount(session: ClientSession, userId: number): Promise<void>;
+  /**
+   * Deletes at most `limit` stored replies of an erased user, which contain personal data, and returns how many: a step of
+   * the erasure.
+   */
+  eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 
 /**
@@ -252,8 +255,13 @@ export const createIdempotency = ({
       request.key === undefined
         ? present(await work(async () => undefined))
         : runWithKey({ ...request, key: request.key }, present, work),
-    eraseAccount: async (session, userId) => {
-      await entries.deleteMany({ user_id: userId }, { session });
+    eraseAccount: async (session, userId, limit) => {
+      const found = await entries
+        .find({ user_id: userId }, { projection: { _id: 1 }, limit, session })
+        .toArray();
+      const ids = found.map(({ _id }) => _id);
+      if (ids.length > 0) await entries.deleteMany({ _id: { $in: ids } }, { session });
+      return ids.length;
     },
   };
 };

@@ -1,13 +1,15 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { systemRandom } from '../../src/kernel/clock.ts';
+import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { TryAgainLater } from '../../src/kernel/outage.ts';
 import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
+import { handleOnce } from '../../src/messaging/inbox.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import {
   cutConnection,
+  effectsOf,
   log,
   openConsumers,
   orderPlaced,
@@ -79,6 +81,47 @@ describe('delivery', () => {
     expect(tries).toBe(2);
     const inbox = registerEventModels(connection).inbox;
     expect(await inbox.countDocuments({ consumer: 'atomic', eventId })).toBe(1);
+  });
+
+  test('work in steps is recorded with the last of them: a failure in between keeps what is done, and a redelivery continues', async () => {
+    const inbox = registerEventModels(connection).inbox;
+    const recorded: number[] = [];
+    let failures = 0;
+    const consumer = orderConsumer('steps', async (event, context) => {
+      // Of the committed steps: the record of this one is not visible outside of its transaction.
+      recorded.push(await inbox.countDocuments({ consumer: 'steps', eventId: event.id }));
+      const done = await effects('steps');
+      if (done === 2 && failures === 0) {
+        failures += 1;
+        throw new Error('in the third step');
+      }
+      await record('steps')(event, context);
+      return done < 3 ? 'more' : 'done';
+    });
+    await consume('steps', [consumer]);
+    const eventId = await publishEvent(broker);
+    await until(() => outcomes.includes('done'));
+    expect(outcomes).toEqual(['retried', 'done']);
+    expect(await effects('steps')).toBe(4);
+    expect(recorded).toEqual([0, 0, 0, 0, 0]);
+    expect(await inbox.countDocuments({ consumer: 'steps', eventId })).toBe(1);
+    await publishEvent(broker, { id: eventId });
+    await until(() => outcomes.includes('duplicate'));
+    expect(await effects('steps')).toBe(4);
+  });
+
+  test('of two deliveries at one time each step has one effect', async () => {
+    const inTwo = orderConsumer('twice', async (event, context) => {
+      const done = await effectsOf(connection).countDocuments({ consumer: 'twice' }).session(context.session);
+      await record('twice')(event, context);
+      return done === 0 ? 'more' : 'done';
+    });
+    const event = {
+      ...{ id: systemRandom.uuid(), type: orderPlaced.type, source: '/services/shop', subject: '1' },
+      ...{ time: systemClock.now(), aggregateVersion: 1, data: { order_id: 1 } },
+    };
+    await Promise.all([1, 2, 3].map(() => handleOnce(connection, inTwo, event, log)));
+    expect(await effects('twice')).toBe(2);
   });
 
   test('events of one aggregate are handled in order, one at a time', async () => {

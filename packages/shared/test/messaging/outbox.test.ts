@@ -10,6 +10,7 @@ import { startRelay } from '../../src/messaging/relay.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
 import { eventsQueue } from '../../src/messaging/topology.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
+import { CHANGES_MAX } from '../../src/mongo/steps.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { type EventTap, tapEvents } from '../../src/testing/events.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
@@ -57,6 +58,17 @@ afterAll(async () => {
 });
 
 describe('publish', () => {
+  test('more events than a transaction may change documents abort it', async () => {
+    const many = inTransaction(connection, async (session) => {
+      for (let version = 0; version <= CHANGES_MAX; version += 1) {
+        const event = { subject: 'many', data: { order_id: 7 }, aggregateVersion: version };
+        await outbox.publish(session, orderPlaced, event);
+      }
+    });
+    await expect(many).rejects.toThrow(`publishes ${CHANGES_MAX + 1} events`);
+    expect(await waiting()).toBe(0);
+  });
+
   test('an aborted transaction emits nothing', async () => {
     const aborted = inTransaction(connection, async (session) => {
       await outbox.publish(session, orderPlaced, {

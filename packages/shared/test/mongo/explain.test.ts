@@ -210,7 +210,7 @@ describe('an Idempotency-Key', () => {
 
   test('of an erased user', async () => {
     await expectServed('idempotency_keys', () =>
-      inTransaction(connection, (session) => idempotency().eraseAccount(session, 1)),
+      inTransaction(connection, (session) => idempotency().eraseAccount(session, 1, 400)),
     );
   });
 });

@@ -437,12 +437,12 @@ describe('a stored reply', () => {
     expect(await effects()).toBe(2);
   });
 
-  test("is deleted in the transaction of its user's erasure", async () => {
+  test("is deleted in a transaction of its user's erasure", async () => {
     const mine = { userId: 41, key: key(), fingerprint: 'a' };
     const other = { userId: 42, key: key(), fingerprint: 'a' };
     await idempotency.run(mine, asItIs, book(created('mine')));
     await idempotency.run(other, asItIs, book(created('other')));
-    await inTransaction(connection, (session) => idempotency.eraseAccount(session, 41));
+    await inTransaction(connection, (session) => idempotency.eraseAccount(session, 41, 400));
     expect((await idempotency.run(mine, asItIs, book(created('anew')))).body).toBe('anew');
     expect((await idempotency.run(other, asItIs, book(created('anew')))).body).toBe('other');
   });

@@ -1,17 +1,27 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { GONE_PROFILE, userProfile } from '../domain/profile.ts';
 import { createRecordRemoval } from './record-removal.ts';
 import { createUpdateProfile } from './update-profile.ts';
 
-/** Hides the posts, which a job deletes, and deletes the training services. What buyers bought stays with them. */
+/**
+ * One step: hides the posts, which a job deletes, and deletes the training services. Lists leave out those of an erased
+ * seller at reading time, and a gone profile gets no new one. What buyers bought stays with them.
+ */
 export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'idempotency'>) => {
   const { store, idempotency } = dependencies;
   const updateProfile = createUpdateProfile(dependencies);
   const recordRemoval = createRecordRemoval(dependencies);
-  return async (session: ClientSession, userId: number, version: number): Promise<void> => {
+  return async (session: ClientSession, userId: number, version: number): Promise<Rest> => {
     await updateProfile(session, { ref: userProfile(userId).ref, state: GONE_PROFILE, version });
-    await recordRemoval(session, await store.trainingServices.removeOfUser(session, userId));
-    await idempotency.eraseAccount(session, userId);
+    return oneStep(
+      async (limit) => {
+        const removed = await store.trainingServices.removeOfUser(session, userId, limit);
+        await recordRemoval(session, removed);
+        return removed.length;
+      },
+      (limit) => idempotency.eraseAccount(session, userId, limit),
+    );
   };
 };

@@ -1,11 +1,14 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { NEVER_BOOSTED } from '../domain/boost.ts';
 import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lists.ts';
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
+import { createDeleteBoosts } from './record-removal.ts';
 import { createRebuildMedia } from './save-media.ts';
 
 type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts' | 'mediaCopies'>;
@@ -105,17 +108,21 @@ const recount = (store: Dependencies['store']): Promise<void> =>
     await store.counters.setServices(session, await store.trainingServices.recount(session));
   });
 
-const createRebuildBoosts =
-  ({ store, boosts }: RebuildDependencies) =>
-  async (ids: readonly number[]): Promise<void> => {
+const createRebuildBoosts = (dependencies: RebuildDependencies) => {
+  const { store, boosts } = dependencies;
+  const deleteBoosts = createDeleteBoosts(dependencies);
+  return async (ids: readonly number[]): Promise<void> => {
     const live = await boosts.find('training_service', ids);
     for (const trainingServiceId of ids) {
       const found = live.get(trainingServiceId);
       const boost = found && { ...found, trainingServiceId, endsAt: parseTimestamp(found.ends_at) };
-      await store.transaction(async (session) => {
-        await store.boosts.removeOf(session, [trainingServiceId]);
+      const replace = async (session: ClientSession): Promise<Rest> => {
+        if ((await deleteBoosts(session, trainingServiceId)) === 'more') return 'more';
         if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);
         await store.trainingServices.setBoost(session, trainingServiceId, boost ?? NEVER_BOOSTED);
-      });
+        return 'done';
+      };
+      while ((await store.transaction(replace)) === 'more');
     }
   };
+};

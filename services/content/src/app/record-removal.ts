@@ -1,9 +1,10 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { activityOf, type TrainingService } from '../domain/training-service.ts';
 import { publishTrainingServiceDeleted } from './publish.ts';
 
-/** In the transaction that removes training services: updates the counters, removes the boosts, and publishes each removal. */
+/** In the transaction that removes training services: updates the counters, and publishes each removal. */
 export const createRecordRemoval = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
   const { store } = dependencies;
   return async (session: ClientSession, removed: readonly TrainingService[]): Promise<void> => {
@@ -13,7 +14,12 @@ export const createRecordRemoval = (dependencies: Pick<Dependencies, 'store' | '
     // Not `-active`, which is -0 for none.
     const deltas = { active: 0 - active, inactive: active - removed.length };
     await store.counters.incrementServices(session, deltas, { shardKey: ids[0] ?? 0, changed: ids });
-    await store.boosts.removeOf(session, ids);
     for (const service of removed) await publishTrainingServiceDeleted(dependencies, session, service);
   };
 };
+
+/** One step: deletes the boosts of a training service that is gone; nobody reads them, and it gets no new one. */
+export const createDeleteBoosts =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  (session: ClientSession, trainingServiceId: number): Promise<Rest> =>
+    oneStep((limit) => store.boosts.removeOf(session, trainingServiceId, limit));

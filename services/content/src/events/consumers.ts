@@ -6,6 +6,7 @@ import { onBoostGranted } from './on-boost-granted.ts';
 import { onGymChanged } from './on-gym-changed.ts';
 import { onGymDeleted } from './on-gym-deleted.ts';
 import { onMediaChanged } from './on-media-changed.ts';
+import { onTrainingServiceDeleted } from './on-training-service-deleted.ts';
 
 export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onGymChanged(useCases),
@@ -14,4 +15,5 @@ export const createConsumers = (useCases: UseCases): EventConsumer[] => [
   onBoostGranted(useCases),
   onBoostEnded(useCases),
   ...onMediaChanged(useCases),
+  onTrainingServiceDeleted(useCases),
 ];

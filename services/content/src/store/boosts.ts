@@ -1,5 +1,6 @@
 /** The read model of boosts, for the order of the list of training services only. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
+import { deleteSome } from '@fitness/shared/mongo/steps.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import type { Models } from './models.ts';
 
@@ -8,7 +9,8 @@ export interface Boosts {
   saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
   /** The boost of a training service that ends last: at most one is live at a time. */
   last(session: ClientSession, trainingServiceId: number): Promise<Pick<Boost, 'level' | 'endsAt'>>;
-  removeOf(session: ClientSession, trainingServiceIds: readonly number[]): Promise<void>;
+  /** Deletes at most `limit` boosts of a training service; returns how many. */
+  removeOf(session: ClientSession, trainingServiceId: number, limit: number): Promise<number>;
 }
 
 export const createBoosts = ({ boosts }: Models): Boosts => ({
@@ -26,7 +28,6 @@ export const createBoosts = ({ boosts }: Models): Boosts => ({
     const [last] = all.toSorted((a, b) => b.ends_at.getTime() - a.ends_at.getTime());
     return last === undefined ? NEVER_BOOSTED : { level: last.level, endsAt: last.ends_at };
   },
-  removeOf: async (session, trainingServiceIds) => {
-    await boosts.deleteMany({ training_service_id: trusted({ $in: [...trainingServiceIds] }) }, { session });
-  },
+  removeOf: (session, trainingServiceId, limit) =>
+    deleteSome(session, boosts, { training_service_id: trainingServiceId }, limit),
 });

@@ -55,8 +55,8 @@ export interface TrainingServices {
   ): Promise<TrainingService>;
   /** The removed one; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
-  /** Removes all of a user and returns them. */
-  removeOfUser(session: ClientSession, userId: number): Promise<TrainingService[]>;
+  /** Removes at most `limit` of a user and returns them. */
+  removeOfUser(session: ClientSession, userId: number, limit: number): Promise<TrainingService[]>;
   /**
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
@@ -198,9 +198,10 @@ export const createTrainingServices = (
       const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
       return removed === null ? undefined : fromDocument(removed);
     },
-    removeOfUser: async (session, userId) => {
+    removeOfUser: async (session, userId, limit) => {
       const found = await trainingServices
         .find({ user_id: userId }, { facets: 0, grams: 0 })
+        .limit(limit)
         .session(session)
         .lean();
       if (found.length > 0)

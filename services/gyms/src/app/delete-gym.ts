@@ -1,5 +1,7 @@
-/** DELETE /gyms/{id}. Other services delete what belongs to the gym when they receive the event. */
+/** DELETE /gyms/{id}. What belongs to the gym is deleted on the event: here the ratings, which nobody reads without it. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishDeleted } from './publish.ts';
@@ -12,7 +14,12 @@ export const createDeleteGym =
     store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
       await store.gyms.remove(session, gym);
-      await store.ratings.removeOfGym(session, id);
       await publishDeleted(outbox, session, gym);
       await recordGymDeletion({ store, audit }, session, caller, gym);
     });
+
+/** One step. A gym that is gone gets no new rating: both write its document. */
+export const createDeleteRatings =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  (session: ClientSession, gymId: number): Promise<Rest> =>
+    oneStep((limit) => store.ratings.removeOfGym(session, gymId, limit));

@@ -4,19 +4,34 @@
  * person.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { reviewLicense } from '../domain/license.ts';
 import { publishChanged, publishLicenseCleared } from './publish.ts';
 
-export const createEraseAccount =
-  ({ store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>) =>
-  async (session: ClientSession, userId: number): Promise<void> => {
-    await store.owners.markErased(session, userId);
-    await store.ratings.pseudonymise(session, userId);
-    for (const gym of await store.gyms.findOwnedBy(session, userId)) {
+/** Each gym is written with its counters and up to two events. */
+const GYMS_OF_A_STEP = 50;
+
+/** One step. The mark comes first: from then on nothing more is stored about the account. */
+export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock'>) => {
+  const { store, outbox, clock } = dependencies;
+
+  const releaseGyms = async (session: ClientSession, userId: number, limit: number): Promise<number> => {
+    const gyms = await store.gyms.findOwnedBy(session, userId, Math.min(limit, GYMS_OF_A_STEP));
+    for (const gym of gyms) {
       const { license, clearedMediaId } = reviewLicense(gym.license, { clearDocument: true });
       const changed = await store.gyms.update(session, gym, { ownerId: null, license }, { now: clock.now() });
       await publishChanged(outbox, session, changed);
       if (clearedMediaId !== null) await publishLicenseCleared(outbox, session, changed, clearedMediaId);
     }
+    return gyms.length < GYMS_OF_A_STEP ? gyms.length : limit;
   };
+
+  return async (session: ClientSession, userId: number): Promise<Rest> => {
+    await store.owners.markErased(session, userId);
+    return oneStep(
+      (limit) => store.ratings.pseudonymise(session, userId, limit),
+      (limit) => releaseGyms(session, userId, limit),
+    );
+  };
+};

@@ -3,13 +3,20 @@ import type { UseCases } from '../use-cases.ts';
 import { onAccountDeleted } from './on-account-deleted.ts';
 import { onBoostEnded } from './on-boost-ended.ts';
 import { onBoostGranted } from './on-boost-granted.ts';
+import { onGymDeleted } from './on-gym-deleted.ts';
 import { onMediaAttached } from './on-media-attached.ts';
 import { onMediaDeleted } from './on-media-deleted.ts';
 
 export const createConsumers = (
   useCases: Pick<
     UseCases,
-    'attachLicense' | 'detachLicense' | 'eraseAccount' | 'updateBoost' | 'endBoost' | 'refreshMedia'
+    | 'attachLicense'
+    | 'deleteRatings'
+    | 'detachLicense'
+    | 'eraseAccount'
+    | 'updateBoost'
+    | 'endBoost'
+    | 'refreshMedia'
   >,
 ): EventConsumer[] => [
   onMediaAttached(useCases),
@@ -17,4 +24,5 @@ export const createConsumers = (
   onAccountDeleted(useCases),
   onBoostGranted(useCases),
   onBoostEnded(useCases),
+  onGymDeleted(useCases),
 ];

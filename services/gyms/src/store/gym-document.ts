@@ -183,8 +183,9 @@ export const readGyms = async (
   gyms: Model<GymDocument>,
   filter: QueryFilter<GymDocument>,
   session?: ClientSession,
+  limit?: number,
 ): Promise<Gym[]> => {
-  const options = session === undefined ? {} : { session };
+  const options = { ...(session && { session }), ...(limit !== undefined && { limit }) };
   const documents = await gyms.find(filter, GYM_PROJECTION, options).lean<GymDocument[]>();
   return documents.map(toGym);
 };

@@ -59,7 +59,8 @@ export interface Gyms extends GymLists {
   /** `gym` must have been read in the same transaction. */
   remove(session: ClientSession, gym: Gym): Promise<void>;
   countOwnedBy(userId: number): Promise<number>;
-  findOwnedBy(session: ClientSession, userId: number): Promise<Gym[]>;
+  /** At most `limit`. */
+  findOwnedBy(session: ClientSession, userId: number, limit: number): Promise<Gym[]>;
 }
 
 export const createGyms = (connection: Connection, counters: Counters): Gyms => {
@@ -132,7 +133,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       counters.move(session, gym.id, countedOf(gym), undefined);
     },
     countOwnedBy: (userId) => gyms.countDocuments({ ownerId: userId }),
-    findOwnedBy: (session, userId) => readGyms(gyms, { ownerId: userId }, session),
+    findOwnedBy: (session, userId, limit) => readGyms(gyms, { ownerId: userId }, session, limit),
     ...createGymLists(connection, counters),
   };
 };

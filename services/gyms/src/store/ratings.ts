@@ -1,6 +1,7 @@
 /** A unique index allows one rating for each user and gym. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
+import { deleteSome, updateSome } from '@fitness/shared/mongo/steps.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 
 interface RatingDocument {
@@ -36,9 +37,10 @@ export interface Ratings {
     session: ClientSession,
     rating: { gymId: number; userId: number; score: number; now: Date },
   ): Promise<number | undefined>;
-  removeOfGym(session: ClientSession, gymId: number): Promise<void>;
-  /** Removes the user from their ratings; returns how many there were. */
-  pseudonymise(session: ClientSession, userId: number): Promise<number>;
+  /** Deletes at most `limit` ratings of a gym; returns how many. */
+  removeOfGym(session: ClientSession, gymId: number, limit: number): Promise<number>;
+  /** Removes the user from at most `limit` of their ratings; returns how many. */
+  pseudonymise(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 
 export const createRatings = (connection: Connection): Ratings => {
@@ -55,12 +57,8 @@ export const createRatings = (connection: Connection): Ratings => {
         .lean<RatingDocument>();
       return before?.score;
     },
-    removeOfGym: async (session, gymId) => {
-      await ratings.deleteMany({ gymId }, { session });
-    },
-    pseudonymise: async (session, userId) => {
-      const result = await ratings.updateMany({ userId }, { $set: { userId: null } }, { session });
-      return result.modifiedCount;
-    },
+    removeOfGym: (session, gymId, limit) => deleteSome(session, ratings, { gymId }, limit),
+    pseudonymise: (session, userId, limit) =>
+      updateSome(session, ratings, { userId }, { $set: { userId: null } }, limit),
   };
 };

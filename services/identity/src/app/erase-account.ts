@@ -1,9 +1,13 @@
-/** Erasing an account: personal data is deleted, an anonymous document stays, and events are published. */
+/**
+ * Erasing an account: one transaction makes it an anonymous document, which no credential is accepted for and nothing is
+ * stored about, and publishes the event. What has no limit is deleted on that event, in steps.
+ */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { publishAccountDeleted, publishCredentialsRevoked } from './publish.ts';
 
-type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
+type EraseAccountDependencies = Pick<Dependencies, 'store' | 'outbox' | 'audit' | 'clock'>;
 
 /**
  * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
@@ -12,19 +16,16 @@ type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'ou
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
-  const { store, idempotency, audit, clock } = dependencies;
+  const { store, audit, clock } = dependencies;
   return async (session, userId, dueOn) => {
     const now = clock.now();
     // First, because every transaction that stores data about the account writes this document, too: they conflict.
     const version = await store.users.erase(session, userId, now, dueOn);
     if (version === null) return false;
-    await store.tokens.revokeAll(session, userId);
     await store.secondFactors.delete(session, userId);
     await store.codes.eraseAccount(session, userId);
-    await store.notifications.eraseAccount(session, userId);
     await store.preferences.eraseAccount(session, userId);
     await store.scores.eraseAccount(session, userId);
-    await idempotency.eraseAccount(session, userId);
     await audit.eraseAccount(session, userId);
     const account = { userId, version };
     await publishCredentialsRevoked(dependencies, session, account, 'account_erased');
@@ -32,3 +33,13 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     return true;
   };
 };
+
+/** One step of what is left of an erased account. Nobody reads it: introspection refuses the account. */
+export const createEraseRest =
+  ({ store, idempotency }: Pick<Dependencies, 'store' | 'idempotency'>) =>
+  (session: ClientSession, userId: number): Promise<Rest> =>
+    oneStep(
+      (limit) => store.tokens.eraseAccount(session, userId, limit),
+      (limit) => store.notifications.eraseAccount(session, userId, limit),
+      (limit) => idempotency.eraseAccount(session, userId, limit),
+    );

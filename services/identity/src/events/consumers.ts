@@ -25,6 +25,7 @@ export const createConsumers = (
     | 'deliverNotification'
     | 'attachLicense'
     | 'detachLicense'
+    | 'eraseRest'
     | 'refreshMedia'
     | 'sendSecuritySms'
     | 'sendPush'
@@ -32,7 +33,7 @@ export const createConsumers = (
   >,
 ): EventConsumer[] => [
   onAccountDeletionRequested(useCases),
-  onAccountDeleted(),
+  onAccountDeleted(useCases),
   onGymLicenseReviewed(useCases),
   onMediaAttached(useCases),
   onMediaDeleted(useCases),

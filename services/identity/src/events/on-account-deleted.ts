@@ -1,5 +1,7 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
+import type { UseCases } from '../use-cases.ts';
 
-/** Identity erased the account before it published this. Consuming it drops the account's dead-lettered events. */
-export const onAccountDeleted = (): EventConsumer => onEvent(accountDeleted, async () => undefined);
+/** Identity erased the account before it published this. Consuming it also drops the account's dead-lettered events. */
+export const onAccountDeleted = ({ eraseRest }: Pick<UseCases, 'eraseRest'>): EventConsumer =>
+  onEvent(accountDeleted, ({ data }, { session }) => eraseRest(session, data.user_id));

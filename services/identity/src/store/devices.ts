@@ -109,12 +109,20 @@ export const createDeviceRevocation = (connection: Connection) => {
     ofSession: async (session: ClientSession, tokenHash: string): Promise<void> => {
       await devices.deleteOne({ session: tokenHash }, { session });
     },
-    /** `keptHash`: the session that stays. */
-    ofAccount: async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
-      if (keptHash === undefined) return void (await devices.deleteMany({ user_id: userId }, { session }));
-      const own = await devices.find({ user_id: userId }, { session: 1 }).session(session).lean<Device[]>();
-      const revoked = own.filter((device) => device.session !== keptHash).map(({ _id }) => _id);
-      await devices.deleteMany({ _id: trusted({ $in: revoked }) }, { session });
+    /** At most `limit` of them; returns how many. `keptHash`: the session that stays. */
+    someOfAccount: async (
+      session: ClientSession,
+      userId: number,
+      keptHash: string | undefined,
+      limit: number,
+    ): Promise<number> => {
+      const own = await devices
+        .find({ user_id: userId }, { session: 1 }, { session, limit: limit + 1 })
+        .lean<Device[]>();
+      const others = own.filter((device) => device.session !== keptHash).slice(0, limit);
+      const ids = others.map(({ _id }) => _id);
+      if (ids.length > 0) await devices.deleteMany({ _id: trusted({ $in: ids }) }, { session });
+      return ids.length;
     },
   };
 };

@@ -2,6 +2,7 @@
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { deleteSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose from 'mongoose';
 
 export interface NotificationRow {
@@ -44,7 +45,8 @@ export interface Notifications {
   unreadCount(userId: number): Promise<number>;
   /** The notification, marked as read; null when the user has none of this id. A repetition keeps the first time. */
   markRead(userId: number, id: number, now: Date): Promise<NotificationRow | null>;
-  eraseAccount(session: ClientSession, userId: number): Promise<void>;
+  /** Deletes at most `limit` notifications of an erased account; returns how many. */
+  eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 
 const modelOf = (connection: Connection) => connection.model<NotificationRow>('Notification', schema);
@@ -79,8 +81,6 @@ export const createNotifications = (connection: Connection): Notifications => {
       const found = await model.findById(id).lean<NotificationRow>();
       return found?.user_id === userId ? found : null;
     },
-    eraseAccount: async (session, userId) => {
-      await model.deleteMany({ user_id: userId }, { session });
-    },
+    eraseAccount: (session, userId, limit) => deleteSome(session, model, { user_id: userId }, limit),
   };
 };

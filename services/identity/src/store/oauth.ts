@@ -3,6 +3,7 @@
  * the other credentials (tokens.ts). Revoking deletes the document.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
+import { STEP_MAX, TooManyRows } from '@fitness/shared/mongo/steps.ts';
 import { type OauthRecord, oauthClientModel, oauthRecordModel } from './oauth-record.ts';
 import type { Revocations } from './revocations.ts';
 import { type Token, tokenModel } from './tokens.ts';
@@ -70,7 +71,35 @@ const retired = (now: Date): Pick<OauthRecord, 'consumed_at' | 'repeated_at'> =>
   repeated_at: now,
 });
 
+/** Deletes at most `limit` of what was issued under a grant, and returns how many. */
+const createDeleteIssued = (connection: Connection, revocations: Revocations) => {
+  const records = oauthRecordModel(connection);
+  const tokens = tokenModel(connection);
+  return async (session: ClientSession, grant: OauthRecord, limit: number): Promise<number> => {
+    const { _id, user_id: userId, grant_id: grantId } = grant;
+    if (userId === null) throw new Error('a grant without a user');
+    revocations.add(session, userId);
+    const under = await records
+      .find({ grant_id: grantId }, { _id: 1 }, { session, limit: limit + 1 })
+      .lean<Pick<OauthRecord, '_id'>[]>();
+    const ids = under.map((record) => record._id).filter((id) => id !== _id);
+    const recordIds = ids.slice(0, limit);
+    if (recordIds.length > 0) await records.deleteMany({ _id: trusted({ $in: recordIds }) }, { session });
+    const left = limit - recordIds.length;
+    if (left === 0) return limit;
+    const issued = await tokens
+      .find({ grant_id: grantId }, { _id: 1 }, { session, limit: left })
+      .lean<Pick<Token, '_id'>[]>();
+    if (issued.length > 0) {
+      const hashes = issued.map((token) => token._id);
+      await tokens.deleteMany({ user_id: userId, _id: trusted({ $in: hashes }) }, { session });
+    }
+    return recordIds.length + issued.length;
+  };
+};
+
 const createGrants = (connection: Connection, revocations: Revocations) => {
+  const deleteIssued = createDeleteIssued(connection, revocations);
   const records = oauthRecordModel(connection);
   const tokens = tokenModel(connection);
   const users = userModel(connection);
@@ -89,12 +118,10 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     return all.filter((one) => one._id !== _id);
   };
 
+  /** No rule limits how much is issued under a grant: much goes in steps before the transaction that revokes. */
   const revoke = async (session: ClientSession, grant: OauthRecord): Promise<void> => {
-    const { user_id: userId, grant_id: grantId } = grant;
-    if (userId === null) throw new Error('a grant without a user');
-    await records.deleteMany({ grant_id: grantId }, { session });
-    revocations.add(session, userId);
-    await tokens.deleteMany({ grant_id: grantId, user_id: userId }, { session });
+    if ((await deleteIssued(session, grant, STEP_MAX)) < STEP_MAX) return;
+    throw new TooManyRows((own, limit) => deleteIssued(own, grant, limit));
   };
 
   return {

@@ -1,6 +1,7 @@
 /** All stores of identity. */
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, TooManyRows } from '@fitness/shared/mongo/steps.ts';
 import { inTransaction, type TransactionOptions } from '@fitness/shared/mongo/transaction.ts';
 import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 import { type Codes, createCodes, type ResetTries } from './codes.ts';
@@ -29,8 +30,15 @@ export interface Store {
   revocations: Revocations;
   /** As after a revocation of `userId`: its first answer may have been lost with the process that made it. */
   repeatRevocation(userId: number): Promise<void>;
+  /**
+   * Runs `work` in one transaction; again after steps when it revokes more credentials than one transaction may delete. When
+   * it fails then, some are revoked already, and its error is `outcome_unknown` instead of `unavailable`.
+   */
   transaction<T>(work: (session: ClientSession) => Promise<T>, options?: TransactionOptions): Promise<T>;
 }
+
+/** New credentials may come in between: not nearly as many as a transaction may delete. */
+const MAX_ROUNDS = 3;
 
 export const createStore = (
   connection: Connection,
@@ -39,6 +47,17 @@ export const createStore = (
   resetTries?: ResetTries,
 ): Store => {
   const revocations = createRevocations(epochs);
+  const transaction: Store['transaction'] = async (work, options) => {
+    for (let round = 1; ; round += 1) {
+      try {
+        return await inTransaction(connection, work, { log, ...options });
+      } catch (error) {
+        if (!(error instanceof TooManyRows) || round >= MAX_ROUNDS) throw error;
+        const step = (session: ClientSession) => oneStep((limit) => error.part(session, limit));
+        while ((await inTransaction(connection, step, { log })) === 'more');
+      }
+    }
+  };
   return {
     users: createUsers(connection, revocations),
     tokens: createTokens(connection, revocations),
@@ -52,6 +71,6 @@ export const createStore = (
     devices: createDevices(connection),
     revocations,
     repeatRevocation: (userId) => epochs.advance([userId]),
-    transaction: (work, options) => inTransaction(connection, work, { log, ...options }),
+    transaction,
   };
 };

@@ -2,6 +2,7 @@
 import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { deleteSome, STEP_MAX, TooManyRows } from '@fitness/shared/mongo/steps.ts';
 import mongoose, { type Model } from 'mongoose';
 import type { TokenKind } from '../domain/token.ts';
 import { createDeviceRevocation } from './devices.ts';
@@ -94,9 +95,8 @@ export type NumberedKind = Extract<TokenKind, 'session' | 'personal'>;
 /** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
 const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: userId, kind } });
 
-export type Tokens = ReturnType<typeof createTokens>;
-
-export const createTokens = (connection: Connection, revocations: Revocations) => {
+/** Revoking all credentials of an account. */
+const createRevoke = (connection: Connection, revocations: Revocations) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
   const oauthRecords = oauthRecordModel(connection);
@@ -108,8 +108,58 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     revocations.add(session, userId);
     await users.updateOne({ _id: userId }, { $inc: { credential_epoch: 1 } }, { session });
     await loginKeys.revoke(session, userId);
-    await oauthRecords.deleteMany({ user_id: userId }, { session });
   };
+
+  const deleteTokens = async (
+    session: ClientSession,
+    userId: number,
+    keptHash: string | undefined,
+    limit: number,
+  ): Promise<number> => {
+    const own = await tokens
+      .find({ user_id: userId }, { _id: 1 }, { session, limit: limit + 1 })
+      .lean<Pick<Token, '_id'>[]>();
+    const others = own.map(({ _id }) => _id).filter((hash) => hash !== keptHash);
+    const hashes = others.slice(0, limit);
+    if (hashes.length > 0)
+      await tokens.deleteMany({ user_id: userId, _id: trusted({ $in: hashes }) }, { session });
+    return hashes.length;
+  };
+
+  /** Grants first: nothing is issued under one that is gone. */
+  const deleteCredentials = async (
+    session: ClientSession,
+    userId: number,
+    keptHash: string | undefined,
+    limit: number,
+  ): Promise<number> => {
+    revocations.add(session, userId);
+    let left = limit;
+    left -= await deleteSome(session, oauthRecords, { user_id: userId }, left);
+    if (left > 0) left -= await deleteTokens(session, userId, keptHash, left);
+    if (left > 0) left -= await devices.someOfAccount(session, userId, keptHash, left);
+    return limit - left;
+  };
+
+  /** No rule limits how many an account has: those of many log-ins go in steps before the transaction that revokes. */
+  const revoke = async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
+    await beginRevoking(session, userId);
+    if ((await deleteCredentials(session, userId, keptHash, STEP_MAX)) < STEP_MAX) return;
+    throw new TooManyRows((own, limit) => deleteCredentials(own, userId, keptHash, limit));
+  };
+
+  return { deleteCredentials, revoke };
+};
+
+export type Tokens = ReturnType<typeof createTokens>;
+
+export const createTokens = (connection: Connection, revocations: Revocations) => {
+  const tokens = tokenModel(connection);
+  const users = userModel(connection);
+  const loginKeys = createLoginKeys(connection);
+  const devices = createDeviceRevocation(connection);
+
+  const { deleteCredentials, revoke } = createRevoke(connection, revocations);
 
   return {
     /**
@@ -153,18 +203,15 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /** Revokes sessions, personal tokens, and OAuth grants with everything issued under them. */
-    revokeAll: async (session: ClientSession, userId: number): Promise<void> => {
-      await beginRevoking(session, userId);
-      await tokens.deleteMany({ user_id: userId }, { session });
-      await devices.ofAccount(session, userId);
-    },
+    revokeAll: (session: ClientSession, userId: number): Promise<void> => revoke(session, userId),
 
     /** As `revokeAll`, except for one token. OAuth records are deleted even if that token is an OAuth token. */
-    revokeOthers: async (session: ClientSession, userId: number, keptHash: string): Promise<void> => {
-      await beginRevoking(session, userId);
-      await tokens.deleteMany({ user_id: userId, _id: trusted({ $ne: keptHash }) }, { session });
-      await devices.ofAccount(session, userId, keptHash);
-    },
+    revokeOthers: (session: ClientSession, userId: number, keptHash: string): Promise<void> =>
+      revoke(session, userId, keptHash),
+
+    /** Deletes at most `limit` credentials of an erased account, none of which is accepted any more; returns how many. */
+    eraseAccount: (session: ClientSession, userId: number, limit: number): Promise<number> =>
+      deleteCredentials(session, userId, undefined, limit),
 
     delete: async (session: ClientSession, userId: number, hash: string): Promise<void> => {
       revocations.add(session, userId);

@@ -1,6 +1,7 @@
 /** Rows of uploaded files. A row with a purpose is a private document. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, type IsPersonal, personalFieldsOf, privacy } from '@fitness/shared/mongo/privacy.ts';
+import { updateSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
 
@@ -104,8 +105,8 @@ export interface Media {
   ): Promise<MediaRow[]>;
   /** Deletes up to `limit` rows of a target, private documents included. */
   deleteBatch(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
-  /** Sets `uploaded_by` to null in every row that this account uploaded. */
-  removeUploader(userId: number): Promise<void>;
+  /** Sets `uploaded_by` to null in at most `limit` rows that this account uploaded; returns how many. */
+  removeUploader(userId: number, limit: number): Promise<number>;
 }
 
 type StorageKeys = Pick<MediaDocument, 'storage_key' | 'variant_keys'>;
@@ -194,9 +195,8 @@ export const createMedia = (connection: Connection): Media => {
       if (ids.length > 0) await model.deleteMany({ _id: trusted({ $in: ids }) }, { session });
       return rows;
     },
-    removeUploader: async (userId) => {
-      await model.updateMany({ uploaded_by: userId }, { $set: { uploaded_by: null } });
-    },
+    removeUploader: (userId, limit) =>
+      updateSome(undefined, model, { uploaded_by: userId }, { $set: { uploaded_by: null } }, limit),
   };
 };
 

@@ -1,17 +1,20 @@
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { premiumSlot } from '../domain/target.ts';
 
 /**
- * In the transaction of `session`: ends the running subscription and closes the user's slot, so that none starts again.
+ * One step, in the transaction of `session`: ends the running subscription and closes the user's slot, so that none starts again.
  * Receipts and due refunds stay.
  */
 export const createEraseAccount =
   ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>) =>
-  async (session: ClientSession, userId: number): Promise<void> => {
+  async (session: ClientSession, userId: number): Promise<Rest> => {
     const now = clock.now();
     const running = await store.slots.close(session, premiumSlot(userId), now);
     if (running !== null) await store.grants.end(session, 'premium', running, now);
-    await store.refunds.eraseNotes(session, userId);
-    await idempotency.eraseAccount(session, userId);
+    return oneStep(
+      (limit) => store.refunds.eraseNotes(session, userId, limit),
+      (limit) => idempotency.eraseAccount(session, userId, limit),
+    );
   };

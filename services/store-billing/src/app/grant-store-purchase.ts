@@ -12,7 +12,7 @@ import type { SlotRefusal } from '../store/slots.ts';
 import { acknowledge } from './acknowledge-purchases.ts';
 import { placeGrant } from './place-grant.ts';
 import { publishStorePurchaseGranted } from './publish.ts';
-import { recordRefundResolution } from './record-refund-resolution.ts';
+import { noteUnlessErased, recordRefundResolution } from './record-refund-resolution.ts';
 
 type GrantDependencies = Pick<
   Dependencies,
@@ -201,7 +201,9 @@ const leaveRefundQueue = async (
   now: Date,
 ): Promise<void> => {
   if (refund === undefined) return;
-  const [note, resolvedBy] = [operator?.note ?? null, operator?.id ?? null];
+  const note =
+    operator === null ? null : await noteUnlessErased(dependencies, session, refund.userId, operator.note);
+  const resolvedBy = operator?.id ?? null;
   const resolution = { outcome: 'granted' as const, note, resolvedBy, resolvedAt: now };
   if (!(await dependencies.store.refunds.markGranted(session, refund.id, resolution)))
     throw new RefundedError();

@@ -2,7 +2,16 @@ import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Refund, RefundResolution } from '../domain/refund.ts';
+import { premiumSlot } from '../domain/target.ts';
 import { publishRefundResolved } from './publish.ts';
+
+/** The text of an operator about a user; null when their account is erased. */
+export const noteUnlessErased = async (
+  { store }: Pick<Dependencies, 'store'>,
+  session: ClientSession,
+  userId: number,
+  note: string,
+): Promise<string | null> => ((await store.slots.isClosed(session, premiumSlot(userId))) ? null : note);
 
 /**
  * In the transaction in which an operator closes a row of the refund queue: the audit entry, and the event by which the user is

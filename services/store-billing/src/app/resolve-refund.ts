@@ -9,7 +9,7 @@ import { type Order, slotOf } from '../domain/grant.ts';
 import type { Refund, RefundOutcome } from '../domain/refund.ts';
 import { alertRefusedCredentials } from './alert-refused-credentials.ts';
 import { grantStorePurchase } from './grant-store-purchase.ts';
-import { recordRefundResolution } from './record-refund-resolution.ts';
+import { noteUnlessErased, recordRefundResolution } from './record-refund-resolution.ts';
 
 interface Resolution {
   outcome: RefundOutcome;
@@ -53,8 +53,13 @@ const close = async (
   { refund, outcome, note, operatorId }: Work,
 ): Promise<void> => {
   const { store, clock } = dependencies;
-  const resolution = { outcome, note, resolvedBy: operatorId, resolvedAt: clock.now() };
   await store.transaction(async (session) => {
+    const resolution = {
+      outcome,
+      note: await noteUnlessErased(dependencies, session, refund.userId, note),
+      resolvedBy: operatorId,
+      resolvedAt: clock.now(),
+    };
     const isClosed =
       outcome === 'granted'
         ? await store.refunds.markGranted(session, refund.id, resolution)

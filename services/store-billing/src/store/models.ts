@@ -107,6 +107,8 @@ export interface RefundDocument extends TargetFields {
   resolution: RefundOutcome | null;
   /** Of an operator. */
   note?: string | null;
+  /** The erasure of the account has removed the note; later ones are not stored. */
+  note_erased?: boolean;
   resolved_by?: number | null;
   look_due_at: Date | null;
 }
@@ -273,6 +275,7 @@ const refunds = new Schema<RefundDocument>(
     resolved_at: maybeDate,
     resolution: maybeText,
     note: maybeText,
+    note_erased: Boolean,
     resolved_by: maybeNumber,
     look_due_at: maybeDate,
   },
@@ -408,6 +411,7 @@ privacy(
     'boost_request_id',
   ),
   erase('text of an operator about the purchase', 'note'),
+  retain('how far an erasure has come', 'note_erased'),
   pseudonymise('the number of the operator’s account', 'resolved_by'),
 );
 

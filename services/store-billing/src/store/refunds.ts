@@ -26,8 +26,11 @@ export interface Refunds {
   markRefunded(session: ClientSession, refund: Refund, resolution: RefundResolution): Promise<boolean>;
   /** In the transaction of the grant. False when it has left the queue. */
   markGranted(session: ClientSession, id: number, resolution: RefundResolution): Promise<boolean>;
-  /** Removes the notes about a user. */
-  eraseNotes(session: ClientSession, userId: number): Promise<void>;
+  /**
+   * Removes the notes from at most `limit` rows of a user and returns how many. Writes each row once, also without a note, so
+   * that a concurrent resolution conflicts and sees that the account is erased.
+   */
+  eraseNotes(session: ClientSession, userId: number, limit: number): Promise<number>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
   /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
@@ -148,8 +151,20 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       );
       return granted.matchedCount === 1;
     },
-    eraseNotes: async (session, userId) => {
-      await refunds.updateMany({ user_id: userId }, { $set: { note: null } }, { session });
+    eraseNotes: async (session, userId, limit) => {
+      const found = await refunds
+        .aggregate<Pick<RefundDocument, '_id'>>([
+          // Two stages: every planner serves the first by an index.
+          { $match: { user_id: userId } },
+          { $match: { note_erased: { $ne: true } } },
+          { $limit: limit },
+          { $project: { _id: 1 } },
+        ])
+        .session(session);
+      const ids = found.map(({ _id }) => _id);
+      const change = { $set: { note: null, note_erased: true } };
+      if (ids.length > 0) await refunds.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
+      return ids.length;
     },
     page: createPage(models),
     dueForReconciliation: (channel, now, limit) => takeToReconcile(now, limit, { channel }),

@@ -40,6 +40,8 @@ export interface Slots {
   release(session: ClientSession, slot: string, purchaseId: string): Promise<void>;
   /** Nothing happens when another grant runs in it. */
   end(session: ClientSession, slot: string, grantId: number, now: Date): Promise<void>;
+  /** Whether it is closed: its user or target is deleted. */
+  isClosed(session: ClientSession, slot: string): Promise<boolean>;
   /** Permanently: its user or target is deleted. Returns the id of the grant that ran in it, or null. */
   close(session: ClientSession, slot: string, now: Date): Promise<number | null>;
 }
@@ -134,6 +136,12 @@ export const createSlots = ({ slots }: Models): Slots => {
         { $set: { active_until: now }, $inc: { version: 1 } },
         { session },
       );
+    },
+    isClosed: async (session, slot) => {
+      const found = await slots
+        .findById(slot, { closed: 1 }, { session })
+        .lean<Pick<SlotDocument, 'closed'>>();
+      return found?.closed === true;
     },
     close: async (session, slot, now) => {
       const before = await slots

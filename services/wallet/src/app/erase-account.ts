@@ -1,15 +1,19 @@
 /** Erases an account: the payments stay, their personal data is deleted. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 
-/** Runs in the transaction of `session`; a repeated run has no effect. */
-export type EraseAccount = (session: ClientSession, userId: number) => Promise<void>;
+/** One step, in the transaction of `session`; a repeated run has no effect. */
+export type EraseAccount = (session: ClientSession, userId: number) => Promise<Rest>;
 
 export const createEraseAccount =
   ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>): EraseAccount =>
   async (session, userId) => {
     // First: a concurrent credit of a deposit conflicts with the mark, and its retry stores no personal data.
-    await store.wallets.markErased(session, userId, clock.now());
-    await store.payments.erasePersonal(session, userId);
-    await idempotency.eraseAccount(session, userId);
+    const wallet = await store.wallets.find(session, userId);
+    if (wallet?.erased !== true) await store.wallets.markErased(session, userId, clock.now());
+    return oneStep(
+      (limit) => store.payments.erasePersonal(session, userId, limit),
+      (limit) => idempotency.eraseAccount(session, userId, limit),
+    );
   };

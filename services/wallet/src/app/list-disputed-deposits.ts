@@ -4,7 +4,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../dependencies.ts';
 import type { GatewayReceipt, Payment } from '../domain/payment.ts';
-import { paymentSchema, presentPayments } from './payment-resource.ts';
+import { paymentSchema, presentPayments, shownOf } from './payment-resource.ts';
 
 export const disputedDepositSchema = z
   .object({
@@ -43,9 +43,11 @@ export const createListDisputedDeposits =
   async (caller, request) => {
     const page = await dependencies.store.payments.openDisputes(request);
     const payments = await presentPayments(dependencies, page.rows, caller);
-    const data = page.rows.flatMap(({ gateway }, index): DisputedDeposit[] => {
+    const data = page.rows.flatMap((deposit, index): DisputedDeposit[] => {
       const payment = payments[index];
-      if (payment === undefined || gateway === null) return [];
+      if (payment === undefined) return [];
+      const { gateway } = shownOf(deposit, payment.user);
+      if (gateway === null) return [];
       return [{ payment, track_id: gateway.trackId, reported: toReported(gateway.reported) }];
     });
     return { page, data };

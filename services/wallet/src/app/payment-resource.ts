@@ -1,5 +1,5 @@
 /** The payment in responses (specification 2.3, 2.4). */
-import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
+import { isErased, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
@@ -11,6 +11,7 @@ import {
   PAYMENT_TYPES,
   type Payment,
   withdrawalMetaOf,
+  withoutPersonalData,
 } from '../domain/payment.ts';
 import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 
@@ -37,8 +38,22 @@ export const paymentSchema = z
 
 export type PaymentResource = z.output<typeof paymentSchema>;
 
+/**
+ * What of a payment may be shown: the personal data of an erased account is removed in steps, and hidden until then. `user`:
+ * undefined for one that identity does not know.
+ */
+export const shownOf = (payment: Payment, user: UserResource | null | undefined): Payment =>
+  user != null && isErased(user) ? withoutPersonalData(payment) : payment;
+
 /** `user` as `viewer` may see them; `balance`: the user's spendable balance, shown only where `user_balance` is. */
 export const toPaymentResource = (
+  stored: Payment,
+  viewer: Caller,
+  user: UserResource | undefined,
+  balance: number | undefined,
+): PaymentResource => toResource(shownOf(stored, user), viewer, user, balance);
+
+const toResource = (
   payment: Payment,
   viewer: Caller,
   user: UserResource | undefined,

@@ -136,6 +136,26 @@ export const withdrawalMetaOf = ({
 }: Pick<Payment, 'type' | 'meta'>): WithdrawalMeta | undefined =>
   type === 'withdrawal' && meta !== null ? (meta as WithdrawalMeta) : undefined;
 
+/** As it is shown and stored once the account is erased: an open withdrawal keeps the bank account that it is paid to. */
+export const withoutPersonalData = (payment: Payment): Payment => {
+  const { meta, gateway } = payment;
+  const isClosed = withdrawalMetaOf(payment) !== undefined && !isOpenWithdrawal(payment);
+  return {
+    ...payment,
+    description: null,
+    meta: isClosed
+      ? { bank_account_number: null }
+      : meta !== null && 'card_number' in meta
+        ? { ...meta, card_number: null }
+        : meta,
+    gateway: gateway && {
+      ...gateway,
+      reported: gateway.reported && { ...gateway.reported, cardNumber: null },
+      resolution: gateway.resolution && { ...gateway.resolution, note: null },
+    },
+  };
+};
+
 /** See {@link OPERATOR_STATES}. */
 export const isLeftToOperators = ({ gateway }: Pick<Payment, 'gateway'>): boolean =>
   gateway !== null && (OPERATOR_STATES as readonly string[]).includes(gateway.state);

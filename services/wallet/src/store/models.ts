@@ -20,6 +20,8 @@ export interface WalletDocument {
   version: number;
   /** When the account was erased; from then on no personal data is stored. */
   erased_at: Date | null;
+  /** The last payment whose personal data the erasure has removed. */
+  erased_through?: number;
 }
 
 export interface PaymentDocument {
@@ -93,6 +95,7 @@ const walletSchema = new Schema<WalletDocument>(
     balance: exactAmount,
     version: exactAmount,
     erased_at: { type: Date, default: null },
+    erased_through: Number,
   },
   { collection: 'wallets', versionKey: false },
 );
@@ -185,7 +188,7 @@ privacy(
   walletSchema,
   pseudonymise('the user id', '_id'),
   retain('the sum of the payments, and the time of the erasure', 'balance', 'version'),
-  retain('likewise', 'erased_at'),
+  retain('likewise, and how far it has come', 'erased_at', 'erased_through'),
 );
 
 privacy(

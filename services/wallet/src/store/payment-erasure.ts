@@ -1,51 +1,51 @@
-/** What the erasure of an account does to its payments. */
+/** What the erasure of an account does to its payments, in steps. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import type { Models } from './models.ts';
+import type { Models, PaymentDocument } from './models.ts';
+
+type Erased = Pick<PaymentDocument, '_id' | 'type' | 'is_done' | 'is_rejected' | 'meta' | 'gateway'>;
+
+const SHOWN = { type: 1, is_done: 1, is_rejected: 1, meta: 1, gateway: 1 };
+
+/** Changes each payment, so that a concurrent settlement conflicts and sees that the account is erased. */
+const changeOf = ({ type, is_done, is_rejected, meta, gateway }: Erased): Record<string, object> => {
+  const isPaidDeposit = type === 'deposit' && is_done;
+  const isClosedWithdrawal = type === 'withdrawal' && (is_done || is_rejected) && meta !== null;
+  const { reported = null, resolution = null } = gateway ?? {};
+  return {
+    $set: {
+      description: null,
+      ...(isPaidDeposit && { 'meta.card_number': null }),
+      ...(isClosedWithdrawal && { 'meta.bank_account_number': null }),
+      ...(reported !== null && { 'gateway.reported.card_number': null }),
+      ...(resolution !== null && { 'gateway.resolution.note': null }),
+    },
+    ...(isClosedWithdrawal && { $unset: { 'meta.reason': '', 'meta.reference': '' } }),
+    $inc: { version: 1 },
+  };
+};
 
 export const createErasePersonal =
-  ({ payments }: Models) =>
-  async (session: ClientSession, userId: number): Promise<void> => {
-    // Changes each payment, so that a concurrent settlement conflicts and sees that the account is erased.
-    await payments.updateMany(
-      { user_id: userId },
-      { $set: { description: null }, $inc: { version: 1 } },
-      { session },
-    );
-    await payments.updateMany(
-      { user_id: userId, type: 'deposit', is_done: true },
-      { $set: { 'meta.card_number': null } },
-      { session },
-    );
-    const idsOf = async (match: Record<string, unknown>): Promise<number[]> => {
-      // Two stages, as in payment-history.ts: every planner serves the first by an index.
-      const stages = [{ $match: { user_id: userId } }, { $match: match }, { $project: { _id: 1 } }];
-      const found = await payments.aggregate<{ _id: number }>(stages).session(session);
-      return found.map(({ _id }) => _id);
-    };
-    const withdrawals = await idsOf({
-      type: 'withdrawal',
-      $or: [{ is_done: true }, { is_rejected: true }],
-      meta: { $ne: null },
-    });
-    if (withdrawals.length > 0)
-      await payments.updateMany(
-        { _id: trusted({ $in: withdrawals }) },
-        { $set: { 'meta.bank_account_number': null }, $unset: { 'meta.reason': '', 'meta.reference': '' } },
-        { session },
-      );
-    const disputed = await idsOf({ 'gateway.reported': { $ne: null } });
-    if (disputed.length === 0) return;
-    await payments.updateMany(
-      { _id: trusted({ $in: disputed }) },
-      { $set: { 'gateway.reported.card_number': null } },
-      { session },
-    );
-    await payments.updateMany(
-      {
-        _id: trusted({ $in: disputed }),
-        'gateway.resolution': trusted({ $ne: null }),
-      },
-      { $set: { 'gateway.resolution.note': null } },
-      { session },
-    );
+  ({ payments, wallets }: Models) =>
+  async (session: ClientSession, userId: number, limit: number): Promise<number> => {
+    const wallet = await wallets.findById(userId, { erased_through: 1 }, { session }).lean();
+    const found = await payments
+      .aggregate<Erased>([
+        // Two stages, as in payment-history.ts: every planner serves the first by an index.
+        { $match: { user_id: userId } },
+        { $match: { _id: { $gt: wallet?.erased_through ?? 0 } } },
+        { $sort: { _id: 1 } },
+        { $limit: limit },
+        { $project: SHOWN },
+      ])
+      .session(session);
+    const last = found.at(-1);
+    if (last === undefined) return 0;
+    // A few groups: the kinds of payments.
+    const groups = Map.groupBy(found, (payment) => JSON.stringify(changeOf(payment)));
+    for (const [change, alike] of groups) {
+      const ids = alike.map(({ _id }) => _id);
+      await payments.updateMany({ _id: trusted({ $in: ids }) }, JSON.parse(change), { session });
+    }
+    await wallets.updateOne({ _id: userId }, { $set: { erased_through: last._id } }, { session });
+    return found.length;
   };

@@ -39,10 +39,10 @@ export interface Payments extends Deposits {
     change: { rejectedAt: Date | null; meta: WithdrawalMeta | null },
   ): Promise<Payment | undefined>;
   /**
-   * Removes the personal data from a user's payments; the amounts stay, and the bank account of an open withdrawal until
-   * it is settled.
+   * Removes the personal data from the next payments of a user whose wallet is marked, at most `limit`, and returns how
+   * many; the amounts stay, and the bank account of an open withdrawal until it is settled.
    */
-  erasePersonal(session: ClientSession, userId: number): Promise<void>;
+  erasePersonal(session: ClientSession, userId: number, limit: number): Promise<number>;
   /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
   /** By the database's own count, which may be off after a crash; for the progress of the audit. */
