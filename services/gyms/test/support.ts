@@ -133,6 +133,8 @@ export interface Harness {
     definition: Definition,
     event: { subject: number; data: EventInput<Definition>; version?: number },
   ): Promise<void>;
+  /** Closes the service of this process, and not its replicas. */
+  closeService(): Promise<void>;
   /** Starts one more replica of the service. */
   replica(): Promise<Send>;
   /** Creates a gym of `owner` and returns its id. */
@@ -231,6 +233,7 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
     blockers,
     mediaCopies,
     publish: testPublisher.publish,
+    closeService: () => service.close(),
     replica,
     createGym,
     close: () => cleanup.close(),
