@@ -457,7 +457,7 @@ const ROWS: RouteCost[] = [
     calls: ['GetSubscriptions'],
     request: onNew('', { role_ids: [1, 2] }),
   },
-  { route: 'DELETE /users/:id', as: OPERATOR, commands: 17, calls: EVALUATIONS, request: onNew() },
+  { route: 'DELETE /users/:id', as: OPERATOR, commands: 23, calls: EVALUATIONS, request: onNew() },
   {
     route: 'DELETE /users/:id/second-factor',
     as: OPERATOR,

@@ -334,16 +334,15 @@ const sealJob = (audit: AuditLog): Job => ({
   run: () => audit.sealIfNeeded(),
 });
 
-/** The event that erases an account destroys its key in the same transaction, that of the last step. */
+/** The event that erases an account destroys its key in the same transaction, of several steps in the first one. */
 const withKeyErasure = (consumer: EventConsumer, audit: AuditLog): EventConsumer => {
   const { erases } = consumer.event;
   if (erases === undefined) return consumer;
   return {
     ...consumer,
     handle: async (event, context) => {
-      if ((await consumer.handle(event, context)) === 'more') return 'more';
       await audit.eraseAccount(context.session, erases(event.data as never));
-      return 'done';
+      return (await consumer.handle(event, context)) ?? 'done';
     },
   };
 };

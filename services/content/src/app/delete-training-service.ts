@@ -2,7 +2,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createFindManagedService } from './find-managed-service.ts';
 import { recordTrainingServiceChange } from './record-change.ts';
-import { createRecordRemoval } from './record-removal.ts';
+import { createDeleteBoosts, createRecordRemoval } from './record-removal.ts';
 
 /** Its trainees stay. 404 unless the caller sees it, 403 unless they sell or manage it. */
 export const createDeleteTrainingService = (
@@ -10,12 +10,14 @@ export const createDeleteTrainingService = (
 ) => {
   const findManaged = createFindManagedService(dependencies);
   const recordRemoval = createRecordRemoval(dependencies);
+  const deleteBoosts = createDeleteBoosts(dependencies);
   return (caller: UserCaller, id: number): Promise<void> =>
     dependencies.store.transaction(async (session) => {
       await findManaged(caller, id, session);
       const removed = await dependencies.store.trainingServices.remove(session, id);
       await recordRemoval(session, removed === undefined ? [] : [removed]);
       if (removed === undefined) return;
+      await deleteBoosts(session, id);
       await recordTrainingServiceChange(dependencies, session, caller, { before: removed, after: null });
     });
 };

@@ -1,4 +1,7 @@
-/** DELETE /gyms/{id}. What belongs to the gym is deleted on the event: here the ratings, which nobody reads without it. */
+/**
+ * DELETE /gyms/{id}. Other services delete what belongs to the gym on the event, and this one what is left of its ratings, which
+ * nobody reads without it.
+ */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
@@ -8,15 +11,21 @@ import { publishDeleted } from './publish.ts';
 import { recordGymDeletion } from './record-gym-change.ts';
 
 /** Throws 404 and 403. */
-export const createDeleteGym =
-  ({ store, outbox, audit }: Pick<Dependencies, 'store' | 'outbox' | 'audit'>) =>
-  (id: number, caller: UserCaller): Promise<void> =>
+export const createDeleteGym = ({
+  store,
+  outbox,
+  audit,
+}: Pick<Dependencies, 'store' | 'outbox' | 'audit'>) => {
+  const deleteRatings = createDeleteRatings({ store });
+  return (id: number, caller: UserCaller): Promise<void> =>
     store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
       await store.gyms.remove(session, gym);
+      await deleteRatings(session, id);
       await publishDeleted(outbox, session, gym);
       await recordGymDeletion({ store, audit }, session, caller, gym);
     });
+};
 
 /** One step. A gym that is gone gets no new rating: both write its document. */
 export const createDeleteRatings =

@@ -30,8 +30,9 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
   return async (session: ClientSession, userId: number): Promise<Rest> => {
     await store.owners.markErased(session, userId);
     return oneStep(
-      (limit) => store.ratings.pseudonymise(session, userId, limit),
+      // First: a license document names a person, whereas nobody is shown who has rated.
       (limit) => releaseGyms(session, userId, limit),
+      (limit) => store.ratings.pseudonymise(session, userId, limit),
     );
   };
 };

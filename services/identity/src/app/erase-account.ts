@@ -1,13 +1,14 @@
 /**
  * Erasing an account: one transaction makes it an anonymous document, which no credential is accepted for and nothing is
- * stored about, and publishes the event. What has no limit is deleted on that event, in steps.
+ * stored about, and publishes the event. It deletes credentials and notifications as far as a step goes; what is left of very
+ * many goes on that event.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { publishAccountDeleted, publishCredentialsRevoked } from './publish.ts';
 
-type EraseAccountDependencies = Pick<Dependencies, 'store' | 'outbox' | 'audit' | 'clock'>;
+type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
 
 /**
  * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
@@ -17,6 +18,7 @@ export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
   const { store, audit, clock } = dependencies;
+  const eraseRest = createEraseRest(dependencies);
   return async (session, userId, dueOn) => {
     const now = clock.now();
     // First, because every transaction that stores data about the account writes this document, too: they conflict.
@@ -27,6 +29,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     await store.preferences.eraseAccount(session, userId);
     await store.scores.eraseAccount(session, userId);
     await audit.eraseAccount(session, userId);
+    await eraseRest(session, userId);
     const account = { userId, version };
     await publishCredentialsRevoked(dependencies, session, account, 'account_erased');
     await publishAccountDeleted(dependencies, session, account, now);
@@ -34,7 +37,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
   };
 };
 
-/** One step of what is left of an erased account. Nobody reads it: introspection refuses the account. */
+/** One step of what has no limit. Nobody reads it any more: introspection refuses an erased account. */
 export const createEraseRest =
   ({ store, idempotency }: Pick<Dependencies, 'store' | 'idempotency'>) =>
   (session: ClientSession, userId: number): Promise<Rest> =>

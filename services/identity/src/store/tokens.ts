@@ -95,6 +95,13 @@ export type NumberedKind = Extract<TokenKind, 'session' | 'personal'>;
 /** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
 const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: userId, kind } });
 
+interface Revoked {
+  /** Of the token that stays. */
+  keptHash: string | undefined;
+  /** The account is: introspection refuses it already. */
+  isErased: boolean;
+}
+
 /** Revoking all credentials of an account. */
 const createRevoke = (connection: Connection, revocations: Revocations) => {
   const tokens = tokenModel(connection);
@@ -113,7 +120,7 @@ const createRevoke = (connection: Connection, revocations: Revocations) => {
   const deleteTokens = async (
     session: ClientSession,
     userId: number,
-    keptHash: string | undefined,
+    { keptHash, isErased }: Revoked,
     limit: number,
   ): Promise<number> => {
     const own = await tokens
@@ -121,8 +128,10 @@ const createRevoke = (connection: Connection, revocations: Revocations) => {
       .lean<Pick<Token, '_id'>[]>();
     const others = own.map(({ _id }) => _id).filter((hash) => hash !== keptHash);
     const hashes = others.slice(0, limit);
-    if (hashes.length > 0)
-      await tokens.deleteMany({ user_id: userId, _id: trusted({ $in: hashes }) }, { session });
+    if (hashes.length === 0) return 0;
+    const write = tokens.deleteMany({ user_id: userId, _id: trusted({ $in: hashes }) }, { session });
+    if (isErased) revocations.addNone(write);
+    await write;
     return hashes.length;
   };
 
@@ -130,22 +139,25 @@ const createRevoke = (connection: Connection, revocations: Revocations) => {
   const deleteCredentials = async (
     session: ClientSession,
     userId: number,
-    keptHash: string | undefined,
+    revoked: Revoked,
     limit: number,
   ): Promise<number> => {
-    revocations.add(session, userId);
     let left = limit;
     left -= await deleteSome(session, oauthRecords, { user_id: userId }, left);
-    if (left > 0) left -= await deleteTokens(session, userId, keptHash, left);
-    if (left > 0) left -= await devices.someOfAccount(session, userId, keptHash, left);
+    if (left > 0) left -= await deleteTokens(session, userId, revoked, left);
+    if (left > 0) left -= await devices.someOfAccount(session, userId, revoked.keptHash, left);
     return limit - left;
   };
 
   /** No rule limits how many an account has: those of many log-ins go in steps before the transaction that revokes. */
   const revoke = async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
+    const revoked = { keptHash, isErased: false };
     await beginRevoking(session, userId);
-    if ((await deleteCredentials(session, userId, keptHash, STEP_MAX)) < STEP_MAX) return;
-    throw new TooManyRows((own, limit) => deleteCredentials(own, userId, keptHash, limit));
+    if ((await deleteCredentials(session, userId, revoked, STEP_MAX)) < STEP_MAX) return;
+    throw new TooManyRows((own, limit) => {
+      revocations.add(own, userId);
+      return deleteCredentials(own, userId, revoked, limit);
+    });
   };
 
   return { deleteCredentials, revoke };
@@ -211,7 +223,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
 
     /** Deletes at most `limit` credentials of an erased account, none of which is accepted any more; returns how many. */
     eraseAccount: (session: ClientSession, userId: number, limit: number): Promise<number> =>
-      deleteCredentials(session, userId, undefined, limit),
+      deleteCredentials(session, userId, { keptHash: undefined, isErased: true }, limit),
 
     delete: async (session: ClientSession, userId: number, hash: string): Promise<void> => {
       revocations.add(session, userId);
