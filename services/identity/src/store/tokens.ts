@@ -98,7 +98,7 @@ const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: use
 interface Revoked {
   /** Of the token that stays. */
   keptHash: string | undefined;
-  /** The account is: introspection refuses it already. */
+  /** Introspection refuses an erased account whatever its tokens: no gateway has to be told of each. */
   isErased: boolean;
 }
 
