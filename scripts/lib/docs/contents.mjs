@@ -40,7 +40,7 @@ export const GROUPS = [
  */
 export const TOPICS = {
   'Structure of the code': [1, 4, 19, 20, 21, 94],
-  'Events and failures': [3, 14, 31, 45, 46, 93, 99],
+  'Events and failures': [3, 14, 31, 45, 46, 93, 95, 99],
   'Accounts, deletion and notifications': [5, 6, 8, 9, 10, 85, 86],
   Money: [7, 15, 39, 40],
   'Credentials and access': [2, 11, 32, 33, 35, 37, 38, 50, 53, 54, 56, 60, 61, 70, 82],

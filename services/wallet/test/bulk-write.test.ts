@@ -1,7 +1,9 @@
 /** The writes of a booking as one command, and one by one for MongoDB before version 8. */
+import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
+import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
 import { type BulkWrite, createBulkWrite } from '../src/store/bulk-write.ts';
@@ -125,4 +127,32 @@ describe.each([
     expect(await balances()).toEqual({ 1: 0, 2: 10 });
     expect(await keys()).toHaveLength(10);
   });
+});
+
+test('a write that the database refuses inside of the command is refused by the database, not by us: 503', async () => {
+  const proxy = await startMongoProxy(config.MONGODB_URI);
+  const proxied = await mongoose
+    .createConnection(proxy.uri, { dbName: config.MONGODB_DATABASE, autoIndex: false })
+    .asPromise();
+  const refusal = { ok: 0, idx: 0, code: 365, errmsg: 'TemporarilyUnavailable' };
+  const sent = proxy.answerAt({
+    fits: (command) => command === 'bulkWrite',
+    answer: {
+      ok: 1,
+      nErrors: 1,
+      nMatched: 0,
+      cursor: { id: 0, ns: 'admin.$cmd.bulkWrite', firstBatch: [refusal] },
+    },
+  });
+  const bulkWrite = createBulkWrite(proxied);
+  const refused = await inTransaction(
+    proxied,
+    (session) => bulkWrite(session, { updates: [take(1, 3)], inserts: [] }),
+    { readConcern: 'default' },
+  ).catch((error: unknown) => error);
+  expect(toAppError(refused)).toMatchObject({ kind: 'unavailable', code: 'unavailable' });
+  expect(sent()).toBe(3);
+  expect(await balances()).toEqual({ 1: 10, 2: 10 });
+  await proxied.close();
+  await proxy.close();
 });

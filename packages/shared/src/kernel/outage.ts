@@ -28,17 +28,69 @@ const CONNECTION_LOST =
 /** The driver did not send the command. */
 const NOT_SENT =
   /^Mongo(PoolClosed|WaitQueueTimeout|NotConnected|TopologyClosed|ClientClosed|ServerClosed)Error$/;
+
 /**
- * HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress, PrimarySteppedDown, SocketException,
- * LegacyNotPrimary, NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimaryNoSecondaryOk,
- * NotPrimaryOrSecondary.
+ * Labels of MongoDB and its driver. They count before the codes below, because the server knows more than its code says:
+ * `REJECTED` promises that the command was not executed, whatever it was, and `NO_WRITES` the same of a write.
  */
-const SERVER_UNAVAILABLE_CODES = new Set([6, 7, 89, 91, 189, 9001, 10058, 10107, 11600, 11602, 13435, 13436]);
-/**
- * LockTimeout, CursorNotFound, LockBusy, MaxTimeMSExpired, WriteConflict, CursorKilled, NoSuchTransaction, ExceededTimeLimit,
- * Interrupted.
- */
-const COMMAND_ABORTED_CODES = new Set([24, 43, 46, 50, 112, 237, 251, 262, 11601]);
+const OVERLOADED_LABEL = 'SystemOverloadedError';
+const REJECTED_LABEL = 'RetryableError';
+const NO_WRITES_LABEL = 'NoWritesPerformed';
+const TROUBLE_LABELS = [OVERLOADED_LABEL, REJECTED_LABEL, 'RetryableWriteError', 'TransientTransactionError'];
+
+/** Codes of MongoDB (`src/mongo/base/error_codes.yml`) with their names. */
+type Codes = Readonly<Record<number, string>>;
+
+/** The server goes away, is not the primary, or cannot say whether a write is durable: it may have executed the command. */
+const SERVER_UNAVAILABLE: Codes = {
+  6: 'HostUnreachable',
+  7: 'HostNotFound',
+  64: 'WriteConcernTimeout',
+  89: 'NetworkTimeout',
+  91: 'ShutdownInProgress',
+  189: 'PrimarySteppedDown',
+  9001: 'SocketException',
+  10058: 'LegacyNotPrimary',
+  10107: 'NotWritablePrimary',
+  11600: 'InterruptedAtShutdown',
+  11602: 'InterruptedDueToReplStateChange',
+  13435: 'NotPrimaryNoSecondaryOk',
+  13436: 'NotPrimaryOrSecondary',
+};
+
+/** The server ended the command before its end: a part of a write may be stored. */
+const INTERRUPTED: Codes = {
+  43: 'CursorNotFound',
+  50: 'MaxTimeMSExpired',
+  175: 'QueryPlanKilled',
+  237: 'CursorKilled',
+  262: 'ExceededTimeLimit',
+  290: 'TransactionExceededLifetimeLimitSeconds',
+  11601: 'Interrupted',
+};
+
+/** The server refused what it could not do at that moment: a write of one document was not made. */
+const REFUSED: Codes = {
+  24: 'LockTimeout',
+  46: 'LockBusy',
+  112: 'WriteConflict',
+  133: 'FailedToSatisfyReadPreference',
+  134: 'ReadConcernMajorityNotAvailableYet',
+  246: 'SnapshotUnavailable',
+  251: 'NoSuchTransaction',
+  365: 'TemporarilyUnavailable',
+  388: 'TransactionTooLargeForCache',
+  402: 'ResourceExhausted',
+  433: 'AdmissionQueueOverflow',
+  449: 'RateLimitExceeded',
+  450: 'PooledConnectionAcquisitionRejected',
+  462: 'IngressRequestRateLimitExceeded',
+};
+
+/** Those of the codes above that are the state of the server, which passes, and not what the command met there. */
+const PRESSURE = new Set([133, 134, 175, 290, 365, 388, 402, 433, 449, 450, 462]);
+/** As these, but of single commands: a time limit inside of the server, and `killOp` or `killSessions`. */
+const ENDED_BY_SERVER = new Set([262, 11_601]);
 
 /** ioredis gives most of its errors no name of their own. */
 const REDIS_MESSAGE =
@@ -57,22 +109,71 @@ const hasName = ({ name }: ErrorFields, pattern: RegExp): boolean =>
 const hasMessage = ({ message }: ErrorFields, pattern: RegExp): boolean =>
   typeof message === 'string' && pattern.test(message);
 
+/** Whether an error of the driver, or one of its causes, has a label. */
+export const hasLabel = (error: unknown, label: string): boolean =>
+  causesOf(error).some((link) => {
+    const { hasErrorLabel, errorLabels } = link as { hasErrorLabel?: unknown; errorLabels?: unknown };
+    if (typeof hasErrorLabel === 'function') return hasErrorLabel.call(link, label) === true;
+    return Array.isArray(errorLabels) && errorLabels.includes(label);
+  });
+
+const mongoCodesOf = (error: unknown): number[] =>
+  causesOf(error)
+    .filter(isMongoError)
+    .map(({ code }) => Number(code));
+const hasCode = (error: unknown, codes: Codes): boolean =>
+  mongoCodesOf(error).some((code) => Object.hasOwn(codes, code));
+
 const isLost = (link: ErrorFields): boolean =>
-  hasName(link, CONNECTION_LOST) || (isMongoError(link) && SERVER_UNAVAILABLE_CODES.has(Number(link.code)));
+  hasName(link, CONNECTION_LOST) ||
+  (isMongoError(link) && Object.hasOwn(SERVER_UNAVAILABLE, Number(link.code)));
 
 /** Whether the database was lost during a command, which it may have executed. */
 export const isDatabaseLost = (error: unknown): boolean => causesOf(error).some(isLost);
 
 /** Whether the database could not be reached or had no primary. */
-export const isDatabaseDown = (error: unknown): boolean =>
+const isDatabaseDown = (error: unknown): boolean =>
   causesOf(error).some((link) => isLost(link) || hasName(link, NOT_SENT));
+
+/** Whether the database has more work than it can do, or cannot serve the command for a while. */
+export const isDatabaseUnderPressure = (error: unknown): boolean =>
+  hasLabel(error, OVERLOADED_LABEL) || mongoCodesOf(error).some((code) => PRESSURE.has(code));
+
+/** Whether the database, or the driver before it, has rejected the command without executing any of it. */
+export const isRejected = (error: unknown): boolean =>
+  hasLabel(error, OVERLOADED_LABEL) && hasLabel(error, REJECTED_LABEL);
+
+/** Whether the state of the database made the work fail, and not the work itself. */
+export const isDatabaseAtFault = (error: unknown): boolean =>
+  isDatabaseDown(error) ||
+  isDatabaseUnderPressure(error) ||
+  mongoCodesOf(error).some((code) => ENDED_BY_SERVER.has(code)) ||
+  (isAppError(error) && error.code === OUTCOME_UNKNOWN && causesOf(error).some(isMongoError));
+
+export interface FailedWrite {
+  /** Of at most one document. */
+  isSingle: boolean;
+  /** Whether the driver repeats such a write: an error of the repeat says nothing about the first one. */
+  isRepeated: boolean;
+}
+
+/** Whether a write outside of a transaction that has failed may be stored, or a part of it. */
+export const mayBeStored = (error: unknown, { isSingle, isRepeated }: FailedWrite): boolean => {
+  // The driver gives this error only if it is true of the first one, too.
+  if (hasLabel(error, NO_WRITES_LABEL)) return false;
+  if (isRejected(error)) return isRepeated;
+  if (isDatabaseLost(error) || hasCode(error, INTERRUPTED)) return true;
+  return (!isSingle || isRepeated) && (isDatabaseUnderPressure(error) || hasCode(error, REFUSED));
+};
 
 /** Whether the cause is a server that is unreachable or overloaded, and not a mistake in the work itself. */
 const isOutage = (error: unknown): boolean =>
   isDatabaseDown(error) ||
+  hasCode(error, INTERRUPTED) ||
+  hasCode(error, REFUSED) ||
+  TROUBLE_LABELS.some((label) => hasLabel(error, label)) ||
   causesOf(error).some(
     (link) =>
-      (isMongoError(link) && COMMAND_ABORTED_CODES.has(Number(link.code))) ||
       hasName(link, RABBITMQ_NAME) ||
       hasMessage(link, REDIS_MESSAGE) ||
       (typeof link.code === 'string' && NETWORK_CODES.has(link.code)),

@@ -1,7 +1,7 @@
 /** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
 import type { ConsumeMessage } from 'amqplib';
 import { type Clock, DAY_MS, systemClock } from '../kernel/clock.ts';
-import { isDatabaseDown, TryAgainLater } from '../kernel/outage.ts';
+import { isDatabaseAtFault, TryAgainLater } from '../kernel/outage.ts';
 import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
@@ -65,8 +65,8 @@ export interface RetryContext {
 
 /**
  * Decides after a failed try of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
- * its schema will not fit it later. A try while the database is unavailable does not count, or an outage would dead-letter
- * every event. A provider that asks for a wait gets no try before its end.
+ * its schema will not fit it later. A try while the database is unavailable or overloaded does not count, or an outage would
+ * dead-letter every event. A provider that asks for a wait gets no try before its end.
  */
 export const decideRetry = (
   context: RetryContext,
@@ -75,7 +75,7 @@ export const decideRetry = (
 ): RetryDecision => {
   const { namespace, service, retryDelaysMs, clock } = context;
   // Without a retry queue an uncounted try could not wait anywhere.
-  const isCounted = !isDatabaseDown(failure.error) || retryDelaysMs.length === 0;
+  const isCounted = !isDatabaseAtFault(failure.error) || retryDelaysMs.length === 0;
   const attempts = history.attempts + (isCounted ? 1 : 0);
   const consumer = failure.consumer ?? history.consumer;
   const waitMs = failure.error instanceof TryAgainLater ? Math.min(failure.error.waitMs, MAX_WAIT_MS) : 0;
@@ -88,7 +88,7 @@ export const decideRetry = (
     // By the system's clock, as the delays of the broker are, also where a test sets the other one.
     ...(waitMs > 0 ? { [HEADER.notBefore]: systemClock.now().getTime() + waitMs } : {}),
   };
-  // While the database is down: the delay after the last counted try, at least the second one, for fewer vain tries.
+  // While the database is at fault: the delay after the last counted try, at least the second one, for fewer vain tries.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
   return delayMs === undefined

@@ -3,6 +3,7 @@ import mongoose, { type Connection } from 'mongoose';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
 import { commandRules } from './command-rules.ts';
+import { assertNoContradiction, READ_CONCERN, WRITE_CONCERN } from './concerns.ts';
 
 export type { ClientSession, Connection } from 'mongoose';
 
@@ -35,10 +36,11 @@ export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(valu
 
 /**
  * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
- * driver's last error. Filters are strict and sanitized (see {@link trusted}); only `ensureIndexes` creates indexes
+ * driver's last error, and at once when the address contradicts the settings of a connection. Filters are strict and sanitized (see {@link trusted}); only `ensureIndexes` creates indexes
  * and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
+  assertNoContradiction(options.uri);
   mongoose.set('strictQuery', true);
   mongoose.set('sanitizeFilter', true);
   const deadline = performance.now() + (options.startTimeoutMs ?? START_TIMEOUT_MS);
@@ -75,7 +77,12 @@ const openOnce = async ({
     serverSelectionTimeoutMS: serverSelectionTimeoutMs ?? SERVER_SELECTION_TIMEOUT_MS,
     connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
-    // The driver would repeat a commit without saying so; `inTransaction` must know whether a response was lost.
+    readConcern: READ_CONCERN,
+    writeConcern: WRITE_CONCERN,
+    readPreference: 'primary',
+    // With one or more the driver repeats a commit without saying so. The answer to the repeat then hides that the first
+    // commit may have taken effect: an overloaded server that rejects the repeat would look like one that did nothing. With
+    // none it gives `inTransaction` each answer, without the label UnknownTransactionCommitResult, which that does not need.
     maxAdaptiveRetries: 0,
   });
   try {

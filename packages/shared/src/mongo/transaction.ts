@@ -1,10 +1,11 @@
 /** Transactions with retries, and hooks before and after the commit. */
-import type { ClientSession, Connection } from 'mongoose';
+import mongoose, { type ClientSession, type Connection } from 'mongoose';
 import { isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
-import { causesOf, isDatabaseLost } from '../kernel/outage.ts';
+import { causesOf, hasLabel, isDatabaseLost, isDatabaseUnderPressure, isRejected } from '../kernel/outage.ts';
 import { assertInTime, effectStarted, remainingMs } from '../kernel/request-scope.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
+import { WRITE_CONCERN } from './concerns.ts';
 import { endSessionLater, registerSession } from './session-lease.ts';
 
 const DEFAULT_DEADLINE_MS = 10_000;
@@ -12,6 +13,13 @@ const BACKOFF_MIN_MS = 2;
 const BACKOFF_MAX_MS = 50;
 /** See {@link conflictCeilingMs}. */
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
+/**
+ * As often as the driver repeats a command by default, and after the delays that the specification of the drivers gives
+ * (`client-backpressure.md`): more would keep an overloaded database overloaded.
+ */
+const OVERLOAD_TRIES = 3;
+const OVERLOAD_BACKOFF_MIN_MS = 50;
+const OVERLOAD_BACKOFF_MAX_MS = 2_000;
 const DUPLICATE_KEY = 11_000;
 const WRITE_CONFLICT = 112;
 
@@ -47,8 +55,9 @@ const attempts = new WeakMap<ClientSession, Attempt>();
  * for such effects. Queries of one session must run one after the other, never with Promise.all.
  *
  * Rejects with the error of `work`, or with `unavailable` when write conflicts last until the deadline, or the deadline of
- * the request has passed before the commit; nothing is stored in these cases. When the response to the commit is lost,
- * the commit is repeated until the deadline; then it rejects with `outcome_unknown`.
+ * the request has passed before the commit, or with the error of the database when it stays overloaded; nothing is stored
+ * in these cases. When it cannot be known whether a commit took effect, the commit is repeated until the deadline; then
+ * it rejects with `outcome_unknown`.
  */
 export const inTransaction = async <T>(
   connection: Connection,
@@ -60,11 +69,14 @@ export const inTransaction = async <T>(
   const { readConcern = 'snapshot', isEffect = true } = options;
   // Causal consistency would add a read concern to the first command of the transaction.
   const session = await connection.startSession({ causalConsistency: readConcern === 'snapshot' });
+  // Otherwise the driver would send that of the connection.
+  if (readConcern === 'default')
+    session.clientOptions = Object.create(session.clientOptions, { readConcern: { value: undefined } });
   const settings: TransactionSettings = {
     ...(readConcern === 'snapshot' ? { readConcern: { level: 'snapshot' } } : {}),
-    writeConcern: { w: 'majority' },
+    writeConcern: WRITE_CONCERN,
   };
-  let isLost = false;
+  let mayBeOpen = false;
   try {
     await registerSession(connection, session);
     const result = await runUntilCommitted(session, settings, work, deadline);
@@ -72,11 +84,11 @@ export const inTransaction = async <T>(
     await runHooks(session, options.log);
     return result;
   } catch (error) {
-    isLost = isDatabaseLost(error);
+    mayBeOpen = isDatabaseLost(error) || isDatabaseUnderPressure(error) || isOutcomeUnknown(error);
     throw error;
   } finally {
     attempts.delete(session);
-    await (isLost ? endSessionLater(connection, session) : session.endSession());
+    await (mayBeOpen ? endSessionLater(connection, session) : session.endSession());
   }
 };
 
@@ -86,7 +98,7 @@ const runUntilCommitted = async <T>(
   work: (session: ClientSession) => Promise<T>,
   deadline: number,
 ): Promise<T> => {
-  for (let attempt = 1; ; attempt += 1) {
+  for (let attempt = 1, overloads = 0; ; attempt += 1) {
     const pending: Attempt = { beforeCommit: [], afterCommit: [] };
     attempts.set(session, pending);
     const startedAt = performance.now();
@@ -100,10 +112,17 @@ const runUntilCommitted = async <T>(
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
       const now = performance.now();
-      if (isOutcomeUnknown(error) || !isTransient(error)) throw error;
-      if (now >= deadline)
-        throw unavailable('write conflicts of a transaction lasted until its deadline', error);
-      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt)));
+      if (isOutcomeUnknown(error)) throw error;
+      const isOverload = isDatabaseUnderPressure(error);
+      if (isOverload) overloads += 1;
+      if (isOverload ? error instanceof RejectedCommit || overloads >= OVERLOAD_TRIES : !isTransient(error))
+        throw error;
+      const delayMs = isOverload
+        ? overloadDelayMs(overloads, error)
+        : jitteredDelayMs(attempt, BACKOFF_MIN_MS, conflictCeilingMs(attempt, now - startedAt));
+      if (now + delayMs >= deadline)
+        throw unavailable('a transaction could not be completed until its deadline', error);
+      await sleep(delayMs);
     }
   }
 };
@@ -115,28 +134,54 @@ const runUntilCommitted = async <T>(
 const conflictCeilingMs = (attempt: number, tookMs: number): number =>
   Math.min(CONFLICT_BACKOFF_MAX_MS, Math.max(BACKOFF_MAX_MS, tookMs * attempt));
 
+/** The server may say how long its clients shall wait. */
+const overloadDelayMs = (overloads: number, error: unknown): number => {
+  const asked = causesOf(error).map(
+    ({ errorResponse }) => (errorResponse as { baseBackoffMS?: unknown } | undefined)?.baseBackoffMS,
+  );
+  const minMs = Number(asked.find((given) => Number(given) > 0) ?? OVERLOAD_BACKOFF_MIN_MS);
+  return jitteredDelayMs(overloads, Math.min(minMs, OVERLOAD_BACKOFF_MAX_MS), OVERLOAD_BACKOFF_MAX_MS);
+};
+
+/** An overloaded database has executed none of the commits that were sent. */
+class RejectedCommit extends Error {
+  override name = 'RejectedCommit';
+}
+
 /**
- * Commits, and repeats the commit while the response is lost. A repeated commit of one transaction has one effect. The
- * label UnknownTransactionCommitResult alone is not enough: the driver does not set it when the repeat finds no server.
+ * Commits, and repeats the commit while its outcome is unknown. A repeated commit of one transaction has one effect. Only
+ * two kinds of answers say that there was none: TransientTransactionError of an aborted transaction, and a rejection before
+ * the execution. Every other error leaves it open, whatever its labels: the server gives none to an interrupted commit, and
+ * the driver sets UnknownTransactionCommitResult only for some of those that it repeats itself. After such an error those
+ * two are not trusted either: a restarted server may not know a transaction that it has stored, and the rejection is that of
+ * the repeat.
  */
 const commit = async (session: ClientSession, deadline: number): Promise<void> => {
-  let wasLost = false;
+  let isUnknown = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       await session.commitTransaction();
       return;
     } catch (error) {
-      const isLost =
-        !isTransient(error) && (isDatabaseLost(error) || hasLabel(error, 'UnknownTransactionCommitResult'));
-      if (!isLost && !wasLost) throw error;
-      // Another answer after a lost one is not trusted: a restarted server may not know a transaction that it has stored.
-      if (!isLost || performance.now() >= deadline)
-        throw outcomeUnknown('the response to a commit was lost', error);
-      wasLost = true;
-      await sleep(jitteredDelayMs(attempt, BACKOFF_MIN_MS, BACKOFF_MAX_MS));
+      const rejected = isRejected(error);
+      if (!isUnknown && (isTransient(error) || isDriverRefusal(error))) throw error;
+      if (!isUnknown && rejected && attempt >= OVERLOAD_TRIES)
+        throw new RejectedCommit('an overloaded database has rejected a commit', { cause: error });
+      isUnknown ||= !rejected;
+      if (isUnknown && (isTransient(error) || performance.now() >= deadline))
+        throw outcomeUnknown('the outcome of a commit is unknown', error);
+      await sleep(
+        isDatabaseUnderPressure(error)
+          ? overloadDelayMs(attempt, error)
+          : jitteredDelayMs(attempt, BACKOFF_MIN_MS, CONFLICT_BACKOFF_MAX_MS),
+      );
     }
   }
 };
+
+/** The driver did not send the commit: the session was used wrongly. */
+const isDriverRefusal = (error: unknown): boolean =>
+  error instanceof mongoose.mongo.MongoAPIError || !(error instanceof mongoose.mongo.MongoError);
 
 /** Whether a transaction failed because others had its documents locked until its deadline. */
 export const isConflictTimeout = (error: unknown): boolean =>
@@ -181,13 +226,6 @@ export const afterCommit = (session: ClientSession, fn: () => unknown): void => 
 
 /** An object that identifies the current attempt of the transaction of `session`. */
 export const attemptKey = (session: ClientSession): object => attemptOf(session, 'attemptKey');
-
-const hasLabel = (error: unknown, label: string): boolean =>
-  causesOf(error).some((link) => {
-    const { hasErrorLabel, errorLabels } = link as { hasErrorLabel?: unknown; errorLabels?: unknown };
-    if (typeof hasErrorLabel === 'function') return hasErrorLabel.call(link, label) === true;
-    return Array.isArray(errorLabels) && errorLabels.includes(label);
-  });
 
 /** Whether the database asks for a new attempt of the transaction. */
 const isTransient = (error: unknown): boolean => hasLabel(error, 'TransientTransactionError');

@@ -1,6 +1,7 @@
 /**
  * A TCP proxy between a process and its database. It cuts all connections at a chosen command, and refuses new ones until the
- * test restores it, as a network failure or a killed database does; or it keeps the command, as a database that is slow.
+ * test restores it, as a network failure or a killed database does; or it keeps the command, as a database that is slow; or it
+ * answers the command itself, as a database that refuses it does.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import mongoose from 'mongoose';
@@ -11,11 +12,17 @@ type Document = Record<string, unknown>;
 /** `before`: the server does not get the command. `after`: it has executed it, and its response is lost. */
 export type Side = 'before' | 'after';
 
-/** What a server answers to a command that it does not execute. */
-interface RefusedCommand {
-  code: number;
-  codeName: string;
-  errmsg: string;
+/** An answer in the place of the database. */
+interface FalseAnswer {
+  fits: (command: string, collection: string) => boolean;
+  /** The document of the response. */
+  answer: Document;
+  /** Whether the database executes the command first. Default false. */
+  isExecuted?: boolean | undefined;
+  /** How many commands get this answer. Default all, until `restore`. */
+  times?: number | undefined;
+  /** Whether those count that a process sends in the background, such as `killSessions`. Default false. */
+  inBackground?: boolean | undefined;
 }
 
 export interface MongoProxy {
@@ -23,11 +30,11 @@ export interface MongoProxy {
   uri: string;
   /** Cuts at the first command that fits. Resolves with `<command> <collection>` when that has happened. */
   cutAt(fits: (command: string, collection: string) => boolean, side?: Side): Promise<string>;
-  /** Answers every command of this name with `error`, instead of the server. */
-  refuse(command: string, error: RefusedCommand): void;
   /** Keeps the first command that fits until `restore`. Resolves as `cutAt`. */
   holdAt(fits: (command: string, collection: string) => boolean): Promise<string>;
-  /** Accepts connections again, passes on what was held, and cuts no more. */
+  /** Answers the commands that fit. Returns a function that tells how many were sent, those that got the answer of the database included. */
+  answerAt(given: FalseAnswer): () => number;
+  /** Accepts connections again, passes on what was held, and neither cuts nor answers any more. */
   restore(): void;
   close(): Promise<void>;
 }
@@ -55,31 +62,18 @@ interface Command {
   requestId: number;
 }
 
-const documentOf = (message: Buffer): Document => {
-  if (message.readInt32LE(12) !== OP_MSG) return {};
+/** The command of a message; undefined for what is sent in the background, unless `inBackground`. */
+const commandOf = (message: Buffer, inBackground = false): Command | undefined => {
+  if (message.readInt32LE(12) !== OP_MSG) return undefined;
   const end = BODY_AT + message.readInt32LE(BODY_AT);
-  return mongoose.mongo.BSON.deserialize(message.subarray(BODY_AT, end)) as Document;
-};
-
-/** An answer to the message with this id. */
-const answerTo = (requestId: number, document: Document): Buffer => {
-  const body = mongoose.mongo.BSON.serialize(document);
-  const head = Buffer.alloc(BODY_AT);
-  head.writeInt32LE(BODY_AT + body.length, 0);
-  head.writeInt32LE(requestId, 8);
-  head.writeInt32LE(OP_MSG, 12);
-  return Buffer.concat([head, body]);
-};
-
-/** The command of a message; undefined for what the driver sends by itself. */
-const commandOf = (message: Buffer): Command | undefined => {
-  const document = documentOf(message);
+  const document = mongoose.mongo.BSON.deserialize(message.subarray(BODY_AT, end)) as Document;
   const [name = '', value] = Object.entries(document)[0] ?? [];
-  if (name === '') return undefined;
   const collection = typeof value === 'string' ? value : '';
-  // The relay reads the outbox outside of transactions.
-  const isRelay = collection === 'outbox' && document.autocommit !== false;
-  if (BACKGROUND.has(name) || BACKGROUND_COLLECTIONS.has(collection) || isRelay) return undefined;
+  // The relay reads and empties the outbox outside of transactions.
+  const isRelay =
+    collection === 'outbox' && document.autocommit !== false && (name === 'find' || name === 'delete');
+  const isBackground = BACKGROUND.has(name) || BACKGROUND_COLLECTIONS.has(collection) || isRelay;
+  if (isBackground && !inBackground) return undefined;
   return { name, collection, requestId: message.readInt32LE(4) };
 };
 
@@ -97,6 +91,16 @@ const splitMessages = (take: (message: Buffer) => void): ((chunk: Buffer) => voi
   };
 };
 
+/** The message that answers the request of this id. */
+const replyTo = (requestId: number, document: Document): Buffer => {
+  const body = mongoose.mongo.BSON.serialize(document);
+  const head = Buffer.alloc(BODY_AT);
+  head.writeInt32LE(BODY_AT + body.length, 0);
+  head.writeInt32LE(requestId, 8);
+  head.writeInt32LE(OP_MSG, 12);
+  return Buffer.concat([head, body]);
+};
+
 interface Cut {
   fits: (command: string, collection: string) => boolean;
   side: Side | 'hold';
@@ -108,9 +112,16 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
   const sockets = new Set<Socket>();
   let isDown = false;
   let armed: Cut | undefined;
-  const refused = new Map<string, RefusedCommand>();
 
   let release = (): void => undefined;
+  let answering: { given: FalseAnswer; sent: number } | undefined;
+
+  /** What this command gets instead of the answer of the database. */
+  const falseAnswerTo = (command: Command): FalseAnswer | undefined => {
+    if (answering === undefined || !answering.given.fits(command.name, command.collection)) return undefined;
+    answering.sent += 1;
+    return answering.sent > (answering.given.times ?? Number.POSITIVE_INFINITY) ? undefined : answering.given;
+  };
 
   const report = (cut: Cut, { name, collection }: Command): void =>
     cut.done(collection === '' ? name : `${name} ${collection}`);
@@ -126,6 +137,8 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
     const database = connect(Number(target.port || 27_017), target.hostname);
     /** The command whose response is to be lost. */
     let awaited: { cut: Cut; command: Command } | undefined;
+    /** Request id → what its sender gets instead of the response. */
+    const replaced = new Map<number, Document>();
     for (const socket of [client, database]) {
       sockets.add(socket);
       socket.setNoDelay(true);
@@ -139,12 +152,16 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
     client.on(
       'data',
       splitMessages((message) => {
-        const refusal =
-          refused.size === 0 ? undefined : refused.get(Object.keys(documentOf(message))[0] ?? '');
-        if (refusal !== undefined)
-          return void client.write(answerTo(message.readInt32LE(4), { ok: 0, ...refusal }));
         const cut = armed;
-        const command = cut === undefined ? undefined : commandOf(message);
+        const command =
+          cut === undefined && answering === undefined
+            ? undefined
+            : commandOf(message, answering?.given.inBackground);
+        const given = command === undefined ? undefined : falseAnswerTo(command);
+        if (given !== undefined && command !== undefined) {
+          if (given.isExecuted !== true) return void client.write(replyTo(command.requestId, given.answer));
+          replaced.set(command.requestId, given.answer);
+        }
         if (cut !== undefined && command !== undefined && cut.fits(command.name, command.collection)) {
           if (cut.side === 'before') return cutAll(cut, command);
           armed = undefined;
@@ -162,7 +179,10 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
       splitMessages((message) => {
         if (awaited !== undefined && message.readInt32LE(8) === awaited.command.requestId)
           return cutAll(awaited.cut, awaited.command);
-        if (!client.destroyed) client.write(message);
+        const requestId = message.readInt32LE(8);
+        const answer = replaced.get(requestId);
+        replaced.delete(requestId);
+        if (!client.destroyed) client.write(answer === undefined ? message : replyTo(requestId, answer));
       }),
     );
   });
@@ -180,12 +200,17 @@ export const startMongoProxy = async (uri: string): Promise<MongoProxy> => {
       new Promise((done) => {
         armed = { fits, side, done };
       }),
-    refuse: (command, error) => void refused.set(command, error),
     holdAt: (fits) =>
       new Promise((done) => {
         armed = { fits, side: 'hold', done };
       }),
+    answerAt: (given) => {
+      const current = { given, sent: 0 };
+      answering = current;
+      return () => current.sent;
+    },
     restore: () => {
+      answering = undefined;
       release();
       release = () => undefined;
       armed = undefined;

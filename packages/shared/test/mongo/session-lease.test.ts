@@ -105,10 +105,10 @@ test('the transaction of a dead process is ended by another one, and its rows ar
 
 test('a database that refuses to end sessions is told of once, with what that means, and leaves no row', async () => {
   const proxy = await startMongoProxy(mongodbUri());
-  proxy.refuse('killSessions', {
-    code: 8_000,
-    codeName: 'AtlasError',
-    errmsg: 'CMD_NOT_ALLOWED: killSessions',
+  proxy.answerAt({
+    fits: (command) => command === 'killSessions',
+    inBackground: true,
+    answer: { ok: 0, code: 8_000, codeName: 'AtlasError', errmsg: 'CMD_NOT_ALLOWED: killSessions' },
   });
   const observer = await connectMongo({ uri: proxy.uri, database: connection.name, log });
   const lines: string[] = [];

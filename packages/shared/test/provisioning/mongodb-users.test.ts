@@ -46,7 +46,7 @@ test.each([
 ])(
   'a server that refuses to create roles ($codeName) ends it with one sentence that names the guide',
   async (error) => {
-    proxy.refuse('createRole', error);
+    proxy.answerAt({ fits: (command) => command === 'createRole', answer: { ok: 0, ...error } });
     expect(await run([file], { MONGODB_URI: proxy.uri })).toEqual({
       code: 1,
       stdout: '',

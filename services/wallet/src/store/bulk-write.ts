@@ -1,6 +1,6 @@
 /** Writes to several collections in one command. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
-import type { Model } from 'mongoose';
+import mongoose, { type Model } from 'mongoose';
 
 type Collection = Model<never>['collection'];
 /** The database that the command `bulkWrite` is sent to. Opened once: that resolves all options of the client. */
@@ -112,7 +112,9 @@ const inOneCommand = async (
 const WRITE_CONFLICT = 112;
 
 /** As a single write rejects. */
-const writeError = ({ code, errmsg }: { code?: number; errmsg?: string } = {}): Error => {
-  const labels = code === WRITE_CONFLICT ? { errorLabels: ['TransientTransactionError'] } : {};
-  return Object.assign(new Error(errmsg ?? 'the database rejected a write'), { code }, labels);
-};
+const writeError = ({ code, errmsg }: { code?: number; errmsg?: string } = {}): Error =>
+  new mongoose.mongo.MongoServerError({
+    message: errmsg ?? 'the database rejected a write',
+    ...(code === undefined ? {} : { code }),
+    ...(code === WRITE_CONFLICT ? { errorLabels: ['TransientTransactionError'] } : {}),
+  });

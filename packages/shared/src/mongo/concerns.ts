@@ -1,0 +1,48 @@
+/** What MongoDB guarantees for the reads and writes of every connection. */
+import { SECOND_MS } from '../kernel/clock.ts';
+import { ConfigError } from '../kernel/config.ts';
+
+/** How long a write waits for a majority of the members. Then it is applied, and its outcome is unknown (ADR 46). */
+const WRITE_CONCERN_TIMEOUT_MS = 10 * SECOND_MS;
+
+/** What was acknowledged survives a failover, and a crash of all members. */
+export const WRITE_CONCERN = { w: 'majority', journal: true, wtimeoutMS: WRITE_CONCERN_TIMEOUT_MS } as const;
+
+/**
+ * Of reads that answer a request: the newest data of the primary. Whatever such a read leads to is written with the concern
+ * above, which is acknowledged only when the read data is on a majority as well. A majority read would be older, so that more
+ * conditional writes would fail, and would change no outcome.
+ */
+export const READ_CONCERN = { level: 'local' } as const;
+
+/** Of reads that find work: what they read may leave the process before anything is written, and must never be rolled back. */
+export const DURABLE_READ_CONCERN = { level: 'majority' } as const;
+
+/** Options of an address → the values that it may have; an empty list: none. */
+const FIXED_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  w: ['majority'],
+  journal: ['true'],
+  j: ['true'],
+  wtimeout: [],
+  wtimeoutms: [],
+  readpreference: ['primary'],
+  readpreferencetags: [],
+  maxstalenessseconds: [],
+  readconcern: ['local'],
+  readconcernlevel: ['local'],
+  // See `connectMongo`.
+  maxadaptiveretries: [],
+};
+
+/** Throws when an option of the address contradicts what every connection relies on. The address itself is not named: it is secret. */
+export const assertNoContradiction = (uri: string): void => {
+  const query = new URLSearchParams(uri.split('?')[1] ?? '');
+  for (const [name, value] of query) {
+    const allowed = FIXED_OPTIONS[name.toLowerCase()];
+    if (allowed === undefined || allowed.includes(value.toLowerCase())) continue;
+    throw new ConfigError(
+      `Remove ${name}=${value} from the address of MongoDB: each connection sets its own read and write concern, ` +
+        'read preference and retries (w=majority, journal=true, readPreference=primary, readConcernLevel=local)',
+    );
+  }
+};
