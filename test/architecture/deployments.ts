@@ -113,9 +113,9 @@ interface Container {
   name: string;
   env?: { name: string; value: string }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
-  startupProbe?: { httpGet: { scheme?: string } };
+  startupProbe?: { httpGet: { path?: string; scheme?: string } };
   readinessProbe?: { httpGet: { scheme?: string } };
-  livenessProbe?: { httpGet: { scheme?: string } };
+  livenessProbe?: { httpGet: { path?: string; scheme?: string } };
 }
 
 interface Peer {

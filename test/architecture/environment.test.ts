@@ -419,6 +419,12 @@ describe('deploy/kubernetes', () => {
     // The gateway serves the ingress controller without TLS.
     const scheme = name === 'gateway' ? undefined : 'HTTPS';
     expect(schemes).toEqual([scheme, scheme, scheme]);
+    // Neither ends a process that waits for an index or an upgrade of stored data.
+    if (name !== 'gateway')
+      expect([startupProbe, livenessProbe].map((probe) => probe?.httpGet.path)).toEqual([
+        '/health/live',
+        '/health/live',
+      ]);
   });
 
   test.each(owners)('sets every required variable of %s', (owner) => {

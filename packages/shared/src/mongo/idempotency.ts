@@ -7,6 +7,7 @@ import type { ClientSession, Connection } from 'mongoose';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import { AppError, invalid, message, outcomeUnknown } from '../kernel/error.ts';
 import { keepRenewing } from '../kernel/timing.ts';
+import { createIndex, type IndexNotice } from './indexes.ts';
 import { collectionPrivacy, erase } from './privacy.ts';
 import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } from './transaction.ts';
 
@@ -91,10 +92,13 @@ export interface CrossServiceCheck {
   release(id: string, requestHash: string): Promise<void>;
 }
 
-export const createIdempotencyIndexes = async (connection: Connection): Promise<void> => {
+export const createIdempotencyIndexes = async (
+  connection: Connection,
+  notice?: IndexNotice,
+): Promise<void> => {
   const collection = connection.collection(COLLECTION);
-  await collection.createIndex({ expires_at: 1 }, { expireAfterSeconds: 0 });
-  await collection.createIndex({ user_id: 1 });
+  await createIndex(collection, { expires_at: 1 }, { expireAfterSeconds: 0 }, notice);
+  await createIndex(collection, { user_id: 1 }, {}, notice);
 };
 
 const hashOf = (value: unknown): string =>

@@ -1,29 +1,71 @@
 /** Collections and indexes of mongoose models. */
-import type { Connection } from 'mongoose';
+import type { Connection, IndexDefinition, IndexOptions } from 'mongoose';
+import { SECOND_MS } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
 
-type AnyModel = Pick<
-  ReturnType<Connection['model']>,
-  'collection' | 'createCollection' | 'createIndexes' | 'diffIndexes' | 'schema'
->;
+type Model = Connection['models'][string];
+type AnyModel = Pick<Model, 'collection' | 'createCollection' | 'diffIndexes' | 'schema'>;
+type Collection = Pick<Model['collection'], 'createIndex' | 'collectionName'>;
+
+/** Tells of an index that takes long, every so many milliseconds. */
+export interface IndexNotice {
+  log: Logger;
+  everyMs?: number | undefined;
+}
+
+const NOTICE_MS = 10 * SECOND_MS;
+
+const nameOf = (fields: IndexDefinition, name: string | undefined): string =>
+  name ?? Object.entries(fields).flat().join('_');
+
+/**
+ * Creates an index when a majority of the members has built it. By default the server waits for all of them, and so without
+ * limit for one that is absent.
+ */
+export const createIndex = async (
+  collection: Collection,
+  fields: IndexDefinition,
+  options: IndexOptions = {},
+  notice?: IndexNotice,
+): Promise<void> => {
+  const startedAt = performance.now();
+  const facts = { collection: collection.collectionName, index: nameOf(fields, options.name) };
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAt) / SECOND_MS);
+    notice?.log.warn(
+      { ...facts, seconds },
+      'waiting for an index, until a majority of the members has built it',
+    );
+  }, notice?.everyMs ?? NOTICE_MS).unref();
+  try {
+    await collection.createIndex(fields as never, { ...(options as object), commitQuorum: 'majority' });
+  } finally {
+    clearInterval(timer);
+  }
+};
 
 /**
  * Creates the collections and indexes of every model of the connection. Await it before the first write: unique indexes
  * decide races. Unlike `syncIndexes` of mongoose it keeps indexes that no schema declares, so that a release can be rolled
  * back. An index with another definition is rebuilt. Rejects when stored data prevent an index.
  */
-export const ensureIndexes = async (connection: Connection): Promise<void> => {
-  for (const name of connection.modelNames()) await ensureModelIndexes(connection.model(name));
+export const ensureIndexes = async (connection: Connection, notice?: IndexNotice): Promise<void> => {
+  for (const name of connection.modelNames()) await ensureModelIndexes(connection.model(name), notice);
 };
 
 /** {@link ensureIndexes} for one model. */
-export const ensureModelIndexes = async (model: AnyModel): Promise<void> => {
+export const ensureModelIndexes = async (model: AnyModel, notice?: IndexNotice): Promise<void> => {
   await model.createCollection();
+  const create = async (): Promise<void> => {
+    for (const [fields, options] of model.schema.indexes())
+      await createIndex(model.collection, fields, options, notice);
+  };
   try {
-    await model.createIndexes();
+    await create();
   } catch (error) {
     if (!CHANGED_INDEX.has(Number((error as { code?: unknown }).code))) throw error;
     await dropChangedIndexes(model);
-    await model.createIndexes();
+    await create();
   }
 };
 
@@ -31,9 +73,7 @@ export const ensureModelIndexes = async (model: AnyModel): Promise<void> => {
 const CHANGED_INDEX = new Set([85, 86]);
 
 const dropChangedIndexes = async (model: AnyModel): Promise<void> => {
-  const wanted = new Set(
-    model.schema.indexes().map(([fields, { name }]) => name ?? Object.entries(fields).flat().join('_')),
-  );
+  const wanted = new Set(model.schema.indexes().map(([fields, { name }]) => nameOf(fields, name)));
   const { toDrop } = await model.diffIndexes();
   for (const name of toDrop.filter((existing: string) => wanted.has(existing))) {
     await model.collection.dropIndex(name);

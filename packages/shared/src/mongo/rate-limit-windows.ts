@@ -7,6 +7,7 @@ import type { Connection } from 'mongoose';
 import { SECOND_MS, systemClock } from '../kernel/clock.ts';
 import { type RateLimit, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
+import { createIndex, type IndexNotice } from './indexes.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
 
@@ -40,9 +41,9 @@ export interface RateLimitWindows {
 }
 
 /** Await it before the first write: concurrent first writers would both create the collection. */
-export const createRateLimitIndexes = async (connection: Connection): Promise<void> => {
+export const createRateLimitIndexes = async (connection: Connection, notice?: IndexNotice): Promise<void> => {
   const collection = connection.collection(COLLECTION);
-  await collection.createIndex({ expire: -1 }, { expireAfterSeconds: 0 });
+  await createIndex(collection, { expire: -1 }, { expireAfterSeconds: 0 }, notice);
 };
 
 export const createRateLimitWindows = (connection: Connection): RateLimitWindows => {

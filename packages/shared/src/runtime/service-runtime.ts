@@ -11,6 +11,7 @@ import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
 import type { CallerSigner } from '../kernel/caller.ts';
 import { type Clock, type Random, SECOND_MS, systemClock, systemRandom } from '../kernel/clock.ts';
+import { unavailable } from '../kernel/error.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics.ts';
@@ -66,6 +67,8 @@ export interface Overrides {
   closeGraceMs?: number | undefined;
   /** How long a command waits for a database that cannot be reached, in milliseconds. */
   databaseWaitMs?: number | undefined;
+  /** How often the log tells of an index that takes long, in milliseconds. */
+  indexNoticeMs?: number | undefined;
 }
 
 export interface Job {
@@ -130,7 +133,7 @@ export interface ServiceRuntime {
     address: string,
     name?: string,
   ): GrpcClient<Definition>;
-  /** Builds the indexes, then opens the transports. */
+  /** Builds the indexes, then opens the transports. Until then the port of HTTP answers 503, but for what shows its health. */
   serve(transports: Transports): Promise<RunningService>;
 }
 
@@ -257,26 +260,69 @@ const assertConnected = (broker: Broker): void => {
 const prepareDatabase = async (
   { connection, clock, log, random, cleanup }: Omit<ServiceRuntime, 'serve'>,
   { upgrades = [], beforeTransports }: Transports,
+  everyMs: number | undefined,
 ): Promise<void> => {
   // Unique indexes must exist before the first write.
-  await ensureIndexes(connection);
-  await createRateLimitIndexes(connection);
-  await createIdempotencyIndexes(connection);
+  const notice = { log, everyMs };
+  await ensureIndexes(connection, notice);
+  await createRateLimitIndexes(connection, notice);
+  await createIdempotencyIndexes(connection, notice);
   const sessions = leaseSessions({ connection, owner: random.uuid(), log });
   cleanup.defer('session lease', () => sessions.close());
   await upgradeData({ connection, clock, log }, upgrades);
   await beforeTransports?.();
 };
 
+/** The HTTP server of the service, with all its routes. They are 503 until `open` is called. */
+const createGatedServer = async (
+  runtime: Omit<ServiceRuntime, 'serve'>,
+  { routes, prepareHttp }: Transports,
+  { closeGraceMs }: Overrides,
+): Promise<{ app: FastifyInstance; open: () => void }> => {
+  const { service, log, clock, connection, broker, health, metrics, signer, tls, audit, limiter } = runtime;
+  let isOpen = false;
+  const app = await createServer({
+    service,
+    routes: [...routes, ...operationsRoutes({ service, connection, broker, audit, clock })],
+    signer,
+    tls,
+    limiter,
+    health,
+    metrics,
+    log,
+    uuid: runtime.random.uuid,
+    addFirstHooks: (server) => {
+      server.addHook('onRequest', async ({ routeOptions: { url = '' } }) => {
+        if (!isOpen && !showsHealth(url)) throw unavailable('the service is starting');
+      });
+    },
+    ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
+    ...(prepareHttp === undefined ? {} : { prepare: prepareHttp }),
+  });
+  return {
+    app,
+    open: () => {
+      isOpen = true;
+    },
+  };
+};
+
+const showsHealth = (url: string): boolean => url === '/metrics' || url.startsWith('/health/');
+
 const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   config: RuntimeConfig,
   transports: Transports,
-  { closeGraceMs }: Overrides,
+  overrides: Overrides,
 ): Promise<RunningService> => {
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
+  let closeApp = async (): Promise<void> => undefined;
   try {
-    await prepareDatabase(runtime, transports);
+    const { app, open } = await createGatedServer(runtime, transports, overrides);
+    closeApp = async () => app.close();
+    // Before all else: an index or an upgrade may take longer than a probe waits, and a restart would only begin it again.
+    const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
+    await prepareDatabase(runtime, transports, overrides.indexNoticeMs);
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
     const grpc = await startGrpcServer({
@@ -286,23 +332,10 @@ const serve = async (
       tls,
       metrics,
       log,
-      closeGraceMs,
+      closeGraceMs: overrides.closeGraceMs,
     });
     cleanup.defer('grpc server', () => grpc.close());
-    const app = await createServer({
-      service,
-      routes: [...transports.routes, ...operationsRoutes({ service, connection, broker, audit, clock })],
-      signer,
-      tls,
-      limiter: runtime.limiter,
-      health,
-      metrics,
-      log,
-      uuid: runtime.random.uuid,
-      ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
-      ...(transports.prepareHttp === undefined ? {} : { prepare: transports.prepareHttp }),
-    });
-    cleanup.defer('http server', () => app.close());
+    cleanup.defer('http server', closeApp);
     const consumers = await startConsumers({
       connection,
       broker,
@@ -315,12 +348,13 @@ const serve = async (
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of [...(transports.jobs ?? []), sealJob(audit)])
       cleanup.defer(`job ${job.name}`, startJob(job, log));
-    const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     cleanup.defer('readiness', () => health.markStopping());
+    open();
     health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
     return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {
+    await closeApp();
     await cleanup.close();
     throw error;
   }

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
+import { z } from 'zod';
+import { freePorts } from '../../../../scripts/lib/ports.mjs';
+import { defineRoute, ok } from '../../src/http/define-route.ts';
+import { createLog } from '../../src/kernel/log.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
+import { createIdempotencyIndexes } from '../../src/mongo/idempotency.ts';
 import { ensureModelIndexes } from '../../src/mongo/indexes.ts';
-import { dropDatabase, testServers } from '../../src/testing/harness.ts';
+import { createRateLimitIndexes } from '../../src/mongo/rate-limit-windows.ts';
+import { createServiceRuntime } from '../../src/runtime/service-runtime.ts';
+import { apiClient, dropDatabase, eventually, testConfig, testServers } from '../../src/testing/harness.ts';
+import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 
 const database = {
   MONGODB_URI: testServers().MONGODB_URI,
@@ -88,5 +96,69 @@ describe('the indexes of a new release', () => {
     await expect((await release([[{ name: 1 }, { unique: true }]])).prepare()).rejects.toMatchObject({
       code: 11_000,
     });
+  });
+});
+
+describe('an index that takes long', () => {
+  test('does not wait for a member that is absent: each build asks for a majority', async () => {
+    const { model, prepare } = await release([[{ name: 1 }, {}]]);
+    const builds: unknown[] = [];
+    const uri = `${database.MONGODB_URI}&monitorCommands=true`;
+    const connection = await connectMongo({ uri, database: database.MONGODB_DATABASE });
+    connections.push(connection);
+    connection.getClient().on('commandStarted', ({ commandName, command }) => {
+      if (commandName === 'createIndexes') builds.push(command.commitQuorum);
+    });
+    await ensureModelIndexes(connection.model('Thing', model.schema) as never);
+    await prepare();
+    await createRateLimitIndexes(connection);
+    await createIdempotencyIndexes(connection);
+    expect(builds.length).toBeGreaterThan(3);
+    expect(new Set(builds)).toEqual(new Set(['majority']));
+  });
+
+  test('keeps the process alive and not ready, and the log names it; then the process is ready', async () => {
+    const config = testConfig('wallet');
+    const proxy = await startMongoProxy(config.MONGODB_URI);
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({
+      service: 'wallet',
+      level: 'warn',
+      destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+    });
+    const [port = 0] = await freePorts(1);
+    const runtime = await createServiceRuntime(
+      'wallet',
+      { ...config, MONGODB_URI: proxy.uri, HTTP_PORT: port },
+      { log, indexNoticeMs: 50 },
+    );
+    const held = proxy.holdAt((command, name) => command === 'createIndexes' && name === 'inbox');
+    const route = defineRoute({
+      method: 'GET',
+      path: '/notes',
+      summary: 'notes',
+      tag: 'test',
+      access: 'guest',
+      responses: { 200: z.object({}) },
+      handle: async () => ok({}),
+    });
+    const starting = runtime.serve({ routes: [route], grpc: [], consumers: [] });
+    await held;
+    const statusOf = async (path: string): Promise<number> =>
+      (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    expect(await statusOf('/health/live')).toBe(200);
+    expect(await statusOf('/health/ready')).toBe(503);
+    const refused = await apiClient('wallet', `http://127.0.0.1:${port}`)('GET', '/notes');
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+    await eventually(() =>
+      lines.some(({ collection, index }) => collection === 'inbox' && index === 'consumer_1_eventId_1'),
+    );
+    proxy.restore();
+    const service = await starting;
+    expect(await statusOf('/health/ready')).toBe(200);
+    expect((await apiClient('wallet', service.url)('GET', '/notes')).status).toBe(200);
+    await service.close();
+    await proxy.close();
+    await dropDatabase(config);
   });
 });
