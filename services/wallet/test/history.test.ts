@@ -1,7 +1,8 @@
 import { userSchema } from '@fitness/contracts/user.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import { caller, type Send } from '@fitness/shared/testing/harness.ts';
+import { apiClient, caller, type Send } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, OPERATOR, startHarness } from './support.ts';
 
@@ -60,6 +61,17 @@ describe('GET /payments', () => {
   test('those of another user are 403 without payments.view_all', async () => {
     expect((await send('GET', `/payments?user_id=${other.userId}`, { as: one })).status).toBe(403);
     expect((await send('GET', `/payments?user_id=${one.userId}`, { as: one })).status).toBe(200);
+  });
+
+  test('the total is counted: after a crash of the database the number that it keeps may be wrong', async () => {
+    const proxy = await startMongoProxy(harness.config.MONGODB_URI);
+    const replica = await harness.replica({ MONGODB_URI: proxy.uri });
+    proxy.answerAt({ fits: (command) => command === 'count', answer: { ok: 1, n: 999 } });
+    const { body } = await apiClient('wallet', replica.url)('GET', '/payments', { as: OPERATOR });
+    expect(body.meta.total).toBe(6);
+    proxy.restore();
+    await replica.close();
+    await proxy.close();
   });
 
   test('with payments.view_all all users’ are listed, and one user’s by user_id', async () => {

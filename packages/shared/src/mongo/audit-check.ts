@@ -28,7 +28,7 @@ export interface AuditLogReport {
   difference: Difference;
 }
 
-/** How many parts of progress the check of this log makes: each entry is read with its seal, and by itself. */
+/** About how many parts of progress the check of this log makes: each entry is read with its seal, and by itself. */
 export const auditLogParts = async (connection: Connection): Promise<number> =>
   2 * (await registerAuditModels(connection).entries.estimatedDocumentCount());
 

@@ -32,7 +32,8 @@ interface OperationsOptions {
 const readOutbox = async (connection: Connection, clock: Clock): Promise<OperationsStatus['outbox']> => {
   const { outbox } = registerEventModels(connection);
   const [waiting, oldest] = await Promise.all([
-    outbox.estimatedDocumentCount(),
+    // The estimate of the server may stay wrong after a crash.
+    outbox.countDocuments(),
     // Sorted, so that the server reads along the index of `_id`.
     outbox.findOne().sort({ _id: 1 }).select('occurredAt').lean(),
   ]);

@@ -47,6 +47,7 @@ interface Extent {
   last: number;
 }
 
+// Also of all payments: the number that the server keeps of them may stay wrong after a crash.
 const extentOf = async (payments: Models['payments'], filter: PaymentFilter): Promise<Extent> => {
   // Grouped by type, the first field of the index: no payment is read.
   const each = {
@@ -82,12 +83,7 @@ export const createPage =
       { $skip: request.mode === 'page' ? request.skip : 0 },
       { $limit: request.perPage + 1 },
     ]);
-    const total = request.mode === 'cursor' ? undefined : (extent?.total ?? (await count(payments, filter)));
+    const total =
+      request.mode === 'cursor' ? undefined : (extent ?? (await extentOf(payments, filter))).total;
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   };
-
-const count = async (payments: Models['payments'], filter: PaymentFilter): Promise<number> => {
-  const { order: _order, ...fields } = filter;
-  if (Object.values(fields).every((value) => value === undefined)) return payments.estimatedDocumentCount();
-  return (await extentOf(payments, filter)).total;
-};
