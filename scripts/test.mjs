@@ -19,6 +19,7 @@ import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
 import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
+import { startRestrictedServers } from './lib/restricted-servers.mjs';
 import { ensureChromium } from './lib/servers/chromium.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { localImages } from './lib/servers/local-images.mjs';
@@ -136,9 +137,10 @@ async function runCheck({ name, group, args }) {
 
 /**
  * @param {string} directory for their data
- * @param {{ withS3: boolean, logDirectory: string, log: (line: string) => void }} options
+ * @param {{ withS3: boolean, isRestricted?: boolean, logDirectory: string, log: (line: string) => void }} options
+ *   isRestricted: with the users and permissions of a deployment
  */
-async function startTestServers(directory, { withS3, logDirectory, log }) {
+async function startTestServers(directory, { withS3, isRestricted = false, logDirectory, log }) {
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0, s3 = 0] =
     await freePorts(6);
   const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
@@ -150,7 +152,9 @@ async function startTestServers(directory, { withS3, logDirectory, log }) {
   const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
   // A rejection is reported when it is awaited, after the other servers.
   storage?.catch(() => {});
-  const servers = await startServers(context, onUp);
+  const servers = isRestricted
+    ? (await startRestrictedServers(context, onUp)).servers
+    : await startServers(context, onUp);
   removals.push(servers.remove);
   const bucketServer = await storage;
   if (bucketServer === undefined) return servers;
@@ -307,7 +311,9 @@ async function main() {
   // End-to-end tests stop servers, so that they have their own when others run at the same time. These start after the first
   // ones: two would install the same program at once.
   const startingForProduct =
-    ofServices.length > 0 && ofProduct.length > 0 ? starting?.then(startOthers) : starting;
+    ofServices.length > 0 && ofProduct.length > 0
+      ? starting?.then(() => startOthers({ isRestricted: isServers && !hasGivenServers() }))
+      : starting;
   // Rejections are reported when they are awaited, after the work that needs no server.
   starting?.catch(() => {});
   startingForProduct?.catch(() => {});
@@ -362,11 +368,16 @@ function assertNewest({ redis, rabbitmq }) {
   }
 }
 
-async function startOthers() {
+/** Their users are those of somebody else. */
+const hasGivenServers = () =>
+  ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].some((variable) => process.env[variable]);
+
+/** @param {{ isRestricted: boolean }} options */
+async function startOthers({ isRestricted }) {
   const elapsed = stopwatch();
   const directory = join(/** @type {string} */ (temporary), 'e2e');
   mkdirSync(directory);
-  const quietly = { withS3: false, logDirectory: join(logDirectory, 'e2e'), log: () => {} };
+  const quietly = { withS3: false, isRestricted, logDirectory: join(logDirectory, 'e2e'), log: () => {} };
   const servers = await startTestServers(directory, quietly);
   log(`the same servers once more, for the end-to-end tests, after ${elapsed()}`);
   return servers;

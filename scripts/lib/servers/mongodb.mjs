@@ -17,7 +17,7 @@ const uriIn = ({ ports }) => `mongodb://127.0.0.1:${ports.mongodb}/?directConnec
  * @param {number} timeoutMs
  * @param {(admin: import('mongodb').Db) => Promise<T>} work
  */
-async function withAdmin(uri, timeoutMs, work) {
+export async function withAdmin(uri, timeoutMs, work) {
   const { MongoClient } = await import('mongodb');
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: timeoutMs });
   try {

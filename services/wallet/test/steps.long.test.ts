@@ -15,6 +15,9 @@ const MARK = 'For Sara';
 const BALANCE = 700;
 const MONGODB_URI = String(testConfig('wallet').MONGODB_URI);
 
+/** For 20,000 rows; asked seldom, because the database counts them each time. */
+const SLOWLY = { timeoutMs: 200_000, intervalMs: 200 };
+
 let harness: Harness;
 let crashing: CrashTestProcess | undefined;
 beforeAll(async () => {
@@ -46,9 +49,9 @@ const expectErasedOnce = async (userId: number): Promise<void> => {
 test('an account with 20,000 payments is erased, and no transaction changes more than 1,000 documents', async () => {
   const userId = await newAccount();
   const watch = watchTransactions(harness.config.MONGODB_DATABASE);
-  await eraseAccount(harness, userId);
+  await eraseAccount(harness, userId, SLOWLY);
   await expectErasedOnce(userId);
-  expect(Math.max(...watch.changes())).toBeLessThanOrEqual(CHANGES_MAX);
+  expect(watch.largest()).toBeLessThanOrEqual(CHANGES_MAX);
 });
 
 test('an erasure whose process is killed in the middle is completed once by another one, and nothing is shown meanwhile', async () => {
@@ -67,7 +70,7 @@ test('an erasure whose process is killed in the middle is completed once by anot
     expect([shown.status, shown.body.data.length]).toEqual([200, 30]);
     expect(shown.text).not.toContain(MARK);
     return (await payments().countDocuments({ user_id: userId, version: 2 })) > 2 * CHANGES_MAX;
-  });
+  }, SLOWLY);
   await crashing.kill();
   expect(await payments().countDocuments({ user_id: userId, description: MARK })).toBeGreaterThan(0);
   expect(await inbox().countDocuments({ eventId })).toBe(0);
@@ -75,6 +78,6 @@ test('an erasure whose process is killed in the middle is completed once by anot
   const other = await harness.replica();
   const after = await apiClient('wallet', other.url)('GET', `/payments?user_id=${userId}`, { as: OPERATOR });
   expect(after.text).not.toContain(MARK);
-  await eventually(async () => (await inbox().countDocuments({ eventId })) === 1);
+  await eventually(async () => (await inbox().countDocuments({ eventId })) === 1, SLOWLY);
   await expectErasedOnce(userId);
 });

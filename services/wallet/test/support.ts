@@ -261,13 +261,18 @@ export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable')
 };
 
 /** Identity publishes the erasure of the account; resolves when the wallet has handled it. */
-export const eraseAccount = async (harness: Harness, userId: number): Promise<void> => {
+export const eraseAccount = async (
+  harness: Harness,
+  userId: number,
+  waiting: Parameters<typeof eventually>[1] = {},
+): Promise<void> => {
   const eventId = await harness.publish(accountDeleted, {
     user_id: userId,
     deleted_at: '2026-01-15 10:00:00',
   });
   await eventually(
     async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1,
+    waiting,
   );
 };
 

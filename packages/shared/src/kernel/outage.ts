@@ -24,10 +24,9 @@ export const causesOf = (error: unknown): ErrorFields[] => {
 
 /** The connection broke, or no server was found: the server may have executed the command. */
 const CONNECTION_LOST =
-  /^(Mongo(Network|NetworkTimeout|ServerSelection|PoolCleared|WriteConcern)|MongooseServerSelection|PoolClearedOnNetwork)Error$/;
+  /^(Mongo(Network|NetworkTimeout|ServerSelection|PoolCleared|WriteConcern|ClientClosed)|MongooseServerSelection|PoolClearedOnNetwork)Error$/;
 /** The driver did not send the command. */
-const NOT_SENT =
-  /^Mongo(PoolClosed|WaitQueueTimeout|NotConnected|TopologyClosed|ClientClosed|ServerClosed)Error$/;
+const NOT_SENT = /^Mongo(PoolClosed|WaitQueueTimeout|NotConnected|TopologyClosed|ServerClosed)Error$/;
 
 /**
  * Labels of MongoDB and its driver. They count before the codes below, because the server knows more than its code says:
@@ -87,8 +86,10 @@ const REFUSED: Codes = {
   462: 'IngressRequestRateLimitExceeded',
 };
 
-/** Those of the codes above that are the state of the server, which passes, and not what the command met there. */
+/** Those of the codes above that are mostly the state of the server, which passes, and not what the command met there. */
 const PRESSURE = new Set([133, 134, 175, 290, 365, 388, 402, 433, 449, 450, 462]);
+/** Those of them that a transaction which is too large or too slow meets each time. */
+const TRANSACTION_LIMITS = new Set([290, 388]);
 /** As these, but of single commands: a time limit inside of the server, and `killOp` or `killSessions`. */
 const ENDED_BY_SERVER = new Set([262, 11_601]);
 
@@ -138,6 +139,14 @@ const isDatabaseDown = (error: unknown): boolean =>
 /** Whether the database has more work than it can do, or cannot serve the command for a while. */
 export const isDatabaseUnderPressure = (error: unknown): boolean =>
   hasLabel(error, OVERLOADED_LABEL) || mongoCodesOf(error).some((code) => PRESSURE.has(code));
+
+/** Whether a transaction has met a limit of the database, which a pause may or may not change. */
+export const isTransactionLimit = (error: unknown): boolean =>
+  mongoCodesOf(error).some((code) => TRANSACTION_LIMITS.has(code));
+
+/** Whether no server got the command: none was found, or no connection was free in time. */
+export const isNotSent = (error: unknown): boolean =>
+  causesOf(error).some((link) => hasName(link, /^Mongo(ServerSelection|WaitQueueTimeout)Error$/));
 
 /** Whether the database, or the driver before it, has rejected the command without executing any of it. */
 export const isRejected = (error: unknown): boolean =>

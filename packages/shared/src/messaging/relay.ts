@@ -47,6 +47,7 @@ export const startRelay = (options: RelayOptions): Relay => {
     if (!broker.isConnected()) return DISCONNECTED_DELAY_MS;
     const outcome = await drain(woken);
     if (failing && outcome !== 'failed') log.info('events are published again');
+    if (!failing && outcome === 'failed') log.warn('some events could not be published; trying again');
     failing = outcome === 'failed';
     return outcome === 'busy' ? LEASE_BUSY_DELAY_MS : pollIntervalMs;
   };
@@ -143,7 +144,9 @@ const publish = async (broker: Broker, event: OutboxDocument, log: Logger): Prom
       type: event.type,
     });
     // Without a queue nobody consumes it, or the queues were deleted: it is then published again.
-    return routed || !(await broker.restoreConsumerQueues(event.type));
+    if (routed || !(await broker.restoreConsumerQueues(event.type))) return true;
+    log.debug({ event: event.type }, 'an event reached no queue of its consumers');
+    return false;
   } catch (error) {
     log.debug({ err: error, event: event.type }, 'an event could not be published');
     return false;

@@ -1,10 +1,12 @@
 /** What happens to an event that could not be handled: it is retried after a delay, and dead-lettered in the end. */
 import type { ConsumeMessage } from 'amqplib';
-import { type Clock, DAY_MS, systemClock } from '../kernel/clock.ts';
-import { isDatabaseAtFault, TryAgainLater } from '../kernel/outage.ts';
+import { type Clock, DAY_MS, HOUR_MS, systemClock } from '../kernel/clock.ts';
+import { isDatabaseAtFault, isTransactionLimit, TryAgainLater } from '../kernel/outage.ts';
 import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
+/** The limit of a transaction that lasts longer is no state of the database that passes, but the size of the work. */
+const LIMIT_PATIENCE_MS = HOUR_MS;
 /** A provider may ask for no longer one. */
 const MAX_WAIT_MS = DAY_MS;
 /** No consumer or event type is longer. A longer header, of a message of another publisher, could not be published again. */
@@ -66,7 +68,7 @@ export interface RetryContext {
 /**
  * Decides after a failed try of `consumer`. A non-retryable failure is dead-lettered at once: an event that does not fit
  * its schema will not fit it later. A try while the database is unavailable or overloaded does not count, or an outage would
- * dead-letter every event. A provider that asks for a wait gets no try before its end.
+ * dead-letter every event; one that meets the limit of a transaction counts an hour after the first failure. A provider that asks for a wait gets no try before its end.
  */
 export const decideRetry = (
   context: RetryContext,
@@ -75,7 +77,10 @@ export const decideRetry = (
 ): RetryDecision => {
   const { namespace, service, retryDelaysMs, clock } = context;
   // Without a retry queue an uncounted try could not wait anywhere.
-  const isCounted = !isDatabaseAtFault(failure.error) || retryDelaysMs.length === 0;
+  const isCounted =
+    !isDatabaseAtFault(failure.error) ||
+    isLastingLimit(context, history, failure.error) ||
+    retryDelaysMs.length === 0;
   const attempts = history.attempts + (isCounted ? 1 : 0);
   const consumer = failure.consumer ?? history.consumer;
   const waitMs = failure.error instanceof TryAgainLater ? Math.min(failure.error.waitMs, MAX_WAIT_MS) : 0;
@@ -95,6 +100,15 @@ export const decideRetry = (
     ? { queue: deadLetterQueue(namespace, service), outcome: 'dead', headers }
     : { queue: queueFor(context, Math.max(delayMs, waitMs)), outcome: 'retried', headers };
 };
+
+const isLastingLimit = (
+  { clock }: RetryContext,
+  { firstFailure }: DeliveryHistory,
+  error: unknown,
+): boolean =>
+  firstFailure !== undefined &&
+  isTransactionLimit(error) &&
+  clock.now().getTime() - new Date(firstFailure).getTime() > LIMIT_PATIENCE_MS;
 
 /** The queue of the shortest delay that is long enough, else of the longest one: the event is then delivered too early. */
 export const queueFor = (

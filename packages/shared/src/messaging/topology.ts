@@ -42,7 +42,7 @@ export const replyQueue = (namespace: string, command: string, id: string): stri
 
 /**
  * Who declares exchanges and queues. `declared`: the processes do. `provisioned`: an operator has done it (provisioning/
- * rabbitmq.ts); the processes may not, and check that all is there.
+ * rabbitmq.ts); the processes may not, and check the mark and their own queues.
  */
 export type Topology = 'declared' | 'provisioned';
 

@@ -46,8 +46,8 @@ const judge = (error: unknown, connection: Connection, isSingle: boolean): unkno
 };
 
 /**
- * A global plugin. Commands of a request get its deadline; reads outside of requests and transactions read what a majority has. A write outside of a transaction that may be stored
- * although it failed rejects with `outcome_unknown`.
+ * A global plugin. Commands of a request get its deadline; reads outside of requests and transactions read what a majority
+ * has. A write outside of a transaction that may be stored although it failed rejects with `outcome_unknown`.
  */
 export const commandRules = (schema: Schema): void => {
   schema.pre([...READS, ...WRITES], function limit() {

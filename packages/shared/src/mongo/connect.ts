@@ -36,8 +36,8 @@ export const trusted: typeof mongoose.trusted = (value) => mongoose.trusted(valu
 
 /**
  * Connects to `database`, for up to 30 s because services start in parallel with their database. Rejects with the
- * driver's last error, and at once when the address contradicts the settings of a connection. Filters are strict and sanitized (see {@link trusted}); only `ensureIndexes` creates indexes
- * and collections. The caller closes the connection.
+ * driver's last error, and at once when the address contradicts the settings of a connection. Filters are strict and
+ * sanitized (see {@link trusted}); only `ensureIndexes` creates indexes and collections. The caller closes the connection.
  */
 export const connectMongo = async (options: ConnectMongoOptions): Promise<Connection> => {
   assertNoContradiction(options.uri);

@@ -2,7 +2,14 @@
 import mongoose, { type ClientSession, type Connection } from 'mongoose';
 import { isAppError, OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
-import { causesOf, hasLabel, isDatabaseLost, isDatabaseUnderPressure, isRejected } from '../kernel/outage.ts';
+import {
+  causesOf,
+  hasLabel,
+  isDatabaseLost,
+  isDatabaseUnderPressure,
+  isNotSent,
+  isRejected,
+} from '../kernel/outage.ts';
 import { assertInTime, effectStarted, remainingMs } from '../kernel/request-scope.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { WRITE_CONCERN } from './concerns.ts';
@@ -84,7 +91,8 @@ export const inTransaction = async <T>(
     await runHooks(session, options.log);
     return result;
   } catch (error) {
-    mayBeOpen = isDatabaseLost(error) || isDatabaseUnderPressure(error) || isOutcomeUnknown(error);
+    mayBeOpen =
+      isDatabaseLost(error) || isNotSent(error) || isDatabaseUnderPressure(error) || isOutcomeUnknown(error);
     throw error;
   } finally {
     attempts.delete(session);
@@ -167,7 +175,9 @@ const commit = async (session: ClientSession, deadline: number): Promise<void> =
       if (!isUnknown && (isTransient(error) || isDriverRefusal(error))) throw error;
       if (!isUnknown && rejected && attempt >= OVERLOAD_TRIES)
         throw new RejectedCommit('an overloaded database has rejected a commit', { cause: error });
-      isUnknown ||= !rejected;
+      const notSent = isNotSent(error);
+      if (!isUnknown && notSent && performance.now() >= deadline) throw error;
+      isUnknown ||= !rejected && !notSent;
       if (isUnknown && (isTransient(error) || performance.now() >= deadline))
         throw outcomeUnknown('the outcome of a commit is unknown', error);
       await sleep(
@@ -179,9 +189,11 @@ const commit = async (session: ClientSession, deadline: number): Promise<void> =
   }
 };
 
-/** The driver did not send the commit: the session was used wrongly. */
+/** The driver did not send the commit: the session was used wrongly. A closed client breaks off what it has sent. */
 const isDriverRefusal = (error: unknown): boolean =>
-  error instanceof mongoose.mongo.MongoAPIError || !(error instanceof mongoose.mongo.MongoError);
+  (error instanceof mongoose.mongo.MongoAPIError &&
+    !(error instanceof mongoose.mongo.MongoClientClosedError)) ||
+  !(error instanceof mongoose.mongo.MongoError);
 
 /** Whether a transaction failed because others had its documents locked until its deadline. */
 export const isConflictTimeout = (error: unknown): boolean =>

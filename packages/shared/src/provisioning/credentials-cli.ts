@@ -5,8 +5,9 @@
  *     [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]
  *
  * The addresses are those of the servers without a user; by default those of docker-compose.yml. A user is in the database of its
- * process, unless the address of MongoDB has an `authSource`. Reads EVENTS_NAMESPACE (fitness). What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0
- * done, 64 wrong usage, 78 a variable that is the same for all processes.
+ * process, unless the address of MongoDB has an `authSource`. Reads EVENTS_NAMESPACE (fitness).
+ * What exists stays, so that it can be repeated; to change a password, delete its file before. Exit codes: 0 done, 64 wrong
+ * usage, 78 a variable that is the same for all processes.
  */
 import { parseArgs } from 'node:util';
 import { writeCredentials } from './credentials.ts';

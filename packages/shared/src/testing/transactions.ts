@@ -1,10 +1,11 @@
 /** How many documents each transaction of this process changes, as the database answers. */
+import { STEP_MAX } from '../mongo/steps.ts';
 import { monitoredConnection } from './commands.ts';
 import type { Document } from './lookups.ts';
 
 export interface TransactionWatch {
-  /** The number of changed documents of each transaction that changed some, in the order of their first change. */
-  changes(): number[];
+  /** How many documents the largest transaction has changed. Throws when none was as large as one step: nothing was measured. */
+  largest(): number;
 }
 
 const countOf = (reply: Document, field: string): number => Number(reply[field] ?? 0);
@@ -40,5 +41,11 @@ export const watchTransactions = (database: string): TransactionWatch => {
       changes.set(transaction, (changes.get(transaction) ?? 0) + changed);
   });
   client.on('commandFailed', ({ requestId }) => pending.delete(requestId));
-  return { changes: () => [...changes.values()] };
+  return {
+    largest: () => {
+      const largest = Math.max(0, ...changes.values());
+      if (largest < STEP_MAX) throw new Error(`the largest transaction changed ${largest} documents`);
+      return largest;
+    },
+  };
 };

@@ -7,11 +7,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import mongoose, { type Connection, type Model } from 'mongoose';
 import { z } from 'zod';
 import { created, defineRoute } from '../../src/http/define-route.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
+import { MINUTE_MS, systemClock } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { isNotSent } from '../../src/kernel/outage.ts';
 import { decideRetry } from '../../src/messaging/retry.ts';
 import { HEADER } from '../../src/messaging/topology.ts';
-import { inTransaction } from '../../src/mongo/transaction.ts';
+import { connectMongo } from '../../src/mongo/connect.ts';
+import { inTransaction, isOutcomeUnknown } from '../../src/mongo/transaction.ts';
 import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { type Answer, apiClient, dropDatabase, eventually, testConfig } from '../../src/testing/harness.ts';
 import { type MongoProxy, startMongoProxy } from '../../src/testing/mongo-proxy.ts';
@@ -35,7 +37,8 @@ const REJECTED = ['SystemOverloadedError', 'RetryableError'];
  * an error of the category RetriableError the label TransientTransactionError at a statement, and RetryableWriteError at a commit
  * (and at a retryable write, which the driver does not send here). REJECTED: `client-backpressure.md` of the drivers'
  * specifications, which says that a command with these labels was not executed. Twice at a find: the driver repeats reads
- * of these codes once (`retryable-reads.md`).
+ * of these codes once (`retryable-reads.md`). An insert here is one that the driver does not repeat; of one that it repeats, which is
+ * its default, every outcome is unknown (see below).
  */
 const TABLE: [
   number,
@@ -182,6 +185,29 @@ const TABLE: [
     { find: '503 1', insert: '503 1', updateMany: 'unknown 1', statement: '503 3', commit: 'unknown many' },
     ['does not count', 'does not count'],
   ],
+  // The server or its router has no resources for the command.
+  [
+    402,
+    'ResourceExhausted',
+    'plain',
+    { find: '503 1', insert: '503 1', updateMany: 'unknown 1', statement: '503 3', commit: 'unknown many' },
+    ['does not count', 'does not count'],
+  ],
+  [
+    450,
+    'PooledConnectionAcquisitionRejected',
+    OVERLOADED,
+    { find: '503 1', insert: '503 1', updateMany: 'unknown 1', statement: '503 3', commit: 'unknown many' },
+    ['does not count', 'does not count'],
+  ],
+  // The snapshot of a transaction is too old.
+  [
+    246,
+    'SnapshotUnavailable',
+    'plain',
+    { find: '503 1', insert: '503 1', updateMany: 'unknown 1', statement: '503 1', commit: 'unknown many' },
+    ['counts', 'does not count'],
+  ],
   // No member can serve the read, or a majority is not known yet (after a start). 134 is of the category RetriableError.
   [
     133,
@@ -203,6 +229,8 @@ interface Note {
   _id: number;
   text: string;
 }
+
+const noteSchema = () => new mongoose.Schema<Note>({ _id: Number, text: String });
 
 const config = testConfig('wallet');
 /** Often enough that the driver finds its primary again before the deadline of a transaction. */
@@ -244,7 +272,7 @@ beforeAll(async () => {
     { log },
   );
   connection = runtime.connection;
-  notes = connection.model<Note>('Note', new mongoose.Schema<Note>({ _id: Number, text: String }));
+  notes = connection.model<Note>('Note', noteSchema());
   const routes = PLACES.map((name) =>
     defineRoute({
       method: 'POST',
@@ -365,6 +393,80 @@ describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
       'retried',
     ]);
   });
+});
+
+describe('a write outside of a transaction', () => {
+  // These end a command that has begun.
+  test.each(
+    TABLE.filter(([, , , { insert }]) => insert.startsWith('unknown')).flatMap(([code, name]) =>
+      (['insert', 'updateMany'] as const).map((place) => ({ code, name, place })),
+    ),
+  )('that was executed is not told as undone: $code $name at $place', async ({ code, name, place }) => {
+    await untilConnected();
+    const id = newId();
+    proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name), isExecuted: true });
+    expect(told(await post(place, id))).toBe('unknown');
+    expect(await isStored(id)).toBe(true);
+  });
+
+  test.each(TABLE)('that the driver may have repeated is unknown: %i %s (%s)', async (code, name, kind) => {
+    const repeating = await connectMongo({
+      uri: `${proxy.uri.replace('retryWrites=false', 'retryWrites=true')}&${HEARTBEAT}`,
+      database: config.MONGODB_DATABASE,
+    });
+    try {
+      const model = repeating.model<Note>('Note', noteSchema());
+      const id = newId();
+      const isRetriable = kind === 'retriable';
+      const labels = isRetriable ? ['RetryableWriteError'] : labelsAt('insert', kind);
+      const sent = proxy.answerAt({ fits: isAt('insert'), answer: errorOf(code, name, labels) });
+      const error = await model.create({ _id: id, text: 'new' }).catch((thrown: unknown) => thrown);
+      expect([isOutcomeUnknown(error), sent()]).toEqual([true, isRetriable ? 2 : 1]);
+    } finally {
+      proxy.restore();
+      await repeating.close();
+    }
+  });
+});
+
+test('a commit that found no server was not sent: nothing is stored, and that is told', async () => {
+  const id = newId();
+  await untilConnected();
+  const error = await inTransaction(
+    connection,
+    async (session) => {
+      await notes.create([{ _id: id, text: 'new' }], { session });
+      void proxy.cutAt((command) => command === 'find');
+      await notes
+        .findById(id)
+        .lean()
+        .catch(() => undefined);
+    },
+    { deadlineMs: TRANSACTION_MS },
+  ).catch((thrown: unknown) => thrown);
+  proxy.restore();
+  expect([isOutcomeUnknown(error), isNotSent(error)]).toEqual([false, true]);
+  await untilConnected();
+  expect(await isStored(id)).toBe(false);
+});
+
+test('the limit of a transaction counts an hour after the first failure', () => {
+  const now = systemClock.now();
+  const error = Object.assign(new mongoose.mongo.MongoServerError({ message: 'too large' }), { code: 388 });
+  const attemptsAfter = (minutes: number): unknown =>
+    decideRetry(
+      { namespace: 'n', service: 's', retryDelaysMs: [1, 2], clock: systemClock },
+      {
+        attempts: 0,
+        consumer: undefined,
+        originalRoutingKey: orderPlaced.type,
+        publishedAs: orderPlaced.type,
+        firstFailure: new Date(now.getTime() - minutes * MINUTE_MS).toISOString(),
+        notBefore: undefined,
+      },
+      { error },
+    ).headers[HEADER.attempts];
+  expect([attemptsAfter(59), attemptsAfter(61)]).toEqual([0, 1]);
 });
 
 describe('an error that is over at the next try leaves its mark nowhere', () => {
