@@ -291,18 +291,20 @@ async function main() {
   const directory = makeTemporaryDirectory();
   temporary = directory;
   makeKeys(keysDirectory());
+  const isServers = selected.has('servers');
   if (isNewest) {
-    summary.rerunBy = `npm test -- ${newestServers}`;
+    summary.rerunBy = isServers ? 'npm run test:servers --' : `npm test -- ${newestServers}`;
     await useNewestServers({ supervisor, logDirectory, log });
   }
   const chosen = (/** @type {string[]} */ kinds) => kinds.filter((kind) => selected.has(kind));
-  const isServers = selected.has('servers');
   const ofServices = isServers ? ['service', 'long'] : chosen(['service', 'long']);
-  const ofProduct = isServers
-    ? ['e2e', 'e2e-long']
-    : mayRunTestsIn('test/e2e', forJest)
-      ? chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
-      : [];
+  const ofProduct = mayRunTestsIn('test/e2e', forJest)
+    ? isServers
+      ? ['e2e', 'e2e-long']
+      : chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
+    : [];
+  const patternsOf = (/** @type {keyof typeof onServers} */ part) =>
+    isServers && forJest.length === 0 ? onServers[part] : forJest;
   const withS3 = !isServers && ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
   const starting =
     ofServices.length + ofProduct.length > 0
@@ -338,20 +340,10 @@ async function main() {
   const chromium = selected.has('long') ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
   const browser = chromium ? { TEST_CHROMIUM: chromium } : {};
   await Promise.all([
-    runProjects(
-      ofServices,
-      { ...servers?.environment, ...browser },
-      isServers ? onServers.ofServices : forJest,
-    ),
+    runProjects(ofServices, { ...servers?.environment, ...browser }, patternsOf('ofServices')),
     startingForProduct && ofProduct.length > 0
       ? runStage('end-to-end tests', () =>
-          runEndToEnd(
-            ofProduct,
-            startingForProduct,
-            browser,
-            isServers ? onServers.ofProduct : forJest,
-            directory,
-          ),
+          runEndToEnd(ofProduct, startingForProduct, browser, patternsOf('ofProduct'), directory),
         )
       : undefined,
   ]);

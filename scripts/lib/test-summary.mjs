@@ -9,8 +9,9 @@ const pattern = (title) => title.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /** @param {import('./jest/reporter.mjs').FileResult} result @param {string} command */
 function rerunsOf({ project, file, failed }, command) {
-  // The long tests are two projects and one kind.
-  const whole = `${command} --only ${project === 'e2e-long' ? 'long' : project} ${file}`;
+  // The long tests are two projects and one kind; a command for one kind of servers takes files alone.
+  const kind = command.startsWith('npm test') ? `--only ${project === 'e2e-long' ? 'long' : project} ` : '';
+  const whole = `${command} ${kind}${file}`;
   return failed.length === 0 ? [whole] : failed.map((title) => `${whole} -t ${quoted(pattern(title))}`);
 }
 

@@ -109,7 +109,11 @@ describe('a Redis that is a replica', () => {
 
 /** Nobody advances the epochs that such a gateway reads. */
 describe.each([
-  ['namespace', () => ({ EVENTS_NAMESPACE: 'another' })],
+  // By a user who may read the keys of every namespace.
+  [
+    'namespace',
+    () => ({ EVENTS_NAMESPACE: 'another', REDIS_URL: stack().describe().servers.REDIS_URL ?? '' }),
+  ],
   ['Redis', () => ({ REDIS_URL: `${stack().describe().servers.REDIS_URL}/1` })],
 ])('a gateway with another %s than identity', (_name, environment) => {
   beforeAll(() => stack().restart('gateway', environment()));
