@@ -236,7 +236,12 @@ const config = testConfig('wallet');
 /** Often enough that the driver finds its primary again before the deadline of a transaction. */
 const HEARTBEAT = 'heartbeatFrequencyMS=500';
 const log = createLog({ service: 'wallet', level: process.env.TEST_LOG_LEVEL ?? 'silent' });
-const TRANSACTION_MS = 1_000;
+/** Where a commit is repeated until then. */
+const REPEATED_MS = 2_000;
+/** Where the number of tries does not matter. */
+const JUDGED_MS = 300;
+/** Where the number of tries is the end: a busy machine takes long for each. */
+const PATIENT_MS = 20_000;
 const PLACES = ['find', 'insert', 'updateMany', 'statement', 'commit'] as const;
 
 let proxy: MongoProxy;
@@ -247,7 +252,7 @@ let notes: Model<Note>;
 let direct: Connection;
 let lastId = 0;
 
-const insertIn = (id: number, deadlineMs = TRANSACTION_MS): Promise<unknown> =>
+const insertIn = (id: number, deadlineMs: number): Promise<unknown> =>
   inTransaction(
     connection,
     async (session) => {
@@ -256,12 +261,12 @@ const insertIn = (id: number, deadlineMs = TRANSACTION_MS): Promise<unknown> =>
     { deadlineMs },
   );
 
-const work: Record<Place, (id: number) => Promise<unknown>> = {
+const work: Record<Place, (id: number, deadlineMs: number) => Promise<unknown>> = {
   find: (id) => notes.findById(id).lean(),
   insert: (id) => notes.create({ _id: id, text: 'new' }),
   updateMany: (id) => notes.updateMany({ _id: id }, { $set: { text: 'changed' } }, { upsert: true }),
-  statement: (id) => insertIn(id),
-  commit: (id) => insertIn(id),
+  statement: insertIn,
+  commit: insertIn,
 };
 
 beforeAll(async () => {
@@ -280,11 +285,11 @@ beforeAll(async () => {
       summary: name,
       tag: 'test',
       access: 'guest',
-      body: z.object({ id: z.int() }),
+      body: z.object({ id: z.int(), deadlineMs: z.int() }),
       errorStyle: 'error_code',
       responses: { 201: z.object({}) },
       handle: async ({ body }) => {
-        await work[name](body.id);
+        await work[name](body.id, body.deadlineMs);
         return created({});
       },
     }),
@@ -305,8 +310,8 @@ afterAll(async () => {
 
 afterEach(() => proxy.restore());
 
-const post = (name: Place, id: number): Promise<Answer> =>
-  apiClient('wallet', service.url)('POST', `/${name}`, { body: { id } });
+const post = (name: Place, id: number, deadlineMs = PATIENT_MS): Promise<Answer> =>
+  apiClient('wallet', service.url)('POST', `/${name}`, { body: { id, deadlineMs } });
 
 const newId = (): number => {
   lastId += 1;
@@ -352,6 +357,8 @@ const told = (answer: Answer): string => {
   return answer.body.code === 'outcome_unknown' ? 'unknown' : '503';
 };
 
+const deadlineFor = (expected: Consequence): number => (expected.endsWith('many') ? REPEATED_MS : PATIENT_MS);
+
 const triesOf = (sent: number, expected: Consequence): string =>
   expected.endsWith('many') && sent > 1 ? 'many' : String(sent);
 
@@ -360,7 +367,7 @@ describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
     await untilConnected();
     const id = newId();
     const sent = proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
-    const answer = await post(place, id);
+    const answer = await post(place, id, deadlineFor(expected[place]));
     expect(`${told(answer)} ${triesOf(sent(), expected[place])}`).toBe(expected[place]);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     proxy.restore();
@@ -375,7 +382,7 @@ describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
   ] as const)('a try of a consumer that fails at its %s is judged', async (place, index) => {
     await untilConnected();
     proxy.answerAt({ fits: isAt(place), answer: errorOf(code, name, labelsAt(place, kind)) });
-    const error = await insertIn(newId()).catch((thrown: unknown) => thrown);
+    const error = await insertIn(newId(), JUDGED_MS).catch((thrown: unknown) => thrown);
     const { headers, outcome } = decideRetry(
       { namespace: 'n', service: 's', retryDelaysMs: [1, 2], clock: systemClock },
       {
@@ -442,7 +449,7 @@ test('a commit that found no server was not sent: nothing is stored, and that is
         .lean()
         .catch(() => undefined);
     },
-    { deadlineMs: TRANSACTION_MS },
+    { deadlineMs: REPEATED_MS },
   ).catch((thrown: unknown) => thrown);
   proxy.restore();
   expect([isOutcomeUnknown(error), isNotSent(error)]).toEqual([false, true]);
@@ -512,7 +519,7 @@ describe('a write that is applied and not yet known to be durable (64 WriteConce
   test.each(['insert', 'commit'] as const)('at %s', async (place) => {
     const id = newId();
     proxy.answerAt({ fits: isAt(place), answer, isExecuted: true });
-    expect(told(await post(place, id))).toBe('unknown');
+    expect(told(await post(place, id, REPEATED_MS))).toBe('unknown');
     expect(await isStored(id)).toBe(true);
   });
 });
@@ -542,6 +549,6 @@ test('a commit that was rejected after a lost one is unknown: the first may be s
       return commits === 0;
     },
   });
-  expect(told(await post('commit', id))).toBe('unknown');
+  expect(told(await post('commit', id, REPEATED_MS))).toBe('unknown');
   expect(await isStored(id)).toBe(true);
 });
