@@ -15,6 +15,7 @@ import {
   orderPlaced,
   orderShipped,
   pause,
+  publishBeforeCut,
   publishEvent,
   until,
 } from './support.ts';
@@ -151,7 +152,7 @@ describe('delivery', () => {
       await record('cut')(event, context);
     });
     await consume('cut', [consumer]);
-    await publishEvent(broker);
+    await publishBeforeCut(broker);
     await until(() => outcomes.includes('duplicate'));
     expect(await effects('cut')).toBe(1);
     await publishEvent(broker);

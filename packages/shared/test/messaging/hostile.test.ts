@@ -11,6 +11,7 @@ import {
   openConsumers,
   orderPlaced,
   orderShipped,
+  publishBeforeCut,
   publishEvent,
   until,
 } from './support.ts';
@@ -168,7 +169,7 @@ describe('the connection to the broker breaks', () => {
         await record(name)(event, context);
       });
       await consume(name, [consumer]);
-      await publishEvent(broker);
+      await publishBeforeCut(broker);
       await until(() => outcomes.includes('duplicate'));
       expect(await effects(name)).toBe(1);
     },
@@ -182,7 +183,7 @@ describe('the connection to the broker breaks', () => {
       throw new Error('never');
     });
     await consume('cut-on-its-way', [consumer]);
-    const id = await publishEvent(broker);
+    const id = await publishBeforeCut(broker);
     const letters = createDeadLetters(broker);
     await until(async () => {
       const deadLettered = await letters.list('cut-on-its-way').catch(() => []);

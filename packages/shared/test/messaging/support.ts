@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type Clock, systemRandom } from '../../src/kernel/clock.ts';
 import { type Broker, connectBroker } from '../../src/messaging/broker.ts';
 import { type EventConsumer, onEvent } from '../../src/messaging/consumer.ts';
+import { PublishUnconfirmedError } from '../../src/messaging/publish.ts';
 import { type Consumers, type EventOutcome, startConsumers } from '../../src/messaging/start-consumers.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { ensureIndexes } from '../../src/mongo/indexes.ts';
@@ -123,6 +124,15 @@ export const publishEvent = async (
     data: options.data ?? { order_id: 1 },
   };
   await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
+  return id;
+};
+
+/** For a consumer that cuts the connection: it may do so before the confirm comes, when it has the event. */
+export const publishBeforeCut = async (broker: Broker): Promise<string> => {
+  const id = systemRandom.uuid();
+  await publishEvent(broker, { id }).catch((error: unknown) => {
+    if (!(error instanceof PublishUnconfirmedError)) throw error;
+  });
   return id;
 };
 
