@@ -90,7 +90,7 @@ const REFUSED: Codes = {
 const PRESSURE = new Set([133, 134, 175, 290, 365, 388, 402, 433, 449, 450, 462]);
 /** Those of them that a transaction which is too large or too slow meets each time. */
 const TRANSACTION_LIMITS = new Set([290, 388]);
-/** As these, but of single commands: a time limit inside of the server, and `killOp` or `killSessions`. */
+/** Codes that end a single command in the same way: a time limit inside of the server, and `killOp` or `killSessions`. */
 const ENDED_BY_SERVER = new Set([262, 11_601]);
 
 /** ioredis gives most of its errors no name of their own. */
@@ -160,7 +160,7 @@ export const isDatabaseAtFault = (error: unknown): boolean =>
   (isAppError(error) && error.code === OUTCOME_UNKNOWN && causesOf(error).some(isMongoError));
 
 export interface FailedWrite {
-  /** Of at most one document. */
+  /** The write changes at most one document. */
   isSingle: boolean;
   /** Whether the driver repeats such a write: an error of the repeat says nothing about the first one. */
   isRepeated: boolean;

@@ -9,13 +9,13 @@ const WRITE_CONCERN_TIMEOUT_MS = 10 * SECOND_MS;
 export const WRITE_CONCERN = { w: 'majority', journal: true, wtimeoutMS: WRITE_CONCERN_TIMEOUT_MS } as const;
 
 /**
- * Of reads that answer a request: the newest data of the primary. Whatever such a read leads to is written with the concern
+ * For reads that answer a request: the newest data of the primary. What such a read leads to is written with the concern
  * above, which is acknowledged only when the read data is on a majority as well. A majority read would be older, so that more
  * conditional writes would fail, and would change no outcome.
  */
 export const READ_CONCERN = { level: 'local' } as const;
 
-/** Of reads that find work: what they read may leave the process before anything is written, and must never be rolled back. */
+/** For reads that find work: what they read may leave the process before anything is written, and must never be rolled back. */
 export const DURABLE_READ_CONCERN = { level: 'majority' } as const;
 
 /** Options of an address → the values that it may have; an empty list: none. */

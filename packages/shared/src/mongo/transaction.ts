@@ -21,7 +21,7 @@ const BACKOFF_MAX_MS = 50;
 /** See {@link conflictCeilingMs}. */
 const CONFLICT_BACKOFF_MAX_MS = 1_000;
 /**
- * As often as the driver repeats a command by default, and after the delays that the specification of the drivers gives
+ * The number of times that the driver sends a command by default, after the delays that the specification of the drivers gives
  * (`client-backpressure.md`): more would keep an overloaded database overloaded.
  */
 const OVERLOAD_TRIES = 3;

@@ -34,7 +34,7 @@ const all = [
   'amq.default',
   LATER_QUEUE,
   'fitness',
-  // Of no service, though its name begins with that of one.
+  // It belongs to no service, though its name begins with that of one.
   'fitness.wallets.events',
 ];
 

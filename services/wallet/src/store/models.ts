@@ -188,7 +188,7 @@ privacy(
   walletSchema,
   pseudonymise('the user id', '_id'),
   retain('the sum of the payments, and the time of the erasure', 'balance', 'version'),
-  retain('likewise, and how far it has come', 'erased_at', 'erased_through'),
+  retain('the time of the erasure, and how far it has come', 'erased_at', 'erased_through'),
 );
 
 privacy(
