@@ -111,6 +111,16 @@ const seedTrainingServices = async (
       'training_services',
       ids.map((id) => ({ ...present[(count - id) % present.length], _id: id })),
     );
+    const texts = await connection
+      .collection<{ row: number; grams: string[] }>('training_services_texts')
+      .find({ row: { $in: present.map(({ _id }) => _id) } })
+      .toArray();
+    const textOf = Map.groupBy(texts, ({ row }) => row);
+    const copies = ids.flatMap((id) => {
+      const original = textOf.get(present[(count - id) % present.length]?._id ?? 0) ?? [];
+      return original.map(({ grams }) => ({ row: id, grams }));
+    });
+    await insertAll(connection, 'training_services_texts', copies);
     const counted = { shardKey: 0, newest: ids.at(-1) };
     await store.transaction((session) =>
       store.counters.incrementServices(session, { active: ids.length }, counted),

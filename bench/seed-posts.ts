@@ -4,6 +4,8 @@
 import { createHash } from 'node:crypto';
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
 import { countKey, totalKey } from '../services/content/src/domain/post-lists.ts';
 import { userProfile } from '../services/content/src/domain/profile.ts';
@@ -135,6 +137,16 @@ const toMediaDocuments = ({ id: postId, owner_user_id, created_at }: Post) =>
     uploaded_by: owner_user_id,
   }));
 
+const toTexts = ({ id, title, content }: Post) => toTextDocuments(id, documentGrams([title, content]));
+
+/** The stand-in never ends an insert with some 300,000 index entries, and a text has hundreds. */
+const TEXTS_BATCH = 50;
+
+const chunks = <Item>(items: readonly Item[], size: number): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+
 const toAttachmentGuard = ({ id, media }: Post) => ({
   _id: targetKey(postTarget(id)),
   shut: false,
@@ -167,6 +179,8 @@ export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSe
           'posts',
           batch.map((post) => toPostDocument(post, userProfile(post.profile.id).state)),
         );
+        for (const some of chunks(batch, TEXTS_BATCH))
+          await insertAll(connection, 'posts_texts', some.flatMap(toTexts));
         await insertAll(mediaDatabase, 'media', batch.flatMap(toMediaDocuments));
         await insertAll(mediaDatabase, 'media_gates', batch.map(toAttachmentGuard));
         await countPosts(store, batch);

@@ -61,6 +61,10 @@ describe('a transaction changes a bounded number of documents', () => {
     'packages/shared/src/mongo/steps.ts': [2, 'the limit of a step'],
     'packages/shared/src/mongo/idempotency.ts': [1, 'the limit of a step'],
     'packages/shared/src/mongo/audit-log.ts': [1, 'the batch of the sealer'],
+    'packages/shared/src/lists/texts.ts': [
+      2,
+      'the grams of one row, or of the rows of a step, GRAMS_MAX each',
+    ],
     'packages/shared/src/messaging/relay.ts': [1, 'in no transaction, and the batch of the relay'],
     'packages/shared/src/messaging/outbox.ts': [1, 'the events of one transaction; publish refuses more'],
     'services/content/src/store/posts.ts': [1, 'nothing: the visibility of the posts of a profile'],

@@ -1,4 +1,10 @@
-import { grpcAddresses, parseConfig, seconds, serviceShape } from '@fitness/shared/kernel/config.ts';
+import {
+  grpcAddresses,
+  listCacheMib,
+  parseConfig,
+  seconds,
+  serviceShape,
+} from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const { IDENTITY_GRPC_ADDRESS, GYMS_GRPC_ADDRESS, WALLET_GRPC_ADDRESS } = grpcAddresses;
@@ -13,6 +19,7 @@ const schema = z.object({
   WALLET_GRPC_ADDRESS,
   MEDIA_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS,
+  LIST_CACHE_MIB: listCacheMib,
   /** Interval of the jobs that finish interrupted purchases and delete posts of gone profiles. */
   CONTENT_SWEEP_SECONDS: seconds.default(10),
 });

@@ -39,6 +39,7 @@ beforeAll(async () => {
     ...opened.addresses,
     LOG_LEVEL: 'silent',
     CONTENT_SWEEP_SECONDS: 3_600,
+    LIST_CACHE_MIB: 64,
   };
   connection = await createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE }).asPromise();
 });

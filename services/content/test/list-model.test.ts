@@ -1,159 +1,162 @@
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Harness, openHarness } from './support.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Harness, LIST_CACHES, openHarness } from './support.ts';
 
 /** Every combination of viewer and query, compared with the visibility rule applied to each post. */
 
-const USER = 'App\\Models\\User';
-const GYM = 'App\\Models\\Gym';
-type Type = typeof USER | typeof GYM;
+describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => {
+  const USER = 'App\\Models\\User';
+  const GYM = 'App\\Models\\Gym';
+  type Type = typeof USER | typeof GYM;
 
-interface Written {
-  id: number;
-  type: Type;
-  profile: number;
-  owner: number;
-  isDraft: boolean;
-  inBlog: boolean;
-  title: string;
-}
-
-/** Gym id → owner. Gyms and users have the same ids. The second gym becomes inactive after its posts were written. */
-const OWNERS = new Map([
-  [1, 1],
-  [2, 1],
-  [3, 2],
-]);
-const CLOSED = 2;
-const USERS = [1, 2];
-const OPERATOR = 9;
-
-let harness: Harness;
-const posts: Written[] = [];
-
-const write = async (type: Type, profile: number, owner: number): Promise<void> => {
-  for (const isDraft of [false, true])
-    for (const inBlog of [false, true])
-      for (const title of ['Morning run', 'Evening yoga']) {
-        const body = {
-          profile_type: type,
-          profile_id: profile,
-          title,
-          content: '-',
-          is_draft: isDraft,
-          in_blog: inBlog,
-        };
-        // Half of the posts get their values by an update.
-        const isChanged = (posts.length + Number(inBlog)) % 2 === 0;
-        const other = { ...body, title: 'Other', is_draft: !isDraft, in_blog: !inBlog };
-        const as = caller(owner);
-        const answer = await harness.send('POST', '/posts', { as, body: isChanged ? other : body });
-        expect(answer.status).toBe(201);
-        if (isChanged) {
-          const path = `/posts/${answer.body.data.id}`;
-          for (const change of [{ title }, { is_draft: isDraft, in_blog: inBlog }])
-            expect((await harness.send('PUT', path, { as, body: change })).status).toBe(200);
-        }
-        posts.push({ id: answer.body.data.id, type, profile, owner, isDraft, inBlog, title });
-      }
-};
-
-beforeAll(async () => {
-  harness = await openHarness();
-  for (const [id, owner] of OWNERS) {
-    harness.standIns.gyms.set(id, { user_id: owner, is_active: true, version: 1 });
-    await write(GYM, id, owner);
+  interface Written {
+    id: number;
+    type: Type;
+    profile: number;
+    owner: number;
+    isDraft: boolean;
+    inBlog: boolean;
+    title: string;
   }
-  for (const id of USERS) await write(USER, id, id);
-  const owner = OWNERS.get(CLOSED) ?? 0;
-  harness.standIns.gyms.set(CLOSED, { user_id: owner, is_active: false, version: 2 });
-  const data = { gym_id: CLOSED, name: 'Gym', user_id: owner, is_active: false };
-  await harness.publish(gymChanged, { subject: CLOSED, version: 2, data });
-  await eventually(async () => {
-    const { meta } = (await harness.send('GET', '/posts?per_page=1')).body;
-    return meta.total === posts.filter((post) => isPublic(post)).length;
+
+  /** Gym id → owner. Gyms and users have the same ids. The second gym becomes inactive after its posts were written. */
+  const OWNERS = new Map([
+    [1, 1],
+    [2, 1],
+    [3, 2],
+  ]);
+  const CLOSED = 2;
+  const USERS = [1, 2];
+  const OPERATOR = 9;
+
+  let harness: Harness;
+  const posts: Written[] = [];
+
+  const write = async (type: Type, profile: number, owner: number): Promise<void> => {
+    for (const isDraft of [false, true])
+      for (const inBlog of [false, true])
+        for (const title of ['Morning run', 'Evening yoga']) {
+          const body = {
+            profile_type: type,
+            profile_id: profile,
+            title,
+            content: '-',
+            is_draft: isDraft,
+            in_blog: inBlog,
+          };
+          // Half of the posts get their values by an update.
+          const isChanged = (posts.length + Number(inBlog)) % 2 === 0;
+          const other = { ...body, title: 'Other', is_draft: !isDraft, in_blog: !inBlog };
+          const as = caller(owner);
+          const answer = await harness.send('POST', '/posts', { as, body: isChanged ? other : body });
+          expect(answer.status).toBe(201);
+          if (isChanged) {
+            const path = `/posts/${answer.body.data.id}`;
+            for (const change of [{ title }, { is_draft: isDraft, in_blog: inBlog }])
+              expect((await harness.send('PUT', path, { as, body: change })).status).toBe(200);
+          }
+          posts.push({ id: answer.body.data.id, type, profile, owner, isDraft, inBlog, title });
+        }
+  };
+
+  beforeAll(async () => {
+    harness = await openHarness({ listCacheMib });
+    for (const [id, owner] of OWNERS) {
+      harness.standIns.gyms.set(id, { user_id: owner, is_active: true, version: 1 });
+      await write(GYM, id, owner);
+    }
+    for (const id of USERS) await write(USER, id, id);
+    const owner = OWNERS.get(CLOSED) ?? 0;
+    harness.standIns.gyms.set(CLOSED, { user_id: owner, is_active: false, version: 2 });
+    const data = { gym_id: CLOSED, name: 'Gym', user_id: owner, is_active: false };
+    await harness.publish(gymChanged, { subject: CLOSED, version: 2, data });
+    await eventually(async () => {
+      const { meta } = (await harness.send('GET', '/posts?per_page=1')).body;
+      return meta.total === posts.filter((post) => isPublic(post)).length;
+    });
   });
-});
-afterAll(() => harness.close());
+  afterAll(() => harness.close());
 
-const isPublic = ({ type, profile, isDraft }: Written): boolean =>
-  !isDraft && !(type === GYM && profile === CLOSED);
+  const isPublic = ({ type, profile, isDraft }: Written): boolean =>
+    !isDraft && !(type === GYM && profile === CLOSED);
 
-interface Query {
-  types: Type[] | undefined;
-  items: number[] | undefined;
-  inBlog: boolean | undefined;
-  search: string | undefined;
-  order: 'ASC' | 'DESC';
-}
+  interface Query {
+    types: Type[] | undefined;
+    items: number[] | undefined;
+    inBlog: boolean | undefined;
+    search: string | undefined;
+    order: 'ASC' | 'DESC';
+  }
 
-const queries = [undefined, [GYM], [USER], [GYM, USER]].flatMap((types) =>
-  [undefined, [1], [CLOSED], [CLOSED, 3]].flatMap((items) =>
-    [undefined, true, false].flatMap((inBlog) =>
-      [undefined, 'YOGA'].flatMap((search) =>
-        (['ASC', 'DESC'] as const).map(
-          (order): Query => ({ types: types as Type[] | undefined, items, inBlog, search, order }),
+  const queries = [undefined, [GYM], [USER], [GYM, USER]].flatMap((types) =>
+    [undefined, [1], [CLOSED], [CLOSED, 3]].flatMap((items) =>
+      [undefined, true, false].flatMap((inBlog) =>
+        [undefined, 'YOGA'].flatMap((search) =>
+          (['ASC', 'DESC'] as const).map(
+            (order): Query => ({ types: types as Type[] | undefined, items, inBlog, search, order }),
+          ),
         ),
       ),
     ),
-  ),
-);
-
-const pathOf = ({ types, items, inBlog, search, order }: Query): string => {
-  const given = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
-  const pairs = Object.entries(given).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, String(value)]],
   );
-  return `/posts?${new URLSearchParams(pairs)}`;
-};
 
-const isAsked = ({ types, items, inBlog, search }: Query, post: Written): boolean =>
-  (types === undefined || types.includes(post.type)) &&
-  (items === undefined || items.includes(post.profile)) &&
-  (inBlog === undefined || post.inBlog === inBlog) &&
-  (search === undefined || post.title.toLowerCase().includes(search.toLowerCase()));
+  const pathOf = ({ types, items, inBlog, search, order }: Query): string => {
+    const given = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
+    const pairs = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    return `/posts?${new URLSearchParams(pairs)}`;
+  };
 
-/** 404: one type, and no profile with one of these ids that the viewer may see. */
-const isMissing = ({ types, items }: Query, viewer: number | undefined): boolean => {
-  if (types?.length !== 1 || items === undefined) return false;
-  if (types[0] === USER) return false;
-  const seesClosed = viewer === OPERATOR || viewer === OWNERS.get(CLOSED);
-  return items.every((id) => id === CLOSED && !seesClosed);
-};
+  const isAsked = ({ types, items, inBlog, search }: Query, post: Written): boolean =>
+    (types === undefined || types.includes(post.type)) &&
+    (items === undefined || items.includes(post.profile)) &&
+    (inBlog === undefined || post.inBlog === inBlog) &&
+    (search === undefined || post.title.toLowerCase().includes(search.toLowerCase()));
 
-test.each([
-  ['a guest', undefined],
-  ['an owner of two gyms', 1],
-  ['the owner of another', 2],
-  ['somebody else', 3],
-  ['a holder of posts.view_all', OPERATOR],
-])('%s sees what the rule allows, with the right total, for every query', async (_name, viewer) => {
-  const isOperator = viewer === OPERATOR;
-  const as = viewer === undefined ? GUEST : isOperator ? caller(viewer, ['posts.view_all']) : caller(viewer);
-  for (const [index, query] of queries.entries()) {
-    const path = pathOf(query);
-    const first = await harness.send('GET', `${path}&per_page=100`, { as });
-    if (isMissing(query, viewer)) {
-      expect([path, first.status]).toEqual([path, 404]);
-      continue;
+  /** 404: one type, and no profile with one of these ids that the viewer may see. */
+  const isMissing = ({ types, items }: Query, viewer: number | undefined): boolean => {
+    if (types?.length !== 1 || items === undefined) return false;
+    if (types[0] === USER) return false;
+    const seesClosed = viewer === OPERATOR || viewer === OWNERS.get(CLOSED);
+    return items.every((id) => id === CLOSED && !seesClosed);
+  };
+
+  test.each([
+    ['a guest', undefined],
+    ['an owner of two gyms', 1],
+    ['the owner of another', 2],
+    ['somebody else', 3],
+    ['a holder of posts.view_all', OPERATOR],
+  ])('%s sees what the rule allows, with the right total, for every query', async (_name, viewer) => {
+    const isOperator = viewer === OPERATOR;
+    const as =
+      viewer === undefined ? GUEST : isOperator ? caller(viewer, ['posts.view_all']) : caller(viewer);
+    for (const [index, query] of queries.entries()) {
+      const path = pathOf(query);
+      const first = await harness.send('GET', `${path}&per_page=100`, { as });
+      if (isMissing(query, viewer)) {
+        expect([path, first.status]).toEqual([path, 404]);
+        continue;
+      }
+      const expected = posts
+        .filter((post) => isAsked(query, post) && (isPublic(post) || isOperator || post.owner === viewer))
+        .map(({ id }) => id)
+        .toSorted((a, b) => (query.order === 'ASC' ? a - b : b - a));
+      const idsOf = ({ body }: typeof first): number[] => body.data.map(({ id }: { id: number }) => id);
+      expect([path, first.body.meta.total, idsOf(first)]).toEqual([path, expected.length, expected]);
+      const middle = first.body.data.length >> 1;
+      // Every seventh query is also read in parts, which covers every filter.
+      if (middle === 0 || index % 7 !== 0) continue;
+      const half = await harness.send('GET', `${path}&per_page=${middle}`, { as });
+      const rest = await harness.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, {
+        as,
+      });
+      const second = await harness.send('GET', `${path}&per_page=${middle}&page=2`, { as });
+      expect([path, ...idsOf(half), ...idsOf(rest)]).toEqual([path, ...expected]);
+      expect([path, ...idsOf(second)]).toEqual([path, ...expected.slice(middle, middle * 2)]);
     }
-    const expected = posts
-      .filter((post) => isAsked(query, post) && (isPublic(post) || isOperator || post.owner === viewer))
-      .map(({ id }) => id)
-      .toSorted((a, b) => (query.order === 'ASC' ? a - b : b - a));
-    const idsOf = ({ body }: typeof first): number[] => body.data.map(({ id }: { id: number }) => id);
-    expect([path, first.body.meta.total, idsOf(first)]).toEqual([path, expected.length, expected]);
-    const middle = first.body.data.length >> 1;
-    // Every seventh query is also read in parts, which covers every filter.
-    if (middle === 0 || index % 7 !== 0) continue;
-    const half = await harness.send('GET', `${path}&per_page=${middle}`, { as });
-    const rest = await harness.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, {
-      as,
-    });
-    const second = await harness.send('GET', `${path}&per_page=${middle}&page=2`, { as });
-    expect([path, ...idsOf(half), ...idsOf(rest)]).toEqual([path, ...expected]);
-    expect([path, ...idsOf(second)]).toEqual([path, ...expected.slice(middle, middle * 2)]);
-  }
+  });
 });

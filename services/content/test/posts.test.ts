@@ -381,9 +381,10 @@ describe('the list: filters', () => {
     const plain = await write(userId, { content: 'plain' });
     const id = await write(userId, { content: `${text} farewell` });
     const stored = await harness.connection
-      .collection<{ _id: number; grams: string[] }>('posts')
-      .findOne({ _id: id });
-    expect(stored?.grams).toHaveLength(1);
+      .collection<{ row: number; grams: string[] }>('posts_texts')
+      .find({ row: id })
+      .toArray();
+    expect(stored.flatMap(({ grams }) => grams)).toHaveLength(1);
     const { title } = (await harness.send('GET', `/posts/${id}`)).body.data;
     for (const search of ['\u4e00', text.slice(9_000, 9_002), text.slice(-5), 'farewell', 'ewe', title])
       for (const filter of [{ type: USER, item_id: userId }, {}]) {

@@ -118,6 +118,10 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   await connection
     .collection('posts')
     .updateMany({}, { $set: { ...nonsense, owner_user_id: 5, is_public: true, gone: false } });
+  const texts = connection.collection<{ row: number; grams: string[] }>('posts_texts');
+  await texts.updateMany({}, { $set: { grams: ['x'] } });
+  const ofNoPost = 999_999;
+  await texts.insertOne({ row: ofNoPost, grams: ['c'] });
   await connection
     .collection('training_services')
     .updateMany(
@@ -132,6 +136,8 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   expect(await answers()).not.toEqual(before);
   await rebuild();
   expect(await answers()).toEqual(before);
+  expect(await texts.findOne({ row: ofNoPost })).toBeNull();
+  expect(await connection.collection('posts').countDocuments({ grams: { $exists: true } })).toBe(0);
   expect(await rebuild()).toMatch(/^rebuilt /);
   expect(await answers()).toEqual(before);
 });

@@ -8,6 +8,7 @@ import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/lists/index.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -259,23 +260,39 @@ export const openStandIns = async (): Promise<{
 
 type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}_GRPC_ADDRESS`>>;
 
-const settings = { LOG_LEVEL: 'silent', CONTENT_SWEEP_SECONDS: 3_600 } as const;
+/** What tests of lists run with: lists are the same without the cache. */
+export const LIST_CACHES = [LIST_CACHE_MIB, 0];
+
+const settings = {
+  LOG_LEVEL: 'silent',
+  CONTENT_SWEEP_SECONDS: 3_600,
+  // All tests pass without the cache too: TEST_LIST_CACHE_MIB=0.
+  LIST_CACHE_MIB: Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB),
+} as const;
 
 /** When a part cannot be opened, those opened before are closed. `watched`: for `watchCommands`. */
-export const openHarness = async ({ watched = false } = {}): Promise<Harness> => {
+export const openHarness = async ({
+  watched = false,
+  listCacheMib = settings.LIST_CACHE_MIB,
+} = {}): Promise<Harness> => {
   const cleanup = createCleanup();
   try {
-    return await open(cleanup, watched);
+    return await open(cleanup, watched, listCacheMib);
   } catch (error) {
     await cleanup.close();
     throw error;
   }
 };
 
-const open = async (cleanup: Cleanup, watched: boolean): Promise<Harness> => {
+const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): Promise<Harness> => {
   const { standIns, server, addresses } = await openStandIns();
   cleanup.defer('stand-ins', () => server.close());
-  const config: ContentConfig = { ...testConfig('content'), ...addresses, ...settings };
+  const config: ContentConfig = {
+    ...testConfig('content'),
+    ...addresses,
+    ...settings,
+    LIST_CACHE_MIB: listCacheMib,
+  };
   cleanup.defer('database', () => dropDatabase(config));
   const clock = new ManualClock(systemClock.now());
   const log = createLog({ service: 'test', level: 'silent' });

@@ -28,11 +28,21 @@ test('texts whose grams an older release has folded are found in every spelling 
   const serviceId = await write('/training-services', service);
   const { connection } = harness;
   const old = { $set: { grams: ['و', 'وز', 'وزن'] } };
+  // As of 1.0.0, which stored the grams in the rows.
   for (const collection of ['posts', 'training_services'])
     expect((await connection.collection(collection).updateMany({}, old)).modifiedCount).toBe(1);
+  for (const collection of ['posts', 'training_services']) {
+    await connection.collection(collection).createIndex({ grams: 1, _id: -1 });
+    await connection.collection(`${collection}_texts`).deleteMany({});
+  }
   await connection.collection('upgrades').deleteMany({});
   await harness.restart();
   for (const search of ['چائی', '72.5']) expect(await found('/posts', search)).toEqual([postId]);
   for (const search of ['50%', 'جهان'])
     expect(await found('/training-services', search)).toEqual([serviceId]);
+  for (const name of ['posts', 'training_services']) {
+    const collection = connection.collection(name);
+    expect(await collection.countDocuments({ grams: { $exists: true } })).toBe(0);
+    expect(Object.keys(await collection.indexInformation())).not.toContain('grams_1__id_-1');
+  }
 });

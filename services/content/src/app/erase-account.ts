@@ -5,6 +5,9 @@ import { GONE_PROFILE, userProfile } from '../domain/profile.ts';
 import { createRecordRemoval } from './record-removal.ts';
 import { createUpdateProfile } from './update-profile.ts';
 
+/** Of one step: each has some twenty documents of grams, and an event. */
+const SERVICES_MAX = 40;
+
 /**
  * One step: hides the posts, which a job deletes, and deletes the training services. Lists leave out those of an erased
  * seller at reading time, and a gone profile gets no new one. What buyers bought stays with them.
@@ -17,9 +20,10 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
     await updateProfile(session, { ref: userProfile(userId).ref, state: GONE_PROFILE, version });
     return oneStep(
       async (limit) => {
-        const removed = await store.trainingServices.removeOfUser(session, userId, limit);
+        const some = Math.min(limit, SERVICES_MAX);
+        const removed = await store.trainingServices.removeOfUser(session, userId, some);
         await recordRemoval(session, removed);
-        return removed.length;
+        return removed.length < some ? removed.length : limit;
       },
       (limit) => idempotency.eraseAccount(session, userId, limit),
     );

@@ -2,7 +2,8 @@
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import { type Order, readListPage } from '@fitness/shared/mongo/list-reader.ts';
+import type { ListKey, Order } from '@fitness/shared/lists/list.ts';
+import { readListPage } from '@fitness/shared/lists/pages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { seesAllPostsOf, seesProfile } from '../domain/access.ts';
 import type { Post } from '../domain/post.ts';
@@ -55,14 +56,6 @@ export const createListPosts = (
   };
 };
 
-interface List {
-  facet: string;
-  /** How many posts it has. */
-  total: number;
-  /** The largest id that a post of it may have. */
-  newest: number;
-}
-
 const ALL_KINDS: readonly ProfileKind[] = ['gym', 'user'];
 
 /** The lists without `itemIds`; no post is in two of them. */
@@ -72,17 +65,17 @@ const listsOfAll = async (
   viewer: Caller,
   kinds: readonly ProfileKind[],
   blog: BlogFilter,
-): Promise<List[]> => {
+): Promise<ListKey[]> => {
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
   const scope = can(viewer, 'posts.view_all') ? 'all' : 'public';
   const count = totalKeysOf(scope, kind, blog).reduce((sum, key) => sum + totals.count(key), 0);
-  const common: List = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
+  const common: ListKey = { key: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const ownScope: Scope = `own:${viewer.userId}`;
   const hidden = facet(ownScope, kind, blog);
   const total = await store.posts.count(hidden, totals.versions);
-  return [common, { facet: hidden, total, newest: totals.newest }];
+  return [common, { key: hidden, total, newest: totals.newest }];
 };
 
 /** The lists with `itemIds`: one for each profile that the viewer may see. */
@@ -94,7 +87,7 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
     kinds: readonly ProfileKind[],
     itemIds: readonly number[],
     blog: BlogFilter,
-  ): Promise<List[]> => {
+  ): Promise<ListKey[]> => {
     const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
     const known = await store.profiles.find(refs);
     const visible = [...known.values()].filter(({ state }) => seesProfile(viewer, state));
@@ -106,10 +99,10 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
   };
 };
 
-const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): List => {
+const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): ListKey => {
   const scope = seesAllPostsOf(viewer, state) ? 'all' : 'public';
   return {
-    facet: facet(scope, profileKey(ref) as ProfileFilter, blog),
+    key: facet(scope, profileKey(ref) as ProfileFilter, blog),
     total: countIn(counts, state, scope, blog),
     newest,
   };
@@ -131,17 +124,12 @@ const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | '
 
 const readPage = (
   store: Dependencies['store'],
-  lists: readonly List[],
+  lists: readonly ListKey[],
   { search, order, versions }: PostQuery & Pick<PostTotals, 'versions'>,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
-  const filled = lists.filter(({ total }) => total > 0);
-  const query: Parameters<Dependencies['store']['posts']['list']>[0] = {
-    facets: filled.map((list) => list.facet),
-    total: filled.reduce((sum, { total }) => sum + total, 0),
-    newest: Math.max(0, ...filled.map(({ newest }) => newest)),
-    search,
-    versions,
-  };
-  return readListPage((slice) => store.posts.list(query, slice), query, order, request);
+  const keys = lists.filter(({ total }) => total > 0);
+  const total = keys.reduce((sum, list) => sum + list.total, 0);
+  const query = { keys, search, versions };
+  return readListPage((slice) => store.posts.list(query, slice), { total, search }, order, request);
 };

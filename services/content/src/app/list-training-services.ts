@@ -1,11 +1,12 @@
 /** The list of training services: boosted ones first, pro before basic, then the newest. */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
+import type { ListKey } from '@fitness/shared/lists/list.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
 import type { ServiceTotals } from '../store/counters.ts';
-import type { ServiceFilter } from '../store/training-services.ts';
+import type { PriceRange } from '../store/training-services.ts';
 import {
   createFetchEmbedded,
   type TrainingServiceResource,
@@ -31,13 +32,7 @@ export const createListTrainingServices = (
 ): ListTrainingServices => {
   const presentPage = createPresentPage(dependencies);
   return async (viewer, query, request) => {
-    const filter: ServiceFilter = {
-      facets: facetsFor(viewer, query.userId),
-      minPrice: query.minPrice,
-      maxPrice: query.maxPrice,
-      search: query.search,
-    };
-    const page = await readPage(dependencies, filter, request);
+    const page = await readPage(dependencies, facetsFor(viewer, query.userId), query, request);
     const { data, isSellerHidden } = await presentPage(viewer, page, query.userId);
     // The totals of a hidden seller are those of an unknown one: they must not reveal the account.
     const nothing = { rows: [], total: request.mode === 'page' ? 0 : undefined, next: undefined };
@@ -61,31 +56,34 @@ const withoutHidden = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
 
 const readPage = async (
   { store, clock }: Pick<Dependencies, 'store' | 'clock'>,
-  filter: ServiceFilter,
+  facets: readonly string[],
+  query: TrainingServiceQuery,
   request: PageRequest,
 ): Promise<PageOf<TrainingService>> => {
   const totals = await store.counters.services();
-  const total = await totalOf(store, filter, totals);
-  const { newest, versions } = totals;
-  return store.trainingServices.page({ filter, total, newest, versions, now: clock.now(), request });
+  const keys = await Promise.all(
+    facets.map(async (facet): Promise<ListKey> => {
+      const total = await totalOf(store, facet, query, totals);
+      return { key: facet, total, newest: totals.newest };
+    }),
+  );
+  const { minPrice, maxPrice, search } = query;
+  const { versions } = totals;
+  const now = clock.now();
+  return store.trainingServices.page({ keys, minPrice, maxPrice, search, versions, now, request });
 };
 
-/** How many rows match the filter without its text. The counters have the totals of all sellers; the lists of one seller are short. */
+/** How many rows of a list have a price in the range. The counters have the totals of all sellers; the lists of one seller are short. */
 const totalOf = async (
   store: Dependencies['store'],
-  filter: ServiceFilter,
+  facet: string,
+  range: PriceRange,
   { active, inactive, versions }: ServiceTotals,
 ): Promise<number> => {
-  if (filter.minPrice !== undefined || filter.maxPrice !== undefined)
-    return store.trainingServices.count(filter);
-  const known = new Map([
-    [serviceFacet('all'), active + inactive],
-    [serviceFacet('active'), active],
-  ]);
-  let total = 0;
-  for (const facet of filter.facets)
-    total += known.get(facet) ?? (await store.trainingServices.countIn(facet, versions));
-  return total;
+  if (range.minPrice !== undefined || range.maxPrice !== undefined)
+    return store.trainingServices.count(facet, range);
+  if (facet === serviceFacet('all')) return active + inactive;
+  return facet === serviceFacet('active') ? active : store.trainingServices.countIn(facet, versions);
 };
 
 /** One call for the sellers of any page; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */

@@ -1,7 +1,8 @@
 import type { Dependencies } from '../dependencies.ts';
 import { createRemovePost } from './remove-post.ts';
 
-const BATCH = 20;
+/** Each has up to 125 documents of grams. */
+const BATCH = 7;
 
 /** One round: deletes the posts of deleted gyms and erased accounts. Returns how many. */
 export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {

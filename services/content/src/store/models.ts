@@ -1,5 +1,6 @@
 /** The collections of content's database. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { VersionedCounter } from '@fitness/shared/mongo/list-versions.ts';
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
@@ -19,8 +20,6 @@ export interface PostDocument extends PostFields {
   gone: boolean;
   /** The lists that it belongs to. */
   facets: string[];
-  /** Runs of one to three characters of its folded title and content. */
-  grams: string[];
   created_at: Date;
   updated_at: Date;
   version: number;
@@ -59,7 +58,6 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
   _id: number;
   user_id: number;
   facets: string[];
-  grams: string[];
   /** The epoch for one that was never boosted. */
   boosted_until: Date;
   /** Of the boost until then: 1 basic, 2 pro; 0 for one that was never boosted. */
@@ -128,7 +126,6 @@ const postSchema = new Schema<PostDocument>(
     is_draft: flag,
     in_blog: flag,
     facets: { type: [String], required: true },
-    grams: { type: [String], required: true },
     created_at: date,
     updated_at: date,
     version: number,
@@ -137,8 +134,14 @@ const postSchema = new Schema<PostDocument>(
   settings('posts'),
 )
   .index({ facets: 1, _id: -1 })
-  .index({ grams: 1, _id: -1 })
   .index({ profile_key: 1, is_draft: 1, in_blog: 1 });
+
+const textSchema = (collection: string) =>
+  new Schema<TextDocument>({ row: number, grams: { type: [String], required: true } }, settings(collection))
+    .index({ grams: 1, row: -1 })
+    .index({ row: 1 });
+const postTextSchema = textSchema('posts_texts');
+const trainingServiceTextSchema = textSchema('training_services_texts');
 
 const countsSchema = new Schema<ProfileCounts>(
   { published_blog: number, published_regular: number, draft_blog: number, draft_regular: number },
@@ -182,7 +185,6 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
     duration_days: number,
     is_active: flag,
     facets: { type: [String], required: true },
-    grams: { type: [String], required: true },
     boosted_until: date,
     boost_level: number,
     created_at: date,
@@ -194,7 +196,6 @@ const trainingServiceSchema = new Schema<TrainingServiceDocument>(
 )
   .index({ facets: 1, _id: -1 })
   .index({ facets: 1, price: 1 })
-  .index({ grams: 1, _id: -1 })
   .index({ boosted_until: 1 })
   .index({ user_id: 1 });
 
@@ -233,10 +234,13 @@ const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
 
 privacy(
   postSchema,
-  erase('a post of an erased account is deleted', '_id', 'title', 'content', 'grams', 'facets'),
+  erase('a post of an erased account is deleted', '_id', 'title', 'content', 'facets'),
   erase('likewise', 'profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'),
   erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version', 'media'),
 );
+
+privacy(postTextSchema, erase('deleted with its post', '_id', 'row', 'grams'));
+privacy(trainingServiceTextSchema, erase('deleted with its training service', '_id', 'row', 'grams'));
 
 privacy(
   profileSchema,
@@ -260,14 +264,7 @@ privacy(
 
 privacy(
   trainingServiceSchema,
-  erase(
-    'a training service of an erased account is deleted',
-    '_id',
-    'title',
-    'description',
-    'price',
-    'grams',
-  ),
+  erase('a training service of an erased account is deleted', '_id', 'title', 'description', 'price'),
   erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until', 'boost_level'),
   erase('likewise', 'created_at', 'updated_at', 'version', 'media'),
 );
@@ -299,9 +296,11 @@ export const isPersonalTrainingServiceField = personalFieldsOf(trainingServiceSc
 
 export interface Models {
   posts: Model<PostDocument>;
+  postTexts: Model<TextDocument>;
   profiles: Model<ProfileDocument>;
   counters: Model<CounterDocument>;
   trainingServices: Model<TrainingServiceDocument>;
+  trainingServiceTexts: Model<TextDocument>;
   boosts: Model<BoostDocument>;
   trainees: Model<TraineeDocument>;
   purchaseKeys: Model<PurchaseKeyDocument>;
@@ -310,9 +309,11 @@ export interface Models {
 /** Call it once per connection. */
 export const registerModels = (connection: Connection): Models => ({
   posts: connection.model<PostDocument>('Post', postSchema),
+  postTexts: connection.model<TextDocument>('PostText', postTextSchema),
   profiles: connection.model<ProfileDocument>('Profile', profileSchema),
   counters: connection.model<CounterDocument>('Counter', counterSchema),
   trainingServices: connection.model<TrainingServiceDocument>('TrainingService', trainingServiceSchema),
+  trainingServiceTexts: connection.model<TextDocument>('TrainingServiceText', trainingServiceTextSchema),
   boosts: connection.model<BoostDocument>('Boost', boostSchema),
   trainees: connection.model<TraineeDocument>('Trainee', traineeSchema),
   purchaseKeys: connection.model<PurchaseKeyDocument>('PurchaseKey', purchaseKeySchema),

@@ -1,10 +1,9 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
-import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { createLists } from '@fitness/shared/lists/index.ts';
+import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
+import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
-import type { Listed, Slice } from '@fitness/shared/mongo/list-reader.ts';
 import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
@@ -19,7 +18,6 @@ import {
 } from '../domain/post-lists.ts';
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import type { Counters } from './counters.ts';
-import { type FacetQuery, inFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
 
@@ -48,21 +46,21 @@ export interface Posts {
   updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
   /** How many posts a short list has. */
   count(facet: string, versions: ListVersions): Promise<number>;
-  /** `versions`: those that were read with the total. */
-  list(query: FacetQuery & { versions: ListVersions }, slice: Slice): Promise<PostPage>;
+  /** The keys are facets. */
+  list(query: ListQuery, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
   /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
-  /** Corrects the grams of every post, and returns how many had others; reads the whole collection. */
+  /** Corrects the grams of every post, and returns how many had others; reads all of them. */
   reindex(progress: Progress): Promise<number>;
   /** Every profile that has posts; reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
 
-const fromDocument = (found: Omit<PostDocument, 'facets' | 'grams'>): Post => ({
+const fromDocument = (found: Omit<PostDocument, 'facets'>): Post => ({
   id: found._id,
   profile: { kind: found.profile_kind, id: found.profile_id },
   ...pickPostFields(found),
@@ -94,7 +92,6 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
   profile_id: post.profile.id,
   ...pickPostFields(post),
   ...visibility(post, post.profile, profile),
-  grams: documentGrams([post.title, post.content]),
   created_at: post.created_at,
   updated_at: post.updated_at,
   version: post.version,
@@ -104,44 +101,46 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
 const TEXTS = ['title', 'content'] as const;
 
 export const createPosts = (
-  { posts }: Models,
+  { posts, postTexts }: Models,
   counters: Pick<Counters, 'changesSince' | 'incrementPosts'>,
+  transaction: Transaction,
+  cacheMib: number,
 ): Posts => {
-  const lists = createKeptLists(posts.collection, {
+  const texts = createRowTexts(postTexts, posts.collection, TEXTS, transaction);
+  const lists = createLists(posts.collection, {
+    field: 'facets',
+    grams: texts.grams,
     texts: TEXTS,
-    accepted: ['facets'],
-    conditionOf: (facet) => ({ facets: facet }),
-    facetsOf: ({ facets }) => facets as string[],
-    faceted: ['facets'],
+    keysOf: ({ facets }) => facets as string[],
     conditionOfNames: (keys) => ({ profile_key: { $in: keys } }),
     changesSince: counters.changesSince,
-    toRow: (stored) => fromDocument(stored as unknown as PostDocument),
+    cacheMib,
   });
 
   return {
     isPersonal: isPersonalPostField,
     find: async (id, session) => {
       const found = await posts
-        .findById(id, { facets: 0, grams: 0 })
+        .findById(id, { facets: 0 })
         .session(session ?? null)
         .lean();
       return found === null ? undefined : fromDocument(found);
     },
     findMany: async (ids) => {
       if (ids.length === 0) return [];
-      const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 }).lean();
+      const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
       const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, fromDocument(row)]));
       return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
     },
     insert: async (session, post, profile) => {
       await posts.create([toPostDocument(post, profile)], { session });
+      await texts.add(session, post.id, [post.title, post.content]);
     },
     update: async (session, post, fields, profile, now) => {
       const sameText = fields.title === post.title && fields.content === post.content;
       const change = {
         ...pickPostFields(fields),
         ...visibility(fields, post.profile, profile),
-        ...(sameText ? {} : { grams: documentGrams([fields.title, fields.content]) }),
         updated_at: now,
       };
       const written = await posts
@@ -150,16 +149,18 @@ export const createPosts = (
           { $set: change, $inc: { version: 1 } },
           { session, returnDocument: 'after' },
         )
-        .select({ facets: 0, grams: 0 })
+        .select({ facets: 0 })
         .lean();
+      if (!sameText) {
+        await texts.remove(session, [post.id]);
+        await texts.add(session, post.id, [fields.title, fields.content]);
+      }
       if (written === null) throw new Error(`Post ${post.id} was deleted within the transaction`);
       return fromDocument(written);
     },
     remove: async (session, id) => {
-      const removed = await posts
-        .findOneAndDelete({ _id: id }, { session })
-        .select({ facets: 0, grams: 0 })
-        .lean();
+      const removed = await posts.findOneAndDelete({ _id: id }, { session }).select({ facets: 0 }).lean();
+      await texts.remove(session, [id]);
       return removed === null ? undefined : fromDocument(removed);
     },
     updateVisibility: async (session, ref, profile) => {
@@ -174,9 +175,8 @@ export const createPosts = (
     },
     count: lists.count,
     list: async (query, slice) => {
-      await lists.catchUp(query.versions);
-      const listed = await lists.read({ ...inFacets(query), lists: query }, slice);
-      return { ...listed, rows: listed.rows.map(lists.toRow) };
+      const listed = await lists.read(query, slice);
+      return { ...listed, rows: listed.rows.map((row) => fromDocument(row as unknown as PostDocument)) };
     },
     saveMedia: createSaveMedia(posts, (session, id) =>
       counters.incrementPosts(session, {}, { shardKey: id, changed: [id] }),
@@ -203,19 +203,7 @@ export const createPosts = (
       for (const { _id, count } of groups) counts[countKey(_id)] = count;
       return { counts, newest: Math.max(0, ...groups.map(({ newest }) => newest)) };
     },
-    reindex: async (progress) => {
-      let changed = 0;
-      const all = posts.find({}, { title: 1, content: 1, grams: 1 }).lean();
-      for await (const { _id, title, content, grams } of all.cursor()) {
-        progress.advance('words of posts');
-        const fresh = documentGrams([title, content]);
-        if (sameWords(grams, fresh)) continue;
-        // One with another text by now has correct grams.
-        const { modifiedCount } = await posts.updateOne({ _id, title, content }, { $set: { grams: fresh } });
-        changed += modifiedCount;
-      }
-      return changed;
-    },
+    reindex: texts.reindex,
     profiles: async () => {
       const groups = await posts.aggregate<{ _id: ProfileRef }>([
         { $group: { _id: { kind: '$profile_kind', id: '$profile_id' } } },

@@ -1,4 +1,5 @@
 /** The collections of this service. */
+import { LIST_CACHE_MIB } from '@fitness/shared/lists/index.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Boosts, createBoosts } from './boosts.ts';
@@ -19,16 +20,19 @@ export interface Store {
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection): Store => {
+export const createStore = (connection: Connection, listCacheMib: number = LIST_CACHE_MIB): Store => {
   const models = registerModels(connection);
   const counters = createCounters(models);
+  // Of posts and of training services.
+  const half = listCacheMib / 2;
+  const transaction: Store['transaction'] = (work) => inTransaction(connection, work);
   return {
-    posts: createPosts(models, counters),
+    posts: createPosts(models, counters, transaction, half),
     profiles: createProfiles(models),
     counters,
-    trainingServices: createTrainingServices(models, counters),
+    trainingServices: createTrainingServices(models, counters, transaction, half),
     boosts: createBoosts(models),
     trainees: createTrainees(models),
-    transaction: (work) => inTransaction(connection, work),
+    transaction,
   };
 };

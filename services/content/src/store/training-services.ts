@@ -2,10 +2,11 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { createLists } from '@fitness/shared/lists/index.ts';
+import type { ListKey, ListRow } from '@fitness/shared/lists/list.ts';
+import { readRankedPage } from '@fitness/shared/lists/pages.ts';
+import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
-import type { ListRow } from '@fitness/shared/mongo/list-reader.ts';
 import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
@@ -16,24 +17,18 @@ import {
   type TrainingServiceFields,
 } from '../domain/training-service.ts';
 import type { Counters } from './counters.ts';
-import { inFacets, isInFacets } from './facets.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalTrainingServiceField, type Models, type TrainingServiceDocument } from './models.ts';
 
-export interface ServiceFilter {
-  /** No row is in two of these lists. */
-  facets: readonly string[];
+export interface PriceRange {
   minPrice?: number | undefined;
   maxPrice?: number | undefined;
-  search?: string | undefined;
 }
 
-interface ServicePageRequest {
-  filter: ServiceFilter;
-  /** How many rows match the filter without its text. */
-  total: number;
-  /** The largest id. */
-  newest: number;
+interface ServicePageRequest extends PriceRange {
+  /** Facets. Their totals are those of the price range. */
+  keys: readonly ListKey[];
+  search?: string | undefined;
   /** Those that were read with the total. */
   versions: ListVersions;
   now: Date;
@@ -61,8 +56,8 @@ export interface TrainingServices {
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
   page(pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>>;
-  /** How many rows match the filter without its text, read from the database. */
-  count(filter: ServiceFilter): Promise<number>;
+  /** How many rows of a facet have a price in the range, read from the database. */
+  count(facet: string, range: PriceRange): Promise<number>;
   /** How many rows a short list has. */
   countIn(facet: string, versions: ListVersions): Promise<number>;
   /** Counts all of them; in the transaction that sets the counters. */
@@ -76,7 +71,7 @@ export interface TrainingServices {
 
 const TEXTS = ['title', 'description'] as const;
 
-const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>): TrainingService => ({
+const fromDocument = (found: Omit<TrainingServiceDocument, 'facets'>): TrainingService => ({
   id: found._id,
   user_id: found.user_id,
   ...pickTrainingServiceFields(found),
@@ -91,10 +86,14 @@ const fromDocument = (found: Omit<TrainingServiceDocument, 'facets' | 'grams'>):
 const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   ...pickTrainingServiceFields(fields),
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
-  grams: documentGrams([fields.title, fields.description]),
 });
 
-const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unknown> | undefined => {
+const textsOf = ({ title, description }: Pick<TrainingServiceFields, (typeof TEXTS)[number]>) => [
+  title,
+  description,
+];
+
+const priceRange = ({ minPrice, maxPrice }: PriceRange): Record<string, unknown> | undefined => {
   if (minPrice === undefined && maxPrice === undefined) return undefined;
   return {
     price: {
@@ -104,23 +103,27 @@ const priceRange = ({ minPrice, maxPrice }: ServiceFilter): Record<string, unkno
   };
 };
 
-const isInPriceRange = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: ServiceFilter, row: ListRow) =>
+const isInPriceRange = ({ minPrice = 0, maxPrice = Number.POSITIVE_INFINITY }: PriceRange, row: ListRow) =>
   Number(row.price) >= minPrice && Number(row.price) <= maxPrice;
 
+const toService = (stored: ListRow): TrainingService =>
+  fromDocument(stored as unknown as TrainingServiceDocument);
+
 export const createTrainingServices = (
-  { trainingServices }: Models,
+  { trainingServices, trainingServiceTexts }: Models,
   counters: Pick<Counters, 'changesSince' | 'incrementServices'>,
+  transaction: Transaction,
+  cacheMib: number,
 ): TrainingServices => {
   const { collection } = trainingServices;
-  const lists = createKeptLists(collection, {
+  const texts = createRowTexts(trainingServiceTexts, collection, TEXTS, transaction);
+  const lists = createLists(collection, {
+    field: 'facets',
+    grams: texts.grams,
     texts: TEXTS,
-    accepted: ['facets', 'price', 'boosted_until'],
-    conditionOf: (facet) => ({ facets: facet }),
-    facetsOf: ({ facets }) => facets as string[],
-    faceted: ['facets'],
+    keysOf: ({ facets }) => facets as string[],
     changesSince: counters.changesSince,
-    toRow: (stored) => fromDocument(stored as unknown as TrainingServiceDocument),
-    ranking: { until: 'boosted_until', rank: 'boost_level' },
+    cacheMib,
   });
 
   const recordChange = (session: ClientSession, id: number): Promise<void> =>
@@ -128,32 +131,31 @@ export const createTrainingServices = (
 
   const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
     if (ids.length === 0) return [];
-    const found = await trainingServices
-      .find({ _id: trusted({ $in: [...ids] }) }, { facets: 0, grams: 0 })
-      .lean();
+    const found = await trainingServices.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
     const byId = new Map(found.map((row) => [row._id, fromDocument(row)]));
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
   const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
-    const { filter, total, newest, versions, now, request } = pageRequest;
-    const { facets, search } = filter;
-    const words = new Set(facets);
-    await lists.catchUp(versions);
-    const price = priceRange(filter);
-    const accept = (row: ListRow) => isInFacets(row, words) && isInPriceRange(filter, row);
-    return lists.rankedPage(
+    const { keys, search, versions, now, request } = pageRequest;
+    const range = priceRange(pageRequest);
+    const accept = range && ((row: ListRow) => isInPriceRange(pageRequest, row));
+    const query = { keys, search, versions, range, accept };
+    const few = await lists.few({ boosted_until: { $gt: now } }, query);
+    const boosted = few.filter((row) => (row.boosted_until as Date) > now);
+    const without = boosted.map(({ _id }) => _id);
+    const services = new Map(boosted.map((row) => [row._id, toService(row)]));
+    return readRankedPage(
       {
-        ...{ versions, now, accept, total, search },
-        readRest: (slice, ranked, isRanked) => {
-          const more = {
-            accept: (row: ListRow) => isInPriceRange(filter, row) && !isRanked(row),
-            indexed: price,
-          };
-          const query = inFacets({ facets, total, newest, search }, more);
-          const whole = price === undefined ? { facets, total, versions } : undefined;
-          return lists.read({ ...query, lists: whole }, slice, ranked);
+        // One that an older release stored has no level.
+        ranked: boosted.map((row) => ({ id: row._id, rank: Number(row.boost_level ?? 1) })),
+        findMany: async (ids) => ids.flatMap((id) => services.get(id) ?? []),
+        readRest: async (slice) => {
+          const rest = await lists.read({ ...query, without }, slice);
+          return { ...rest, rows: rest.rows.map(toService) };
         },
+        total: keys.reduce((sum, { total }) => sum + total, 0),
+        search,
       },
       request,
     );
@@ -163,7 +165,7 @@ export const createTrainingServices = (
     isPersonal: isPersonalTrainingServiceField,
     find: async (id, session) => {
       const found = await trainingServices
-        .findById(id, { facets: 0, grams: 0 })
+        .findById(id, { facets: 0 })
         .session(session ?? null)
         .lean();
       return found === null ? undefined : fromDocument(found);
@@ -182,8 +184,10 @@ export const createTrainingServices = (
         media: service.media,
       };
       await trainingServices.create([document], { session });
+      await texts.add(session, service.id, textsOf(service));
     },
-    update: async (session, { id, user_id: userId }, fields, now) => {
+    update: async (session, current, fields, now) => {
+      const { id, user_id: userId } = current;
       const written = await trainingServices
         .findOneAndUpdate(
           { _id: id },
@@ -192,34 +196,33 @@ export const createTrainingServices = (
         )
         .lean();
       if (written === null) throw new Error(`Training service ${id} was deleted within the transaction`);
+      if (current.title !== fields.title || current.description !== fields.description) {
+        await texts.remove(session, [id]);
+        await texts.add(session, id, textsOf(fields));
+      }
       return fromDocument(written);
     },
     remove: async (session, id) => {
       const removed = await trainingServices.findOneAndDelete({ _id: id }, { session }).lean();
+      await texts.remove(session, [id]);
       return removed === null ? undefined : fromDocument(removed);
     },
     removeOfUser: async (session, userId, limit) => {
       const found = await trainingServices
-        .find({ user_id: userId }, { facets: 0, grams: 0 })
+        .find({ user_id: userId }, { facets: 0 })
         .limit(limit)
         .session(session)
         .lean();
-      if (found.length > 0)
-        await trainingServices.deleteMany(
-          { _id: trusted({ $in: found.map(({ _id }) => _id) }) },
-          { session },
-        );
+      const ids = found.map(({ _id }) => _id);
+      if (ids.length > 0) {
+        await trainingServices.deleteMany({ _id: trusted({ $in: ids }) }, { session });
+        await texts.remove(session, ids);
+      }
       return found.map(fromDocument);
     },
     countIn: lists.count,
     page,
-    count: async (filter) => {
-      const price = priceRange(filter);
-      let total = 0;
-      for (const facet of filter.facets)
-        total += await collection.countDocuments({ facets: facet, ...price } as never);
-      return total;
-    },
+    count: (facet, range) => collection.countDocuments({ facets: facet, ...priceRange(range) } as never),
     recount: async (session) => {
       const [groups] = await trainingServices
         .aggregate<{ active: number; inactive: number; newest: number }>([
@@ -244,16 +247,13 @@ export const createTrainingServices = (
     reindex: async (progress) => {
       let changed = 0;
       for await (const found of trainingServices.find({}).lean().cursor()) {
-        progress.advance('words of training services');
         const { _id, version } = found;
         const facets = serviceFacets(found);
-        const grams = documentGrams([found.title, found.description]);
-        if (sameWords(found.facets, facets) && sameWords(found.grams, grams)) continue;
+        if (sameWords(found.facets, facets)) continue;
         // A row that changed in the meantime has correct ones.
-        const set = { $set: { facets, grams } };
-        changed += (await trainingServices.updateOne({ _id, version }, set)).modifiedCount;
+        changed += (await trainingServices.updateOne({ _id, version }, { $set: { facets } })).modifiedCount;
       }
-      return changed;
+      return changed + (await texts.reindex(progress));
     },
     allIds: async () => (await trainingServices.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
   };

@@ -9,7 +9,8 @@ export const createUpgrades = ({
   trainingServices,
 }: Pick<Store, 'posts' | 'trainingServices'>): Upgrade[] => [
   {
-    name: FOLDING_UPGRADE,
+    // Version 1.0.0 stored the grams of posts in the posts.
+    name: `${FOLDING_UPGRADE}, apart from the posts`,
     run: async () => (await posts.reindex(NO_PROGRESS)) + (await trainingServices.reindex(NO_PROGRESS)),
   },
 ];

@@ -1,0 +1,243 @@
+/** The cache against a database whose every change has a version. */
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { ListVersions } from '../mongo/list-versions.ts';
+import { createCache } from './cache.ts';
+import type { Database, ListRow, Window } from './list.ts';
+
+/** Every run checks the same examples. */
+const SEED = 20260123;
+const MIB = 2 ** 20;
+const ALL = { order: 'ASC', from: 1, to: 1_000 } as const;
+
+/** Reads take turns of the event loop, and answer with what was stored when they began. `slow`: one that takes longer, the first time. */
+const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
+  const rows = new Map<number, ListRow>();
+  const changes: (number | string)[] = [];
+  const reads: string[] = [];
+  const read = async <Result>(name: string, result: Result): Promise<Result> => {
+    reads.push(name);
+    const isSlow = name === slow && reads.filter((one) => one === name).length === 1;
+    for (let turn = 0; turn < (isSlow ? 20 : 3); turn += 1) await new Promise(setImmediate);
+    return result;
+  };
+  const having = (key: string, { from, to }: Pick<Window, 'from' | 'to'>): ListRow[] =>
+    [...rows.values()].filter(
+      ({ _id, facets, title }) =>
+        _id >= from && _id < to && ((facets as string[]).includes(key) || String(title).includes(key)),
+    );
+  const database: Database = {
+    catchUp: async () => undefined,
+    whole: (keys) =>
+      read(
+        'whole',
+        keys.flatMap(({ key }) => having(key, ALL)),
+      ),
+    window: ({ key }, window) => read(`window ${key}`, having(key, window)),
+    count: ({ key }, ids) => read(`count ${key}`, having(key, ids).length),
+    candidates: (gram, window) => read(`gram ${gram}`, having(gram, window)),
+    byIds: (ids) =>
+      read(
+        `rows ${ids.join()}`,
+        ids.flatMap((id) => rows.get(id) ?? []),
+      ),
+    few: () => Promise.reject(new Error('is not kept')),
+    ids: (key) =>
+      read(
+        `ids ${key}`,
+        having(key, ALL).map(({ _id }) => _id),
+      ),
+    named: (names) =>
+      read(
+        'named',
+        names.flatMap((name) => having(name, ALL)),
+      ),
+  };
+  const cache = createCache(database, {
+    bytes,
+    texts: ['title'],
+    keysOf: ({ facets }) => facets as string[],
+    changesSince: async (since) => ({
+      versions: versions(),
+      changed: changes.includes('any') ? undefined : changes.slice(since.get('counter') ?? 0),
+    }),
+  });
+  const versions = (): ListVersions => new Map([['counter', changes.length]]);
+  const write = (
+    id: number,
+    facets: readonly string[],
+    title = 'plain',
+    change: number | string = id,
+  ): void => {
+    if (facets.length === 0) rows.delete(id);
+    else rows.set(id, { _id: id, facets, title });
+    changes.push(change);
+  };
+  const key = (name: string, total = 10) => ({ key: name, total, newest: 1_000 });
+  const idsOf = (found: readonly { _id: number }[]) => found.map(({ _id }) => _id).toSorted((a, b) => a - b);
+  return { cache, versions, write, reads, key, idsOf, rows };
+};
+
+describe('a list', () => {
+  test('follows every change, and is read once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.subarray(['one', 'two'])), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 41 }),
+        async (changes, from) => {
+          const { cache, versions, write, reads, key, idsOf, rows } = store();
+          for (const [id, facets] of changes) {
+            write(id, facets);
+            await cache.catchUp(versions());
+            for (const name of ['one', 'two']) {
+              const expected = [...rows.values()].filter((row) => (row.facets as string[]).includes(name));
+              const window = { ...ALL, from };
+              const inWindow = idsOf(expected).filter((one) => one >= from);
+              expect(idsOf(await cache.window(key(name), window))).toEqual(inWindow);
+              expect(await cache.count(key(name), window)).toBe(inWindow.length);
+            }
+          }
+          expect(reads.filter((name) => name.startsWith('ids')).length).toBeLessThanOrEqual(2);
+          expect(reads.filter((name) => name.startsWith('window'))).toEqual([]);
+        },
+      ),
+      { seed: SEED, numRuns: 50 },
+    );
+  });
+
+  test.each([[2], ['any'], ['one']])(
+    'that changes while it is read is as new as who waits for it (%p)',
+    async (change) => {
+      const { cache, versions, write, key, idsOf } = store({ slow: 'ids one' });
+      write(1, ['one']);
+      await cache.catchUp(versions());
+      const earlier = cache.window(key('one'), ALL);
+      write(2, ['one'], 'plain', change);
+      await cache.catchUp(versions());
+      expect(idsOf(await cache.window(key('one'), ALL))).toEqual([1, 2]);
+      await earlier;
+      expect(idsOf(await cache.window(key('one'), ALL))).toEqual([1, 2]);
+    },
+  );
+
+  test('that is long is not waited for', async () => {
+    const { cache, versions, write, key, reads, idsOf } = store();
+    write(1, ['one']);
+    await cache.catchUp(versions());
+    expect(idsOf(await cache.window(key('one', 20_001), ALL))).toEqual([1]);
+    expect(reads).toContain('window one');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    reads.length = 0;
+    expect(idsOf(await cache.window(key('one', 20_001), ALL))).toEqual([1]);
+    expect(reads.filter((name) => name.startsWith('window'))).toEqual([]);
+  });
+});
+
+describe('rows', () => {
+  test('that many read at once are read once', async () => {
+    const { cache, write, reads, idsOf } = store();
+    for (const id of [1, 2, 3, 4, 5]) write(id, ['one']);
+    const found = await Promise.all([3, 4, 5].map((id) => cache.byIds([1, 2, id])));
+    expect(found.map(idsOf)).toEqual([3, 4, 5].map((id) => [1, 2, id]));
+    expect(reads.map((name) => name.split(/[ ,]/).length - 1)).toEqual([3, 1, 1]);
+    reads.length = 0;
+    await cache.byIds([1, 5]);
+    expect(reads).toEqual([]);
+  });
+
+  test.each([[1], ['any'], ['one']])(
+    'that change while they are read are read again (%p)',
+    async (change) => {
+      const { cache, versions, write } = store({ slow: 'rows 1' });
+      write(1, ['one'], 'old');
+      await cache.catchUp(versions());
+      const earlier = cache.byIds([1]);
+      write(1, ['one'], 'new', change);
+      await cache.catchUp(versions());
+      expect(await cache.byIds([1])).toMatchObject([{ title: 'new' }]);
+      await earlier;
+      expect(await cache.byIds([1])).toMatchObject([{ title: 'new' }]);
+    },
+  );
+});
+
+describe('the rows with a gram', () => {
+  test('are found among what is kept after every change, on any window', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            id: fc.integer({ min: 1, max: 60 }),
+            hasGram: fc.boolean(),
+            from: fc.integer({ min: 1, max: 60 }),
+            width: fc.integer({ min: 1, max: 60 }),
+            order: fc.constantFrom('ASC' as const, 'DESC' as const),
+          }),
+          { maxLength: 30 },
+        ),
+        async (steps) => {
+          const { cache, versions, write, idsOf, rows } = store();
+          for (const { id, hasGram, from, width, order } of steps) {
+            write(id, ['one'], hasGram ? 'a gram' : 'none');
+            await cache.catchUp(versions());
+            const window = { order, from, to: from + width };
+            const found = idsOf(await cache.candidates('gram', window));
+            for (const row of rows.values())
+              if (row._id >= from && row._id < from + width && String(row.title).includes('gram'))
+                expect(found).toContain(row._id);
+            expect(found.every((one) => one >= from && one < from + width)).toBe(true);
+          }
+        },
+      ),
+      { seed: SEED, numRuns: 100 },
+    );
+  });
+
+  test('are not kept if one of them changed while they were read', async () => {
+    const { cache, versions, write, idsOf } = store({ slow: 'gram gram' });
+    write(1, ['one'], 'gram');
+    await cache.catchUp(versions());
+    const window = { order: 'DESC', from: 1, to: 100 } as const;
+    const earlier = cache.candidates('gram', window);
+    write(2, ['one'], 'gram');
+    await cache.catchUp(versions());
+    await earlier;
+    expect(idsOf(await cache.candidates('gram', window))).toEqual([1, 2]);
+  });
+
+  test('are read once', async () => {
+    const { cache, versions, write, reads } = store();
+    write(1, ['one'], 'gram');
+    await cache.catchUp(versions());
+    const window = { order: 'DESC', from: 1, to: 100 } as const;
+    await cache.candidates('gram', window);
+    reads.length = 0;
+    write(2, ['one'], 'gram');
+    await cache.catchUp(versions());
+    expect((await cache.candidates('gram', { ...window, to: 101 })).map(({ _id }) => _id)).toEqual([1, 2]);
+    expect(reads.filter((name) => name.startsWith('gram'))).toEqual([]);
+  });
+});
+
+test('a change that names no row forgets everything', async () => {
+  const { cache, versions, write, reads, key, idsOf } = store();
+  write(1, ['one'], 'old');
+  await cache.catchUp(versions());
+  expect(await cache.window(key('one'), ALL)).toMatchObject([{ title: 'old' }]);
+  write(2, ['one'], 'new', 'any');
+  await cache.catchUp(versions());
+  reads.length = 0;
+  expect(idsOf(await cache.window(key('one'), ALL))).toEqual([1, 2]);
+  expect(reads).toEqual(['ids one', 'rows 1,2']);
+});
+
+test('what was not used for longest goes first, and is read again', async () => {
+  const { cache, versions, write, reads, key, idsOf } = store({ bytes: 10_000 });
+  for (let id = 1; id <= 20; id += 1) write(id, ['one'], 'x'.repeat(100));
+  await cache.catchUp(versions());
+  for (let round = 0; round < 3; round += 1)
+    expect(idsOf(await cache.window(key('one'), ALL))).toHaveLength(20);
+  reads.length = 0;
+  await cache.byIds([1, 2, 3]);
+  expect(reads).toHaveLength(1);
+});

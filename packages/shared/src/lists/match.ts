@@ -1,0 +1,28 @@
+/** Compares the texts of rows with a search. */
+import { foldedSpellings, type TextMatch, textMatcher } from '../kernel/text-search.ts';
+import type { ListRow } from './list.ts';
+
+/** The folded spellings of each searched field, as long as the row is in memory. */
+const folded = new WeakMap<ListRow, readonly (readonly string[])[]>();
+
+const textOf = (row: ListRow, field: string): string => (row[field] as string | undefined) ?? '';
+
+/** The number of characters that a row stores in its searched fields. */
+export const textLength = (row: ListRow, fields: readonly string[]): number =>
+  fields.reduce((sum, field) => sum + textOf(row, field).length, 0);
+
+/** Searches the fields of a row, until one contains the text. */
+export const rowMatcher = (fields: readonly string[], search: string): ((row: ListRow) => TextMatch) => {
+  const match = textMatcher(search);
+  return (row) => {
+    const spellings = folded.get(row) ?? fields.map((field) => foldedSpellings(textOf(row, field)));
+    folded.set(row, spellings);
+    let characters = 0;
+    for (const [index, field] of fields.entries()) {
+      const found = match(textOf(row, field), spellings[index]);
+      characters += found.characters;
+      if (found.isMatch) return { isMatch: true, characters };
+    }
+    return { isMatch: false, characters };
+  };
+};

@@ -1,0 +1,104 @@
+/** Pages of lists: their totals and cursors. */
+import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
+import { hasSearchTerms } from '../kernel/text-search.ts';
+import type { Listed, ListQuery, Order, Slice } from './list.ts';
+
+/**
+ * A page of a list with a known total (`query.total` must be exact, not considering `search`); the cursor is the last id.
+ * The total of a search is undefined if there are too many rows to count.
+ */
+export const readListPage = async <Row extends { id: number }>(
+  read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,
+  { total: known, search }: Pick<ListQuery, 'search'> & { total: number },
+  order: Order,
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const { signal } = request;
+  const isSearch = hasSearchTerms(search);
+  if (skip >= known) {
+    const total = isSearch && known > 0 ? await countResults(read, signal) : known;
+    return { rows: [], total: isPaged ? total : undefined, next: undefined };
+  }
+  const after = isPaged ? undefined : request.after[0];
+  const found = await read({ order, after, skip, take: request.perPage, counted: isPaged, signal });
+  const last = found.continueAfter ?? found.rows.at(-1)?.id;
+  const total = isSearch ? found.total : known;
+  return {
+    rows: found.rows,
+    total: isPaged ? total : undefined,
+    next: found.more && last !== undefined ? [last] : undefined,
+  };
+};
+
+/** The number of results of a search; undefined if there are too many rows to count. */
+const countResults = async (
+  read: (slice: Slice) => Promise<Pick<Listed, 'total'>>,
+  signal: AbortSignal | undefined,
+): Promise<number | undefined> =>
+  (await read({ order: 'DESC', skip: 0, take: 0, counted: true, signal })).total;
+
+/** A row with a rank, such as a boosted one; it comes before the rows of rank 0. */
+export interface RankedId {
+  id: number;
+  /** At least 1; a larger one comes first. */
+  rank: number;
+}
+
+/**
+ * A page of a list that begins with few ranked rows, by rank and then the newest; the rows of rank 0 follow, newest first.
+ * The cursor is the rank and the id of the last row. See {@link readListPage} for totals.
+ */
+export const readRankedPage = async <Row extends { id: number }>(
+  {
+    ranked: all,
+    findMany,
+    readRest,
+    total: known,
+    search,
+  }: {
+    /** The ranked rows that match the filter and the text. */
+    ranked: readonly RankedId[];
+    /** In the order of `ids`. */
+    findMany: (ids: readonly number[]) => Promise<Row[]>;
+    /** Reads the rows of rank 0. */
+    readRest: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>;
+  } & Pick<ListQuery, 'search'> & { total: number },
+  request: PageRequest,
+): Promise<PageOf<Row>> => {
+  const isPaged = request.mode === 'page';
+  const skip = isPaged ? request.skip : 0;
+  const { signal } = request;
+  const isSearch = hasSearchTerms(search);
+  if (skip >= known) {
+    const others = isSearch && known > 0 ? await countResults(readRest, signal) : known;
+    const total = isSearch && others !== undefined ? others + all.length : others;
+    return { rows: [], total: isPaged ? total : undefined, next: undefined };
+  }
+  const [rank = Number.POSITIVE_INFINITY, after] = isPaged ? [] : request.after;
+  const ranked = all
+    .filter((leader) => leader.rank < rank || (leader.rank === rank && leader.id < Number(after)))
+    .toSorted((a, b) => b.rank - a.rank || b.id - a.id);
+  const first = ranked.slice(skip, skip + request.perPage);
+  const rest = await readRest({
+    order: 'DESC',
+    after: rank === 0 ? after : undefined,
+    skip: Math.max(skip - ranked.length, 0),
+    take: request.perPage - first.length,
+    counted: isPaged,
+    signal,
+  });
+  const rows = [...(await findMany(first.map(({ id }) => id))), ...rest.rows];
+  const matches = rest.total === undefined ? undefined : ranked.length + rest.total;
+  const moreRanked = ranked.length > skip + first.length;
+  const lastOther = moreRanked ? undefined : (rest.continueAfter ?? rest.rows.at(-1)?.id);
+  const lastRanked = first.at(-1);
+  const last: CursorKey | undefined =
+    lastOther === undefined ? lastRanked && [lastRanked.rank, lastRanked.id] : [0, lastOther];
+  return {
+    rows,
+    total: isPaged ? (isSearch ? matches : known) : undefined,
+    next: moreRanked || rest.more ? last : undefined,
+  };
+};

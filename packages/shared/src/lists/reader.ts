@@ -1,0 +1,234 @@
+/**
+ * Reads a page of a list in the order of the ids, at the same cost at any cursor (docs/adr/0101). The counters tell how many
+ * rows a key has and its newest id, and so how many ids a page spans: a window of ids, one query for each key. If the page is
+ * not full, the next window is wider. A list of few rows is read as a whole.
+ *
+ * A search reads windows of the index of its rarest gram, then these rows, and compares their texts. It reads limited rows and
+ * characters: then it returns what it has found and from where the next page continues, so that no match is missed.
+ */
+import { EVERY_SEARCH, hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
+import type { Gram, RarestGram } from './grams.ts';
+import {
+  type Listed,
+  type ListQuery,
+  type ListRow,
+  type ListSource,
+  type Lists,
+  type Slice,
+  WINDOW_MAX,
+  type Window,
+} from './list.ts';
+import { rowMatcher } from './match.ts';
+import {
+  endOf,
+  inOrder,
+  inWindows,
+  isAfter,
+  isEnd,
+  startOf,
+  WINDOW_GROWTH,
+  widthFor,
+  windowAfter,
+} from './windows.ts';
+
+/** A list of no more rows is read as a whole. */
+const WHOLE_MAX = 250;
+/** Rows of a search that are read at once: each may have 20,000 characters. */
+const SEARCH_CHUNK = 250;
+/** The results of a search that would have to read more rows than this are not counted. */
+export const COUNTED_MAX = 1_000;
+/** How much one page of a search reads at most; characters count in the folded form. */
+export const SEARCHED_ROWS_MAX = 5_000;
+export const SEARCHED_CHARACTERS_MAX = 8_000_000;
+/** Characters that are searched before a pause for other work: a search of long texts takes seconds of CPU time. */
+const PORTION_CHARACTERS = 100_000;
+
+export interface ListRows {
+  /** The keys that a row has now. */
+  keysOf(row: ListRow): readonly string[];
+  /** The fields that a search reads. */
+  texts: readonly string[];
+}
+
+/** Rows of the list in order, before the texts are compared. */
+interface Batch {
+  rows: readonly ListRow[];
+  /** How many rows were read for it. */
+  read: number;
+  /** The next batch starts after this id. */
+  lastId: number;
+  isLast: boolean;
+}
+
+interface Portion extends Batch {
+  /** How many characters were searched. */
+  characters: number;
+}
+
+const totalOf = ({ keys }: ListQuery): number => keys.reduce((sum, { total }) => sum + total, 0);
+const newestOf = ({ keys }: ListQuery): number => Math.max(1, ...keys.map(({ newest }) => newest));
+/** How many rows an id has, from 0 to 1. */
+const densityOf = (query: ListQuery): number => Math.min(totalOf(query) / newestOf(query), 1);
+
+export const createReader = (
+  source: ListSource,
+  rarestGram: RarestGram,
+  { keysOf, texts }: ListRows,
+): Lists => {
+  /** Whether a row is in the list now: it may have changed since its id was read. */
+  const isListed = ({ keys, accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
+    const names = new Set(keys.map(({ key }) => key));
+    const others = new Set(without);
+    return (row) =>
+      keysOf(row).some((key) => names.has(key)) && !others.has(row._id) && (accept?.(row) ?? true);
+  };
+
+  async function* wholeList(query: ListQuery, slice: Slice): AsyncGenerator<Batch> {
+    const found = await source.whole(query.keys, query.range);
+    const start = startOf(slice, newestOf(query));
+    const rows = found.filter((row) => isAfter(row._id, start, slice.order)).filter(isListed(query));
+    yield { rows: inOrder(rows, slice.order), read: found.length, lastId: start, isLast: true };
+  }
+
+  /** `wanted`: how many rows. */
+  async function* listInWindows(query: ListQuery, slice: Slice, wanted: number): AsyncGenerator<Batch> {
+    const read = (window: Window) => {
+      const keys = query.keys.filter(({ newest }) => newest >= window.from);
+      return Promise.all(keys.map((key) => source.window(key, window)));
+    };
+    const firstWidth = widthFor(wanted, densityOf(query));
+    const widths = { firstWidth, widthMax: Number.POSITIVE_INFINITY, limit: WINDOW_MAX };
+    for await (const { items, ...batch } of inWindows(slice, newestOf(query), widths, read))
+      yield { ...batch, rows: items.filter(isListed(query)), read: items.length };
+  }
+
+  async function* candidates(
+    query: ListQuery,
+    slice: Slice,
+    gram: Gram,
+    firstWidth: number,
+  ): AsyncGenerator<Batch> {
+    const read = (window: Window) =>
+      Promise.all([gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)));
+    const widths = { firstWidth, widthMax: COUNTED_MAX / gram.share, limit: Number.POSITIVE_INFINITY };
+    for await (const { items, ...batch } of inWindows(slice, newestOf(query), widths, read)) {
+      const ids = items.map(({ _id }) => _id);
+      for (let start = 0; start === 0 || start < ids.length; start += SEARCH_CHUNK) {
+        const chunk = ids.slice(start, start + SEARCH_CHUNK);
+        const rows = (await source.byIds(chunk)).filter(isListed(query));
+        const end = start + SEARCH_CHUNK >= ids.length ? batch : { lastId: chunk.at(-1) ?? 0, isLast: false };
+        yield { ...end, rows: inOrder(rows, slice.order), read: chunk.length };
+      }
+    }
+  }
+
+  /** The rows of batches whose texts match, in portions, because folding long texts takes time. */
+  async function* matching(
+    batches: AsyncIterable<Batch>,
+    match: (row: ListRow) => TextMatch,
+  ): AsyncGenerator<Portion> {
+    for await (const batch of batches) {
+      let found: ListRow[] = [];
+      let characters = 0;
+      for (const row of batch.rows) {
+        const searched = match(row);
+        characters += searched.characters;
+        if (searched.isMatch) found.push(row);
+        if (characters < PORTION_CHARACTERS) continue;
+        yield { rows: found, read: 0, lastId: row._id, isLast: false, characters };
+        await new Promise(setImmediate);
+        [found, characters] = [[], 0];
+      }
+      yield { ...batch, rows: found, characters };
+    }
+  }
+
+  /** The first page of `portions`. `isCounted`: all of them are read, as long as they are not too many. */
+  const page = async (
+    portions: AsyncIterable<Batch & Partial<Portion>>,
+    { skip, take, signal }: Slice,
+    search: { isCounted: boolean } | undefined,
+  ): Promise<Listed> => {
+    const found: ListRow[] = [];
+    let [total, read, searched] = [0, 0, 0];
+    for await (const portion of portions) {
+      for (const row of portion.rows) {
+        total += 1;
+        if (total > skip && found.length <= take) found.push(row);
+      }
+      const more = found.length > take;
+      const rows = found.slice(0, take);
+      if (portion.isLast) return { rows, more, total };
+      read += portion.read;
+      searched += portion.characters ?? 0;
+      const isSpent =
+        read >= SEARCHED_ROWS_MAX || searched >= SEARCHED_CHARACTERS_MAX || signal?.aborted === true;
+      const isCounting = search?.isCounted === true && read <= COUNTED_MAX && !isSpent;
+      if (more && !isCounting) return { rows, more, total: undefined };
+      if (search !== undefined && isSpent)
+        return { rows, more: true, continueAfter: portion.lastId, total: undefined };
+    }
+    return { rows: found, more: false, total: undefined };
+  };
+
+  const search = async (query: ListQuery, slice: Slice, text: string): Promise<Listed> => {
+    const match = rowMatcher(texts, text);
+    if (totalOf(query) <= COUNTED_MAX) {
+      const rows =
+        totalOf(query) <= WHOLE_MAX ? wholeList(query, slice) : listInWindows(query, slice, SEARCH_CHUNK);
+      return page(matching(rows, match), slice, { isCounted: slice.counted });
+    }
+    const gram = await rarestGram(text, newestOf(query));
+    const isCounted = slice.counted && gram.share * newestOf(query) <= COUNTED_MAX;
+    const width = isCounted
+      ? newestOf(query)
+      : widthFor(slice.skip + slice.take + 1, gram.share * densityOf(query));
+    return page(matching(candidates(query, slice, gram, width), match), slice, { isCounted });
+  };
+
+  /** Skips whole windows by counting their rows; what is left to skip fits one window. */
+  const skipWindows = async (query: ListQuery, slice: Slice): Promise<Slice> => {
+    const { order } = slice;
+    const { keys, without = [] } = query;
+    const newest = newestOf(query);
+    let position = startOf(slice, newest);
+    let left = slice.skip;
+    let width = left / densityOf(query);
+    while (left > WINDOW_MAX && !isEnd(position, order, newest)) {
+      const window = windowAfter(position, width, order, newest);
+      const counts = await Promise.all(keys.map((key) => source.count(key, window)));
+      const others = without.filter((id) => id >= window.from && id < window.to).length;
+      const count = counts.reduce((sum, one) => sum + one, 0) - others;
+      if (count > left) {
+        width *= Math.min(left / count, 0.9);
+        continue;
+      }
+      left -= count;
+      position = endOf(window);
+      width = Math.max(left / densityOf(query), count === 0 ? width * WINDOW_GROWTH : 0);
+    }
+    return { ...slice, after: position, skip: left };
+  };
+
+  return {
+    read: async (query, slice) => {
+      if (totalOf(query) <= 0) return { rows: [], more: false, total: 0 };
+      await source.catchUp(query.versions);
+      if (hasSearchTerms(query.search)) return search(query, slice, query.search);
+      if (totalOf(query) <= WHOLE_MAX) return page(wholeList(query, slice), slice, undefined);
+      const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
+      const rest = isCountable ? await skipWindows(query, slice) : slice;
+      return page(listInWindows(query, rest, rest.skip + rest.take + 1), rest, undefined);
+    },
+    few: async (condition, query) => {
+      await source.catchUp(query.versions);
+      const rows = (await source.few(condition)).filter(isListed(query));
+      const match = hasSearchTerms(query.search) ? rowMatcher(texts, query.search) : undefined;
+      return match === undefined ? rows : rows.filter((row) => match(row).isMatch);
+    },
+    count: async (key, versions) => {
+      await source.catchUp(versions);
+      return source.count({ key, total: 0, newest: 0 }, { from: 1, to: Number.MAX_SAFE_INTEGER });
+    },
+  };
+};

@@ -1,0 +1,118 @@
+/**
+ * The grams of the texts of rows, in a collection of their own, written in the transactions that write the texts
+ * (docs/adr/0101). Half of what reading a row cost was its grams, which only a search needs; and finding a row by a gram costs a
+ * tenth where a document has few of them.
+ */
+import type { ClientSession, Collection, Model } from 'mongoose';
+import type { Progress } from '../kernel/progress.mjs';
+import { sameWords } from '../kernel/same-words.ts';
+import { documentGrams } from '../kernel/text-search.ts';
+
+/** Some of the grams of a row. A schema has the indexes `{ grams: 1, row: -1 }` and `{ row: 1 }`. */
+export interface TextDocument {
+  row: number;
+  /** Runs of one to three characters of the folded texts. */
+  grams: string[];
+}
+
+export type Transaction = <T>(work: (session: ClientSession) => Promise<T>) => Promise<T>;
+
+export interface RowTexts {
+  grams: Collection;
+  /** Stores the grams of a new row that has these texts. */
+  add(session: ClientSession, id: number, texts: readonly string[]): Promise<void>;
+  remove(session: ClientSession, ids: readonly number[]): Promise<void>;
+  /**
+   * Corrects the grams of every row, returns how many rows had wrong ones, and deletes those of rows that are gone. An older
+   * release stored them in the rows. Reads both collections; the service may run meanwhile.
+   */
+  reindex(progress: Progress): Promise<number>;
+}
+
+const GRAMS_OF_A_DOCUMENT = 64;
+/** Rows of one transaction; each may have 8,000 index entries. */
+const BATCH = 10;
+const INDEX_NOT_FOUND = 27;
+
+export const toTextDocuments = (id: number, grams: readonly string[]): TextDocument[] =>
+  Array.from({ length: Math.ceil(grams.length / GRAMS_OF_A_DOCUMENT) }, (_, part) => ({
+    row: id,
+    grams: grams.slice(part * GRAMS_OF_A_DOCUMENT, (part + 1) * GRAMS_OF_A_DOCUMENT),
+  }));
+
+/** `fields`: the texts of a row. */
+export const createRowTexts = (
+  texts: Model<TextDocument>,
+  rows: Collection,
+  fields: readonly string[],
+  transaction: Transaction,
+): RowTexts => {
+  const grams = texts.collection;
+
+  const insert = async (session: ClientSession, id: number, words: readonly string[]): Promise<void> => {
+    const documents = toTextDocuments(id, words);
+    if (documents.length > 0) await grams.insertMany(documents, { session });
+  };
+
+  const remove = async (session: ClientSession, ids: readonly number[]): Promise<void> => {
+    await grams.deleteMany({ row: { $in: ids } }, { session });
+  };
+
+  /** A row that changes meanwhile has more grams than its text afterwards: a search compares the texts. */
+  const correct = async (session: ClientSession, ids: readonly number[]): Promise<number> => {
+    const projection = Object.fromEntries([...fields, 'grams'].map((field) => [field, 1]));
+    const wanted = { _id: { $in: ids } } as never;
+    const found = await rows.find(wanted, { session, projection }).toArray();
+    const stored = await grams.find<TextDocument>({ row: { $in: ids } }, { session }).toArray();
+    const known = Map.groupBy(stored, ({ row }) => row);
+    let corrected = 0;
+    for (const row of found) {
+      const id = Number(row._id);
+      const fresh = documentGrams(fields.map((field) => String(row[field] ?? '')));
+      const before = known.get(id)?.flatMap((part) => part.grams) ?? [];
+      known.delete(id);
+      if (!sameWords(before, fresh)) {
+        await remove(session, [id]);
+        await insert(session, id, fresh);
+        corrected += 1;
+      }
+      if (row.grams !== undefined)
+        await rows.updateOne({ _id: row._id }, { $unset: { grams: '' } }, { session });
+    }
+    if (known.size > 0) await remove(session, [...known.keys()]);
+    return corrected;
+  };
+
+  const correctAll = async (ids: readonly number[], onBatch: (rows: number) => void): Promise<number> => {
+    let corrected = 0;
+    for (let start = 0; start < ids.length; start += BATCH) {
+      const batch = ids.slice(start, start + BATCH);
+      corrected += await transaction((session) => correct(session, batch));
+      onBatch(batch.length);
+    }
+    return corrected;
+  };
+
+  return {
+    grams,
+    add: (session, id, ofRow) => insert(session, id, documentGrams(ofRow)),
+    remove,
+    reindex: async (progress) => {
+      const ids = (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => Number(_id));
+      const corrected = await correctAll(ids, (count) =>
+        progress.advance(`words of ${rows.collectionName}`, count),
+      );
+      const existing = new Set(ids);
+      const indexed = await grams.aggregate<{ _id: number }>([{ $group: { _id: '$row' } }]).toArray();
+      // One that was created meanwhile is among them, and is correct.
+      await correctAll(
+        indexed.map(({ _id }) => _id).filter((id) => !existing.has(id)),
+        () => undefined,
+      );
+      await rows.dropIndex('grams_1__id_-1').catch((error: unknown) => {
+        if ((error as { code?: unknown }).code !== INDEX_NOT_FOUND) throw error;
+      });
+      return corrected;
+    },
+  };
+};

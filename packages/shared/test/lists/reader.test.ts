@@ -1,0 +1,500 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Collection, type Connection, createConnection } from 'mongoose';
+import type { PageOf, PageRequest } from '../../src/kernel/page.ts';
+import {
+  documentGrams,
+  EVERY_SEARCH,
+  indexGrams,
+  matchesFolded,
+  queryGrams,
+} from '../../src/kernel/text-search.ts';
+import { createLists } from '../../src/lists/index.ts';
+import type { Listed, ListQuery, Lists, Order, Slice } from '../../src/lists/list.ts';
+import { readListPage, readRankedPage } from '../../src/lists/pages.ts';
+import { COUNTED_MAX, SEARCHED_CHARACTERS_MAX, SEARCHED_ROWS_MAX } from '../../src/lists/reader.ts';
+import { toTextDocuments } from '../../src/lists/texts.ts';
+import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
+
+/** Large enough that windows are read, with holes in the ids. */
+const NEWEST = 2_500;
+/** A word of the newest posts only. */
+const NEWS = 2_450;
+
+interface Row {
+  _id: number;
+  title: string;
+  facets: string[];
+  grams: string[];
+}
+
+const config = testConfig('wallet');
+let connection: Connection;
+let collection: Collection;
+let reader: Lists;
+let rows: Row[] = [];
+/** Documents that the database returned, by query. */
+let reads: number[] = [];
+
+const watched = (target: Collection): Collection =>
+  new Proxy(target, {
+    get: (collection, name) => {
+      if (name !== 'find') return Reflect.get(collection, name);
+      return (filter: object, options: object) => {
+        const cursor = collection.find(filter as never, options);
+        const toArray = cursor.toArray.bind(cursor);
+        cursor.toArray = async () => {
+          const found = await toArray();
+          reads.push(found.length);
+          return found;
+        };
+        return cursor;
+      };
+    },
+  });
+const readerOf = (target: Collection): Lists => {
+  const rows = watched(target);
+  const keysOf = (row: { [field: string]: unknown }) => row.facets as string[];
+  const changesSince = () => Promise.reject(new Error('nothing changes'));
+  const grams = watched(connection.collection(`${target.collectionName}_texts`));
+  return createLists(rows, { field: 'facets', grams, texts: ['title'], keysOf, cacheMib: 0, changesSince });
+};
+/** Writes rows, with their grams apart. */
+const insertRows = async (
+  target: Collection,
+  documents: readonly { _id: number; grams: string[] }[],
+): Promise<void> => {
+  const texts = connection.collection(`${target.collectionName}_texts`);
+  await target.createIndex({ facets: 1, _id: -1 });
+  await texts.createIndex({ grams: 1, row: -1 });
+  await texts.createIndex({ row: 1 });
+  for (let start = 0; start < documents.length; start += 500) {
+    const some = documents.slice(start, start + 500);
+    await target.insertMany(some.map(({ grams: _, ...row }) => row) as never[]);
+    await texts.insertMany(some.flatMap(({ _id, grams }) => toTextDocuments(_id, grams)));
+  }
+};
+const keyOf = (key: string, total: number, newest = total) => ({ key, total, newest });
+
+beforeAll(async () => {
+  connection = await createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE }).asPromise();
+  collection = connection.collection('rows');
+  reader = readerOf(collection);
+  const ids = Array.from({ length: NEWEST }, (_, index) => index + 1).filter((id) => id % 7 !== 0);
+  rows = ids.map((id) => {
+    const word = id % 100 === 0 ? 'needle' : 'hay';
+    const title = `post ${word}${id % 5 === 0 ? ' abcab' : ' cabca'}${id > NEWS ? ' nowruz' : ''}`;
+    const facets = ['all', id % 3 === 0 ? 'third' : 'rest', ...(id % 150 === 0 ? ['rare'] : [])];
+    if (id < 600) facets.push('old');
+    if (id > 1_900) facets.push('young');
+    return { _id: id, title, facets, grams: indexGrams(title) };
+  });
+  await insertRows(collection, rows);
+});
+afterAll(async () => {
+  await connection.close();
+  await dropDatabase(config);
+});
+
+const idsWith = (accept: (row: Row) => boolean, order: Order): number[] => {
+  const ids = rows.filter(accept).map(({ _id }) => _id);
+  return order === 'ASC' ? ids : ids.toReversed();
+};
+const beyond = (ids: number[], order: Order, after: number): number[] =>
+  ids.filter((id) => (order === 'ASC' ? id > after : id < after));
+const idsOf = ({ rows: found }: Listed): number[] => found.map(({ _id }) => _id);
+const totalOf = (...facets: string[]): number =>
+  rows.filter((row) => facets.some((word) => row.facets.includes(word))).length;
+const listOf = (...facets: string[]): ListQuery => ({
+  keys: facets.map((facet) => keyOf(facet, totalOf(facet), NEWEST)),
+});
+const documentsRead = async (work: () => Promise<unknown>): Promise<number> => {
+  reads = [];
+  await work();
+  return reads.reduce((sum, count) => sum + count, 0);
+};
+
+describe('the rows of a list', () => {
+  test.each(['all', 'third', 'rare', 'old', 'young'])(
+    '%s: in both orders, from every depth, by cursor and by page, each once',
+    async (facet) => {
+      const query = listOf(facet);
+      for (const order of ['ASC', 'DESC'] as const) {
+        const expected = idsWith(({ facets }) => facets.includes(facet), order);
+        const read = (slice: { after?: number; skip?: number; take: number }) =>
+          reader.read(query, { order, counted: false, skip: 0, ...slice });
+        expect(idsOf(await read({ take: 31 }))).toEqual(expected.slice(0, 31));
+        for (const after of [1, 300, 599, 1_300, 2_499]) {
+          const found = await read({ after, take: 100 });
+          const rest = beyond(expected, order, after);
+          expect(idsOf(found)).toEqual(rest.slice(0, 100));
+          expect(found.more).toBe(rest.length > 100);
+        }
+        for (const skip of [1, 400, expected.length - 5, expected.length + 40]) {
+          if (skip < 0) continue;
+          const found = await read({ skip, take: 30 });
+          expect(idsOf(found)).toEqual(expected.slice(skip, skip + 30));
+          expect(found.more).toBe(expected.length > skip + 30);
+        }
+        expect(idsOf(await read({ take: NEWEST }))).toEqual(expected);
+      }
+    },
+  );
+
+  test('a wrong total makes a list slower, never incorrect', async () => {
+    const expected = idsWith(({ facets }) => facets.includes('third'), 'DESC');
+    for (const total of [1, 50, 100_000]) {
+      const query = { keys: [keyOf('third', total, NEWEST)] };
+      const found = await reader.read(query, { order: 'DESC', skip: 0, take: 40, counted: false });
+      expect(idsOf(found)).toEqual(expected.slice(0, 40));
+    }
+  });
+
+  test('a page by number counts the rows before it, and reads few of them', async () => {
+    const expected = idsWith(() => true, 'DESC');
+    for (const skip of [900, 1_500, expected.length - 40]) {
+      let found: Listed | undefined;
+      const read = await documentsRead(async () => {
+        found = await reader.read(listOf('third', 'rest'), { order: 'DESC', skip, take: 30, counted: false });
+      });
+      expect(found && idsOf(found)).toEqual(expected.slice(skip, skip + 30));
+      expect(read).toBeLessThan(750);
+    }
+  });
+
+  test('a page by number leaves out the rows that are shown elsewhere or not accepted', async () => {
+    const all = idsWith(() => true, 'DESC');
+    const without = [all[3], all[700], all[1_200]].map(Number);
+    const slice = { order: 'DESC', skip: 1_300, take: 30, counted: false } as const;
+    const others = all.filter((id) => !without.includes(id));
+    const found = await reader.read({ ...listOf('all'), without }, slice);
+    expect(idsOf(found)).toEqual(others.slice(1_300, 1_330));
+    const accept = ({ _id }: { _id: number }) => _id % 3 > 0;
+    const accepted = await reader.read({ ...listOf('all'), accept }, slice);
+    expect(idsOf(accepted)).toEqual(all.filter((id) => id % 3 > 0).slice(1_300, 1_330));
+  });
+
+  test('a list with few rows is read by its own condition', async () => {
+    for (const [facet, order] of [
+      ['old', 'DESC'],
+      ['young', 'ASC'],
+    ] as const) {
+      const slice = { order, skip: 0, take: 30, counted: false } as const;
+      const read = await documentsRead(() => reader.read(listOf(facet), slice));
+      expect(read).toBeLessThan(totalOf(facet) + 1_200);
+    }
+  });
+
+  test('several conditions become one list without the rows that are not accepted', async () => {
+    const query = { ...listOf('third', 'rest'), accept: ({ _id }: { _id: number }) => _id % 2 === 0 };
+    const expected = beyond(
+      idsWith(({ _id }) => _id % 2 === 0, 'DESC'),
+      'DESC',
+      1_500,
+    );
+    const found = await reader.read(query, {
+      order: 'DESC',
+      after: 1_500,
+      skip: 0,
+      take: 60,
+      counted: false,
+    });
+    expect(idsOf(found)).toEqual(expected.slice(0, 60));
+  });
+
+  test('the last page by cursor reads as few documents as the first', async () => {
+    for (const after of [undefined, 1_300, 100]) {
+      const slice = { order: 'DESC', after, skip: 0, take: 30, counted: false } as const;
+      expect(await documentsRead(() => reader.read(listOf('all'), slice))).toBeLessThan(60);
+    }
+  });
+});
+
+describe('a text', () => {
+  const search = (
+    query: string,
+    slice: { order: Order; after?: number; skip?: number; counted?: boolean },
+    by: Lists = reader,
+  ) => by.read({ ...listOf('third', 'rest'), search: query }, { skip: 0, take: 30, counted: true, ...slice });
+
+  /** Rows that are checked one by one. */
+  const rowsOfRarestGram = (query: string): number =>
+    Math.min(...queryGrams(query).map((gram) => rows.filter(({ grams }) => grams.includes(gram)).length));
+
+  test.each(['needle', 'nee', 'ee', 'n', 'hay', 'post', 'abcab', 'bcab', 'nowhere', 'y c', 'nowruz'])(
+    'of %j is found wherever it is, in both orders, from any depth and on any page',
+    async (query) => {
+      for (const order of ['ASC', 'DESC'] as const) {
+        const expected = idsWith(({ title }) => matchesFolded(title, query), order);
+        const found = await search(query, { order });
+        expect(idsOf(found)).toEqual(expected.slice(0, 30));
+        expect(found.total).toBe(rowsOfRarestGram(query) > COUNTED_MAX ? undefined : expected.length);
+        const deep = await search(query, { order, after: 1_200, counted: false });
+        expect(idsOf(deep)).toEqual(beyond(expected, order, 1_200).slice(0, 30));
+        const page = await search(query, { order, skip: 60 });
+        expect(idsOf(page)).toEqual(expected.slice(60, 90));
+        expect(page.more).toBe(expected.length > 90);
+      }
+    },
+  );
+
+  test('of a small list reads its rows only, however common the text is in others', async () => {
+    const query = { ...listOf('rare'), search: 'hay' };
+    const slice = { order: 'DESC', skip: 0, take: 50, counted: true } as const;
+    const expected = idsWith(({ facets, title }) => facets.includes('rare') && title.includes('hay'), 'DESC');
+    let found: Listed | undefined;
+    const read = await documentsRead(async () => {
+      found = await reader.read(query, slice);
+    });
+    expect(found && idsOf(found)).toEqual(expected);
+    expect(found?.total).toBe(expected.length);
+    expect(read).toBeLessThan(totalOf('rare') + 129);
+  });
+
+  test('for a rare text costs its results, for a common one a page', async () => {
+    for (const [query, limit] of [
+      ['nee', 40],
+      ['nowruz', 50],
+      ['hay', 60],
+      ['h', 60],
+    ] as const) {
+      const read = await documentsRead(() => search(query, { order: 'DESC', counted: false }));
+      expect(read).toBeLessThan(limit + 129);
+    }
+  });
+
+  test('for a gram that no search had before reads no sample of its own', async () => {
+    const fresh = readerOf(collection);
+    const slice = { order: 'DESC', counted: false } as const;
+    const first = await documentsRead(() => search('needle', slice, fresh));
+    const second = await documentsRead(() => search('nowruz', slice, fresh));
+    expect(first).toBeGreaterThan(100);
+    // An id and a row of each.
+    expect(second).toBeLessThan(2 * 50);
+  });
+
+  test('is found where the sample misleads: every row of it has the text, and few others', async () => {
+    const ids = Array.from({ length: 128 }, (_, index) => 1 + Math.floor(((index + 0.5) * NEWEST) / 128));
+    const chosen = rows.filter(({ _id }) => ids.includes(_id)).map(({ _id }) => _id);
+    const title = 'zebra';
+    await collection.updateMany({ _id: { $in: chosen } } as never, { $set: { title } });
+    const texts = connection.collection('rows_texts');
+    await texts.updateMany({ row: { $in: chosen } }, { $set: { grams: indexGrams(title) } });
+    const slice = { order: 'DESC', counted: false } as const;
+    // One that has no sample of the rows as they were before.
+    const fresh = readerOf(collection);
+    const found = await search('zeb', slice, fresh);
+    expect(idsOf(found)).toEqual(chosen.toReversed().slice(0, 30));
+    const after = chosen.at(-31) ?? 0;
+    const rest = await search('zeb', { ...slice, after }, fresh);
+    expect(idsOf(rest)).toEqual(beyond(chosen.toReversed(), 'DESC', after).slice(0, 30));
+  });
+});
+
+describe('a document with too many grams', () => {
+  /** Contains `word` among 3,000 distinct characters. */
+  const hostile = (word: string): string =>
+    Array.from({ length: 3_000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join('') + word;
+  let mixed: Collection;
+  let mixedReader: Lists;
+  const stored: { _id: number; title: string }[] = [];
+
+  beforeAll(async () => {
+    mixed = connection.collection('mixed');
+    mixedReader = readerOf(mixed);
+    for (let id = 1; id <= 1_500; id += 1) {
+      const word = id % 10 === 0 ? 'needle' : 'hay';
+      stored.push({ _id: id, title: id % 50 === 0 || id === 1_499 ? hostile(word) : `post ${word}` });
+    }
+    const documents = stored.map((row) => ({ ...row, facets: ['all'], grams: documentGrams([row.title]) }));
+    await insertRows(mixed, documents);
+  });
+
+  const search = (query: string, slice: { order: Order; after?: number; skip?: number }) =>
+    mixedReader.read(
+      {
+        keys: [keyOf('all', stored.length)],
+        search: query,
+      },
+      { skip: 0, take: 20, counted: true, ...slice },
+    );
+
+  test('is stored with one key', async () => {
+    const texts = connection.collection('mixed_texts');
+    expect(await texts.countDocuments({ grams: EVERY_SEARCH })).toBe(31);
+    expect(await texts.countDocuments({ grams: [EVERY_SEARCH] as never })).toBe(31);
+  });
+
+  test.each(['needle', 'eed', 'n', 'needles', 'hay', '\u4e10\u4e11', '\u5000', 'post n', EVERY_SEARCH])(
+    'is found by %j where it matches, and only there, in both orders, from any depth and on any page',
+    async (query) => {
+      for (const order of ['ASC', 'DESC'] as const) {
+        const ids = stored.filter(({ title }) => matchesFolded(title, query)).map(({ _id }) => _id);
+        const expected = order === 'ASC' ? ids : ids.toReversed();
+        const first = await search(query, { order });
+        expect(idsOf(first)).toEqual(expected.slice(0, 20));
+        if (first.total !== undefined) expect(first.total).toBe(expected.length);
+        const deep = await search(query, { order, after: 750 });
+        expect(idsOf(deep)).toEqual(beyond(expected, order, 750).slice(0, 20));
+        expect(idsOf(await search(query, { order, skip: 40 }))).toEqual(expected.slice(40, 60));
+      }
+    },
+  );
+
+  test('costs a search of a rare gram the documents with too many grams, and is counted with the others', async () => {
+    let found: Listed | undefined;
+    const read = await documentsRead(async () => {
+      found = await search('\u4e10\u4e11', { order: 'DESC' });
+    });
+    expect(found?.total).toBe(31);
+    expect(read).toBeLessThan(31 + 129);
+  });
+});
+
+describe('a search that finds nothing among common grams', () => {
+  /** Every gram of the query is in every title, the query in none but the first. */
+  const QUERY = 'bcabca';
+  const COUNT = SEARCHED_ROWS_MAX + 1_500;
+  let common: Collection;
+  let commonReader: Lists;
+  const read = (slice: Partial<Slice> = {}) =>
+    commonReader.read(commonQuery, { order: 'DESC', skip: 0, take: 30, counted: true, ...slice });
+  const commonQuery: ListQuery = {
+    keys: [keyOf('all', COUNT)],
+    search: QUERY,
+  };
+
+  beforeAll(async () => {
+    common = connection.collection('common');
+    commonReader = readerOf(common);
+    const title = 'abcab cabca';
+    const grams = queryGrams(QUERY);
+    const documents = Array.from({ length: COUNT }, (_, index) => ({
+      _id: index + 1,
+      title: index < 2 ? `${title} ${QUERY}` : title,
+      facets: ['all'],
+      grams,
+    }));
+    await insertRows(common, documents);
+  });
+
+  test('reads limited rows, and says from where the next page continues', async () => {
+    let found: Listed | undefined;
+    const documents = await documentsRead(async () => {
+      found = await read();
+    });
+    expect(found).toMatchObject({ rows: [], more: true, total: undefined });
+    // An id and a row of each, a sample, and what is read at once after the limit.
+    expect(documents).toBeLessThan(2 * SEARCHED_ROWS_MAX + 128 + 1_001);
+    expect(found?.continueAfter).toBeGreaterThan(2);
+    expect(idsOf(await read({ after: found?.continueAfter, counted: false }))).toEqual([2, 1]);
+  });
+
+  test.each([1, 2, 30])('every match is found by following the cursor, %i a page', async (perPage) => {
+    const all = [2, 1];
+    const readSlice = async (slice: Slice) => {
+      const listed = await commonReader.read(commonQuery, slice);
+      return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
+    };
+    const follow = async (of: (after: readonly number[] | undefined) => Promise<PageOf<{ id: number }>>) => {
+      const found: number[] = [];
+      let pages = 0;
+      for (let after: readonly number[] | undefined; ; ) {
+        const page = await of(after);
+        found.push(...page.rows.map(({ id }) => id));
+        pages += 1;
+        after = page.next;
+        if (after === undefined) return { found, pages };
+      }
+    };
+    const requestOf = (after: readonly number[] | undefined): PageRequest =>
+      after === undefined ? { mode: 'page', page: 1, perPage, skip: 0 } : { mode: 'cursor', perPage, after };
+    const listed = await follow((after) =>
+      readListPage(readSlice, { total: COUNT, search: QUERY }, 'DESC', requestOf(after)),
+    );
+    expect(listed.found).toEqual(all);
+    expect(listed.pages).toBeGreaterThan(1);
+    const ranked = [
+      { id: COUNT + 2, rank: 2 },
+      { id: COUNT + 1, rank: 1 },
+    ];
+    const led = await follow((after) =>
+      readRankedPage(
+        {
+          ranked,
+          findMany: async (ids) => ids.map((id) => ({ id })),
+          readRest: readSlice,
+          total: COUNT + 2,
+          search: QUERY,
+        },
+        requestOf(after),
+      ),
+    );
+    expect(led.found).toEqual([COUNT + 2, COUNT + 1, ...all]);
+  });
+
+  test('stops when the client has gone', async () => {
+    const documents = await documentsRead(() => read({ signal: AbortSignal.abort() }));
+    expect(documents).toBeLessThan(128 + 1_001);
+  });
+
+  test('a page past the end is empty without a next one', async () => {
+    const page = await readListPage(
+      async (slice) => ({ ...(await commonReader.read(commonQuery, slice)), rows: [] }),
+      { total: COUNT, search: QUERY },
+      'DESC',
+      { mode: 'page', page: 1_000, perPage: 30, skip: 29_970 },
+    );
+    expect(page).toEqual({ rows: [], total: undefined, next: undefined });
+  });
+});
+
+test('a search of long texts reads limited characters', async () => {
+  const LENGTH = 20_000;
+  const count = Math.ceil(SEARCHED_CHARACTERS_MAX / LENGTH) + 150;
+  const long = connection.collection('long');
+  const title = 'abcab cabca '.repeat(LENGTH / 12);
+  const grams = queryGrams('bcabca');
+  const documents = Array.from({ length: count }, (_, index) => ({
+    _id: index + 1,
+    title: index === 0 ? 'bcabca' : title,
+    facets: ['all'],
+    grams,
+  }));
+  await insertRows(long, documents);
+  const longReader = readerOf(long);
+  const query = {
+    keys: [keyOf('all', count)],
+    search: 'bcabca',
+  };
+  const slice = { order: 'DESC', skip: 0, take: 30, counted: true } as const;
+  const first = await longReader.read(query, slice);
+  expect(first).toMatchObject({ rows: [], more: true, total: undefined });
+  expect(first.continueAfter).toBeGreaterThan(1);
+  expect(first.continueAfter).toBeLessThan(count - 300);
+  expect(idsOf(await longReader.read(query, { ...slice, after: first.continueAfter }))).toEqual([1]);
+});
+
+test('a search past the end counts its results, as on the first page', async () => {
+  const readSlice = async (slice: Slice) => {
+    const listed = await reader.read({ ...listOf('all'), search: 'needle' }, slice);
+    return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
+  };
+  const total = await collection.countDocuments({ title: /needle/ });
+  const query = { total: totalOf('all'), search: 'needle' };
+  for (const page of [1, 1_000])
+    expect(
+      await readListPage(readSlice, query, 'DESC', {
+        mode: 'page',
+        page,
+        perPage: 10,
+        skip: (page - 1) * 10,
+      }),
+    ).toMatchObject({ total });
+  const empty = await readListPage(readSlice, { ...query, total: 0 }, 'DESC', {
+    mode: 'page',
+    page: 1,
+    perPage: 10,
+    skip: 0,
+  });
+  expect(empty).toEqual({ rows: [], total: 0, next: undefined });
+});
