@@ -106,7 +106,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       )
         .map(count)
         .reduce((sum, one) => sum + one);
-      const query = { keys: [{ key: 'public/any/any', total, newest }], versions };
+      const query = { facets: ['public/any/any'], total, newest, versions };
       const slice = { order: 'DESC', skip: 1, take: 3, counted: true } as const;
       return (await other.posts.list(query, slice)).rows.map(({ id }) => id);
     };
@@ -143,7 +143,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       const total = (['user_public_blog', 'user_public_regular'] as const)
         .map(count)
         .reduce((sum, one) => sum + one);
-      const query = { keys: [{ key: 'public/user/any', total, newest }], versions, search };
+      const query = { facets: ['public/user/any'], total, newest, versions, search };
       const slice = { order: 'DESC', skip: search === undefined ? 1 : 0, take: 50, counted: true } as const;
       return (await other.posts.list(query, slice)).rows;
     };

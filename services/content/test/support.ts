@@ -8,7 +8,7 @@ import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { LIST_CACHE_MIB } from '@fitness/shared/lists/index.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';

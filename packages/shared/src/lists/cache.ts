@@ -1,6 +1,5 @@
 /**
- * Keeps in memory what lists read from the database: rows, the ids of keys, and the ids that have a gram (docs/adr/0101). One
- * limit in bytes bounds all of it; what was not used for longest goes first.
+ * Keeps in memory what lists read from the database: rows, the ids of keys, and the ids that have a gram (docs/adr/0101).
  *
  * It is exact: every transaction that changes rows writes a version and the changed rows into a counter document
  * (list-versions.ts). A request reads the versions with its totals. `catchUp` reads what changed since the last ones, and corrects
@@ -9,13 +8,19 @@
  */
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
 import { isAsNewAs, type ListChanges, type ListVersions } from '../mongo/list-versions.ts';
-import type { Database, Ids, ListKey, ListRow, ListSource, Window } from './list.ts';
-import { WINDOW_MAX } from './list.ts';
-import { createMemory, LONG_LIST, type Placed, place, rankOf } from './memory.ts';
-import type { ListRows } from './reader.ts';
+import {
+  type Database,
+  type ListKey,
+  type ListQuery,
+  type ListRow,
+  type ListSource,
+  WINDOW_MAX,
+  type Window,
+} from './list.ts';
+import { type Changed, LONG_LIST, type Memory, nameOf, place, rankOf } from './memory.ts';
 
-export interface CacheOptions extends Pick<ListRows, 'keysOf' | 'texts'> {
-  bytes: number;
+export interface CacheOptions {
+  memory: Memory;
   /** What changed in the counter documents `since` these versions. */
   changesSince(since: ListVersions): Promise<ListChanges>;
 }
@@ -24,20 +29,16 @@ export interface CacheOptions extends Pick<ListRows, 'keysOf' | 'texts'> {
 const FEW = 'the few rows';
 /** Anybody may name a hundred profiles, whose lists one query reads and nobody reads again. */
 const KEYS_MAX = 5;
-/** Of the width of a window. */
+/** Candidates that end so many windows before the wanted one are read up to it. */
 const NEAR = 4;
 /** More of them at once stop the process for longer than reading all again takes. */
 const PLACEMENTS_MAX = 1_000_000;
 
-export const createCache = (
-  database: Database,
-  { bytes, keysOf, texts, changesSince }: CacheOptions,
-): ListSource => {
-  const memory = createMemory(bytes, texts);
+export const createCache = (database: Database, { memory, changesSince }: CacheOptions): ListSource => {
   /** Rows that are being read, by the ids that have not changed since: concurrent requests share them. */
   const readingRows = new Map<number, Promise<readonly ListRow[]>>();
   /** Lists that are being read, with what changed since. */
-  const readingLists = new Map<string, { ids: Promise<number[]>; changed: Placed[] }>();
+  const readingLists = new Map<string, { ids: Promise<number[]>; changed: Changed[] }>();
   /** Increases with each change: candidates that were read before it may lack the changed rows. */
   let changes = 0;
   /** The largest end of a window until now. */
@@ -53,58 +54,68 @@ export const createCache = (
     readingLists.clear();
   };
 
-  const correct = (rows: readonly ListRow[], placed: readonly Placed[]): void => {
+  const correct = (rows: readonly ListRow[], changed: readonly Changed[]): void => {
     changes += 1;
-    for (const { id } of placed) readingRows.delete(id);
-    for (const { changed } of readingLists.values()) changed.push(...placed);
-    memory.correct(placed);
+    for (const { id } of changed) readingRows.delete(id);
+    for (const list of readingLists.values()) list.changed.push(...changed);
+    memory.correct(changed);
     rows.forEach(memory.keepRow);
   };
 
+  /** Reads and applies what changed since these versions. */
+  const follow = async (since: ListVersions): Promise<void> => {
+    const { versions: now, changed: all } = await changesSince(since);
+    const ids = [...new Set(all?.filter((one) => typeof one === 'number'))];
+    const names = [...new Set(all?.filter((one) => typeof one === 'string'))];
+    const [rows, named] = await Promise.all([database.byIds(ids), database.named(names)]);
+    if (all === undefined || (ids.length + named.length) * memory.listCount() > PLACEMENTS_MAX) forgetAll();
+    else {
+      const changed = new Map(ids.map((id): [number, Changed] => [id, { id, row: undefined }]));
+      for (const row of [...rows, ...named]) changed.set(row._id, { id: row._id, row });
+      correct(rows, [...changed.values()]);
+    }
+    known = new Map([...(known ?? []), ...now]);
+  };
+
   const catchUp = async (versions: ListVersions): Promise<void> => {
-    if (known === undefined) known = versions;
+    known ??= versions;
     const before = known;
     if (isAsNewAs(before, versions)) return;
     const behind = [...versions].filter(([name, version]) => version > (before.get(name) ?? 0));
-    const { versions: now, changed } = await changesSince(
-      new Map(behind.map(([name]) => [name, before.get(name) ?? 0])),
-    );
-    const ids = [...new Set(changed?.filter((one) => typeof one === 'number'))];
-    const names = [...new Set(changed?.filter((one) => typeof one === 'string'))];
-    const [rows, named] = await Promise.all([database.byIds(ids), database.named(names)]);
-    if (changed === undefined || (ids.length + named.length) * memory.listCount() > PLACEMENTS_MAX)
-      forgetAll();
-    else {
-      const placed = new Map(ids.map((id): [number, Placed] => [id, { id, keys: [] }]));
-      for (const row of [...rows, ...named]) placed.set(row._id, { id: row._id, keys: keysOf(row) });
-      correct(rows, [...placed.values()]);
-    }
-    known = new Map([...before, ...now]);
+    await follow(new Map(behind.map(([name]) => [name, before.get(name) ?? 0])));
   };
 
-  const readList = async (key: string): Promise<number[]> => {
-    const running = readingLists.get(key) ?? { ids: database.ids(key), changed: [] };
-    readingLists.set(key, running);
+  const readList = async (key: ListKey): Promise<void> => {
+    const name = nameOf(key);
+    const running = readingLists.get(name) ?? { ids: database.ids(key), changed: [] };
+    readingLists.set(name, running);
     try {
-      const ids = await running.ids;
-      ids.sort((a, b) => a - b);
-      if (readingLists.get(key) !== running) return ids;
-      for (const { id, keys } of running.changed) place(ids, id, keys.includes(key));
+      const ids = (await running.ids).sort((a, b) => a - b);
+      if (readingLists.get(name) !== running) return;
+      for (const change of running.changed) place(ids, change, key);
       memory.keepList(key, ids);
-      return ids;
     } finally {
-      if (readingLists.get(key) === running) readingLists.delete(key);
+      if (readingLists.get(name) === running) readingLists.delete(name);
     }
   };
 
-  /** In ascending order; undefined for a long list that is not there yet: nobody waits until it is read. */
-  const idsOf = async ({ key, total }: ListKey): Promise<readonly number[] | undefined> => {
-    const ids = memory.list(key);
-    if (ids !== undefined) return ids;
-    const reading = readList(key);
-    if (total <= LONG_LIST) return reading;
-    reading.catch(() => undefined);
-    return undefined;
+  /** The ids of each key at one moment, in ascending order; undefined where the database must tell. */
+  const listsOf = async ({ keys, total = 0 }: ListQuery): Promise<(readonly number[])[] | undefined> => {
+    if (keys.length > KEYS_MAX) return undefined;
+    const missing = keys.filter((key) => memory.list(key) === undefined);
+    if (missing.length > 0) {
+      const reading = Promise.all(missing.map(readList));
+      // Nobody waits until a long list is read.
+      if (total > LONG_LIST) {
+        reading.catch(() => undefined);
+        return undefined;
+      }
+      await reading;
+      // The new list is newer than the others.
+      if (keys.length > 1) await queue.run('versions', () => follow(known ?? new Map()));
+    }
+    const lists = keys.map(memory.list);
+    return lists.every((ids) => ids !== undefined) ? lists : undefined;
   };
 
   const readRows = async (ids: readonly number[]): Promise<readonly ListRow[]> => {
@@ -164,19 +175,19 @@ export const createCache = (
       if (versions === undefined || (known !== undefined && isAsNewAs(known, versions))) return;
       await queue.run('versions', () => catchUp(versions));
     },
-    whole: async (keys, range) => {
-      if (range !== undefined || keys.length > KEYS_MAX) return database.whole(keys, range);
-      const lists = await Promise.all(keys.map(({ key }) => memory.list(key) ?? readList(key)));
-      return byIds(lists.flat());
+    whole: async (query) => {
+      const lists = query.range === undefined ? await listsOf(query) : undefined;
+      return lists === undefined ? database.whole(query) : byIds([...new Set(lists.flat())]);
     },
-    window: async (key, window) => {
-      // Without a pause: the lists of a request are of one moment.
-      const ids = memory.list(key.key) ?? (await idsOf(key));
-      return ids === undefined ? database.window(key, window) : byIds(inWindow(ids, window));
+    windows: async (query, window) => {
+      const lists = await listsOf(query);
+      if (lists === undefined) return database.windows(query, window);
+      return Promise.all(lists.map((ids) => byIds(inWindow(ids, window))));
     },
-    count: async (key, ids: Ids) => {
-      const list = await idsOf(key);
-      return list === undefined ? database.count(key, ids) : rankOf(list, ids.to) - rankOf(list, ids.from);
+    count: async (query, ids) => {
+      const lists = await listsOf(query);
+      if (lists === undefined) return database.count(query, ids);
+      return lists.reduce((sum, list) => sum + rankOf(list, ids.to) - rankOf(list, ids.from), 0);
     },
     candidates: async (gram, window) => {
       const candidates = memory.candidates(gram);

@@ -1,57 +1,111 @@
-/** The queries of lists. Each is one value of an index, with at most a range of the next field (docs/adr/0018). */
-import type { Collection } from 'mongoose';
-import { type Database, type ListRow, WINDOW_MAX, type Window } from './list.ts';
+/** The queries of lists. Each is the equalities of one index, with at most a range of its next field (docs/adr/0018). */
+import type { ClientSession, Collection } from 'mongoose';
+import { inTransaction } from '../mongo/transaction.ts';
+import {
+  type Database,
+  type ListKey,
+  type ListQuery,
+  type ListRow,
+  WINDOW_MAX,
+  type Window,
+} from './list.ts';
 
 export interface ListCollections {
   rows: Collection;
-  /** The index of `rows` is this field and the id. */
-  field: string;
+  /** The fields of the keys. */
+  fields: readonly string[];
   /** See `texts.ts`. */
   grams: Collection;
-  /** The condition of the rows that a change names together, where there are such changes. */
-  conditionOfNames?: (names: readonly string[]) => Record<string, unknown>;
+  /** Long fields that no list shows. */
+  unshown?: readonly string[];
+  /** The field by which a change names several rows, where there are such changes. */
+  nameField?: string;
 }
 
-export const createDatabaseSource = ({ rows, field, grams, conditionOfNames }: ListCollections): Database => {
+type Condition = Readonly<Record<string, unknown>>;
+
+const BATCH_SIZE = 10_000;
+
+/** The field of all keys; undefined if they have several. */
+const onlyFieldOf = (keys: readonly ListKey[]): string | undefined => {
+  const [field, ...others] = new Set(keys.flatMap(Object.keys));
+  return others.length === 0 ? field : undefined;
+};
+
+export const createDatabaseSource = ({
+  rows,
+  fields,
+  grams,
+  unshown = [],
+  nameField,
+}: ListCollections): Database => {
+  // An older release stored grams in the rows.
+  const shown = Object.fromEntries(['grams', ...unshown].map((field) => [field, 0]));
+
   const find = async (
-    condition: Record<string, unknown>,
-    projection: Readonly<Record<string, 0 | 1>>,
-    window?: Window,
+    condition: Condition,
+    projection = shown,
+    session?: ClientSession,
   ): Promise<ListRow[]> => {
-    const ids = window && { _id: { $gte: window.from, $lt: window.to } };
-    const cursor = rows.find({ ...condition, ...ids } as never, { projection, batchSize: 10_000 });
-    // One that cannot have more rows is cheaper without.
-    if (window !== undefined && window.to - window.from > WINDOW_MAX)
-      cursor.sort({ _id: window.order === 'ASC' ? 1 : -1 }).limit(WINDOW_MAX);
-    return (await cursor.toArray()) as unknown as ListRow[];
+    const options = { projection, batchSize: BATCH_SIZE, ...(session && { session }) };
+    return (await rows.find(condition as never, options).toArray()) as unknown as ListRow[];
   };
+
+  const findWindow = async (key: ListKey, { from, to, order }: Window, session?: ClientSession) => {
+    const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
+    // One that cannot have more rows is cheaper without a sort and a limit.
+    if (to - from <= WINDOW_MAX) return find(condition, shown, session);
+    const options = { projection: shown, batchSize: BATCH_SIZE, ...(session && { session }) };
+    const cursor = rows.find(condition, options).sort({ _id: order === 'ASC' ? 1 : -1 });
+    return (await cursor.limit(WINDOW_MAX).toArray()) as unknown as ListRow[];
+  };
+
+  /** Several keys are read in one snapshot: a row that goes from one to the other meanwhile is in one of them. */
+  const atOneMoment = <Result>(
+    { keys }: ListQuery,
+    read: (session?: ClientSession) => Promise<Result>,
+  ): Promise<Result> => (keys.length > 1 ? inTransaction(rows.conn, read, { isEffect: false }) : read());
+
+  const eachKey = <Result>(
+    query: ListQuery,
+    read: (key: ListKey, session?: ClientSession) => Promise<Result>,
+  ): Promise<Result[]> =>
+    atOneMoment(query, async (session) => {
+      const results: Result[] = [];
+      for (const key of query.keys) results.push(await read(key, session));
+      return results;
+    });
 
   return {
     catchUp: async () => undefined,
-    whole: async (keys, range) => {
-      // The next field has an index for one key, not for several.
-      const conditions =
-        range === undefined
-          ? [{ [field]: { $in: keys.map(({ key }) => key) } }]
-          : keys.map(({ key }) => ({ [field]: key, ...range }));
-      return (await Promise.all(conditions.map((condition) => find(condition, { grams: 0 })))).flat();
+    whole: async (query) => {
+      const { keys, range } = query;
+      const field = range === undefined ? onlyFieldOf(keys) : undefined;
+      if (field === undefined)
+        return (await eachKey(query, (key, session) => find({ ...key, ...range }, shown, session))).flat();
+      const anyKey = { [field]: { $in: keys.map((key) => key[field]) } };
+      return atOneMoment(query, (session) => find(anyKey, shown, session));
     },
-    window: ({ key }, window) => find({ [field]: key }, { grams: 0 }, window),
-    count: ({ key }, { from, to }) =>
-      rows.countDocuments({ [field]: key, _id: { $gte: from, $lt: to } } as never),
+    windows: (query, window) => eachKey(query, (key, session) => findWindow(key, window, session)),
+    count: async (query, { from, to }) => {
+      const counts = await eachKey(query, (key, session) => {
+        const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
+        return rows.countDocuments(condition, { ...(session && { session }) });
+      });
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
     candidates: async (gram, { from, to }) => {
       const condition = { grams: gram, row: { $gte: from, $lt: to } };
-      const found = await grams
-        .find(condition, { projection: { _id: 0, row: 1 }, batchSize: 10_000 })
-        .toArray();
+      const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE };
+      const found = await grams.find(condition, options).toArray();
       return found.map(({ row }) => ({ _id: Number(row) }));
     },
-    few: (condition) => find(condition, { grams: 0 }),
-    ids: async (key) => (await find({ [field]: key }, { _id: 1 })).map(({ _id }) => _id),
+    few: find,
+    ids: async (key) => (await find(key, { _id: 1 })).map(({ _id }) => _id),
     named: async (names) =>
-      names.length === 0 || conditionOfNames === undefined
+      names.length === 0 || nameField === undefined
         ? []
-        : find(conditionOfNames(names), { [field]: 1 }),
-    byIds: async (ids) => (ids.length === 0 ? [] : find({ _id: { $in: ids } }, { grams: 0 })),
+        : find({ [nameField]: { $in: names } }, Object.fromEntries(fields.map((field) => [field, 1]))),
+    byIds: async (ids) => (ids.length === 0 ? [] : find({ _id: { $in: ids } })),
   };
 };

@@ -4,21 +4,26 @@ import { type CacheOptions, createCache } from './cache.ts';
 import { createDatabaseSource, type ListCollections } from './database.ts';
 import { createRarestGram } from './grams.ts';
 import type { Lists } from './list.ts';
-import { createReader, type ListRows } from './reader.ts';
+import type { ListMemory } from './memory.ts';
+import { createReader } from './reader.ts';
 
-/** Of all lists of a process together. */
-export const LIST_CACHE_MIB = 64;
+export interface ListCache extends Pick<CacheOptions, 'changesSince'> {
+  memory: ListMemory;
+}
 
-const MIB = 2 ** 20;
-
-interface ListOptions extends Omit<ListCollections, 'rows'>, ListRows, Pick<CacheOptions, 'changesSince'> {
-  /** 0: every list is read from the database. */
-  cacheMib: number;
+interface ListOptions extends Omit<ListCollections, 'rows'> {
+  /** The fields that a search reads. */
+  texts: readonly string[];
+  /** Undefined: every list is read from the database. */
+  cache?: ListCache | undefined;
 }
 
 export const createLists = (rows: Collection, options: ListOptions): Lists => {
+  const { texts, cache } = options;
   const database = createDatabaseSource({ rows, ...options });
   const source =
-    options.cacheMib === 0 ? database : createCache(database, { ...options, bytes: options.cacheMib * MIB });
-  return createReader(source, createRarestGram(options.grams), options);
+    cache === undefined
+      ? database
+      : createCache(database, { ...cache, memory: cache.memory(rows.collectionName, texts) });
+  return createReader(source, createRarestGram(options.grams), texts);
 };

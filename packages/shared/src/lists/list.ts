@@ -3,21 +3,25 @@ import type { ListVersions } from '../mongo/list-versions.ts';
 
 export type Order = 'ASC' | 'DESC';
 
-/** The rows with one value of the indexed field of the lists, such as a facet. */
-export interface ListKey {
-  key: string;
-  /** How many rows it has, from a counter; an estimate costs time, never a row. */
-  total: number;
-  /** The largest id that one of its rows may have. */
-  newest: number;
-}
+/**
+ * The rows with these values: equalities of the fields of one index, whose last field is the id, such as `{ city_id: 5 }`. An
+ * array contains the value.
+ */
+export type ListKey = Readonly<Record<string, string | number | boolean>>;
 
 export interface ListQuery {
-  /** No row has two of them. */
+  /** A list is the rows of all its keys. */
   keys: readonly ListKey[];
-  /** Leaves out rows of the keys. The totals of the keys do not include those either. */
+  /**
+   * How many rows the list has, the text not considered; undefined if it is not known. A wrong one costs time, never a row, unless
+   * it is 0.
+   */
+  total?: number | undefined;
+  /** The largest id that one of its rows may have. */
+  newest: number;
+  /** Leaves out rows of the keys. It is needed where a row may have two of the keys. */
   accept?: ((row: ListRow) => boolean) | undefined;
-  /** What `accept` demands of the next field of the index, for lists that are read as a whole. */
+  /** What `accept` demands of the next field of another index, for lists that are read as a whole. */
   range?: Readonly<Record<string, unknown>> | undefined;
   /** Rows of the keys that are shown elsewhere: few. */
   without?: readonly number[] | undefined;
@@ -60,7 +64,7 @@ export interface Lists {
   /** The rows of a list that meet the condition of another index, which few do, or did, and the text, in any order. */
   few(condition: Record<string, unknown>, query: ListQuery): Promise<ListRow[]>;
   /** How many rows a key has that no counter counts. */
-  count(key: string, versions: ListVersions | undefined): Promise<number>;
+  count(key: ListKey, versions: ListVersions | undefined): Promise<number>;
 }
 
 /** The ids from `from` on, before `to`. */
@@ -76,25 +80,33 @@ export interface Window extends Ids {
 
 export const WINDOW_MAX = 500;
 
-/** Where rows are: the database, or a cache in front of it. Rows and ids are in any order. */
+/** Where rows are: the database, or a cache in front of it. Rows and ids are in any order; several keys are read at one moment. */
 export interface ListSource {
   /** Everything below is at least as new as these versions afterwards. */
   catchUp(versions: ListVersions | undefined): Promise<void>;
-  /** All rows of these keys, with a condition on the next field of their index. */
-  whole(keys: readonly ListKey[], range: ListQuery['range']): Promise<readonly ListRow[]>;
-  window(key: ListKey, window: Window): Promise<readonly ListRow[]>;
-  count(key: ListKey, ids: Ids): Promise<number>;
+  whole(query: ListQuery): Promise<readonly ListRow[]>;
+  /** The rows of each key. */
+  windows(query: ListQuery, window: Window): Promise<readonly (readonly ListRow[])[]>;
+  /** How many rows all keys have together. */
+  count(query: ListQuery, ids: Ids): Promise<number>;
   /** The rows whose text has this gram; others may be among them. */
   candidates(gram: string, window: Window): Promise<readonly Pick<ListRow, '_id'>[]>;
   byIds(ids: readonly number[]): Promise<readonly ListRow[]>;
-  /** A list has one such condition; rows that met it some time ago may be among them. */
+  /** A collection has one such condition; rows that met it some time ago may be among them. */
   few(condition: Record<string, unknown>): Promise<readonly ListRow[]>;
 }
 
 /** What only the cache asks the database. */
 export interface Database extends ListSource {
   /** All ids of a key. */
-  ids(key: string): Promise<number[]>;
-  /** The rows that changes named together, with the field of their keys alone. */
+  ids(key: ListKey): Promise<number[]>;
+  /** The rows that changes named together, with the fields of keys alone. */
   named(names: readonly string[]): Promise<ListRow[]>;
 }
+
+/** Whether a row has the values of a key now. */
+export const hasKey = (row: ListRow, key: ListKey): boolean =>
+  Object.entries(key).every(([field, value]) => {
+    const stored = row[field];
+    return Array.isArray(stored) ? stored.includes(value) : stored === value;
+  });

@@ -1,6 +1,6 @@
-/** What the cache keeps: rows, sorted ids of keys, and candidates, in one memory of limited bytes. What was not used for longest goes first. */
+/** What the caches of a process keep: rows, sorted ids of keys, and candidates. One limit in bytes bounds all of it; what was not used for longest goes first. */
 import { LRUCache } from 'lru-cache';
-import type { ListRow } from './list.ts';
+import { hasKey, type ListKey, type ListRow } from './list.ts';
 import { textLength } from './match.ts';
 
 /** The ids of all rows with a gram from `from` on, and of some without. */
@@ -9,10 +9,10 @@ interface Candidates {
   ids: Set<number>;
 }
 
-/** A row and its keys now; without keys it was deleted. */
-export interface Placed {
+/** A row that changed, as it is now; undefined if it was deleted. */
+export interface Changed {
   id: number;
-  keys: readonly string[];
+  row: ListRow | undefined;
 }
 
 /** What a row takes besides its text, which counts four times: two bytes a character, and once more folded. */
@@ -23,7 +23,7 @@ const LIST_BYTES = 200;
 const CANDIDATE_BYTES = 40;
 /** For what no version tells: a document that was corrected by hand, or a commit that a failover of the database has lost. */
 const LIFETIME_MS = 60_000;
-/** Of long lists, which take long to read. */
+/** For long lists, which take long to read. */
 const LONG_LIFETIME_MS = 600_000;
 export const LONG_LIST = 20_000;
 /** Every change looks into every list. */
@@ -42,76 +42,100 @@ export const rankOf = (ids: readonly number[], id: number): number => {
   return low;
 };
 
-export const place = (ids: number[], id: number, belongs: boolean): void => {
+export const place = (ids: number[], { id, row }: Changed, key: ListKey): void => {
+  const belongs = row !== undefined && hasKey(row, key);
   const rank = rankOf(ids, id);
   const isThere = ids[rank] === id;
   if (belongs && !isThere) ids.splice(rank, 0, id);
   if (!belongs && isThere) ids.splice(rank, 1);
 };
 
+export const nameOf = (key: ListKey): string => JSON.stringify(key);
+
+/** What is kept of one collection. */
 export interface Memory {
   row(id: number): ListRow | undefined;
   keepRow(row: ListRow): void;
   /** In ascending order. */
-  list(key: string): readonly number[] | undefined;
-  keepList(key: string, ids: number[]): void;
+  list(key: ListKey): readonly number[] | undefined;
+  keepList(key: ListKey, ids: number[]): void;
   listCount(): number;
   candidates(gram: string): Candidates | undefined;
   keepCandidates(gram: string, candidates: Candidates): void;
-  /** These rows changed. */
-  correct(placed: readonly Placed[]): void;
+  correct(changed: readonly Changed[]): void;
   clear(): void;
 }
 
-/** `texts`: the long fields of a row. */
-export const createMemory = (bytes: number, texts: readonly string[]): Memory => {
-  const lists = new Map<string, string>();
-  const grams = new Set<string>();
+/** The memory of a process: one part for each collection. `texts`: the long fields of its rows. */
+export type ListMemory = (collection: string, texts: readonly string[]) => Memory;
+
+/** For all lists of a process together. */
+export const LIST_CACHE_MIB = 64;
+const MIB = 2 ** 20;
+
+/** Undefined, without a cache, for 0. */
+export const createListMemory = (mib: number): ListMemory | undefined => {
+  if (mib === 0) return undefined;
+  const bytes = mib * MIB;
+  /** What is to be forgotten with an entry. */
+  const forgotten = new Map<string, () => void>();
   const kept = new LRUCache<string, ListRow | number[] | Candidates>({
     maxSize: bytes,
-    maxEntrySize: bytes / 2,
+    maxEntrySize: Math.ceil(bytes / 2),
     ttl: LIFETIME_MS,
     dispose: (_value, name, reason) => {
       if (reason === 'set') return;
-      lists.delete(name);
-      grams.delete(name);
+      forgotten.get(name)?.();
+      forgotten.delete(name);
     },
   });
-  const rowName = (id: number): string => `row ${id}`;
-  const listName = (key: string): string => `list ${key}`;
-  const gramName = (gram: string): string => `gram ${gram}`;
 
-  return {
-    row: (id) => kept.get(rowName(id)) as ListRow | undefined,
-    keepRow: (row) => {
-      kept.set(rowName(row._id), row, { size: ROW_BYTES + CHARACTER_BYTES * textLength(row, texts) });
-    },
-    list: (key) => kept.get(listName(key)) as number[] | undefined,
-    keepList: (key, ids) => {
-      if (lists.size >= LISTS_MAX) for (const name of [...lists.keys()]) kept.delete(name);
-      const ttl = ids.length > LONG_LIST ? LONG_LIFETIME_MS : LIFETIME_MS;
-      lists.set(listName(key), key);
-      kept.set(listName(key), ids, { size: LIST_BYTES + ID_BYTES * ids.length, ttl });
-    },
-    listCount: () => lists.size,
-    candidates: (gram) => kept.get(gramName(gram)) as Candidates | undefined,
-    keepCandidates: (gram, candidates) => {
-      grams.add(gramName(gram));
-      kept.set(gramName(gram), candidates, { size: LIST_BYTES + CANDIDATE_BYTES * candidates.ids.size });
-    },
-    correct: (placed) => {
-      for (const { id } of placed) kept.delete(rowName(id));
-      for (const [name, key] of lists) {
-        const ids = kept.peek(name) as number[] | undefined;
-        if (ids !== undefined) for (const { id, keys } of placed) place(ids, id, keys.includes(key));
-      }
-      for (const name of [...grams]) {
-        const candidates = kept.peek(name) as Candidates | undefined;
-        if (placed.length > CANDIDATE_CHANGES_MAX) kept.delete(name);
-        // Whether it has the gram is told by its text, which a search compares.
-        else for (const { id } of placed) if (candidates && id >= candidates.from) candidates.ids.add(id);
-      }
-    },
-    clear: () => kept.clear(),
+  return (collection, texts) => {
+    const lists = new Map<string, ListKey>();
+    const grams = new Set<string>();
+    const rowName = (id: number): string => `${collection} row ${id}`;
+    const listName = (key: ListKey): string => `${collection} list ${nameOf(key)}`;
+    const gramName = (gram: string): string => `${collection} gram ${gram}`;
+    const clear = (): void => {
+      for (const name of [...kept.keys()]) if (name.startsWith(`${collection} `)) kept.delete(name);
+    };
+
+    return {
+      row: (id) => kept.get(rowName(id)) as ListRow | undefined,
+      keepRow: (row) => {
+        kept.set(rowName(row._id), row, { size: ROW_BYTES + CHARACTER_BYTES * textLength(row, texts) });
+      },
+      list: (key) => kept.get(listName(key)) as number[] | undefined,
+      keepList: (key, ids) => {
+        const name = listName(key);
+        if (lists.size >= LISTS_MAX) for (const other of [...lists.keys()]) kept.delete(other);
+        const ttl = ids.length > LONG_LIST ? LONG_LIFETIME_MS : LIFETIME_MS;
+        lists.set(name, key);
+        forgotten.set(name, () => lists.delete(name));
+        kept.set(name, ids, { size: LIST_BYTES + ID_BYTES * ids.length, ttl });
+      },
+      listCount: () => lists.size,
+      candidates: (gram) => kept.get(gramName(gram)) as Candidates | undefined,
+      keepCandidates: (gram, candidates) => {
+        const name = gramName(gram);
+        grams.add(name);
+        forgotten.set(name, () => grams.delete(name));
+        kept.set(name, candidates, { size: LIST_BYTES + CANDIDATE_BYTES * candidates.ids.size });
+      },
+      correct: (changed) => {
+        for (const { id } of changed) kept.delete(rowName(id));
+        for (const [name, key] of lists) {
+          const ids = kept.peek(name) as number[] | undefined;
+          if (ids !== undefined) for (const one of changed) place(ids, one, key);
+        }
+        for (const name of [...grams]) {
+          const candidates = kept.peek(name) as Candidates | undefined;
+          if (changed.length > CANDIDATE_CHANGES_MAX) kept.delete(name);
+          // Whether it has the gram is told by its text, which a search compares.
+          else for (const { id } of changed) if (candidates && id >= candidates.from) candidates.ids.add(id);
+        }
+      },
+      clear,
+    };
   };
 };

@@ -9,6 +9,7 @@
 import { EVERY_SEARCH, hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
 import type { Gram, RarestGram } from './grams.ts';
 import {
+  hasKey,
   type Listed,
   type ListQuery,
   type ListRow,
@@ -43,13 +44,6 @@ export const SEARCHED_CHARACTERS_MAX = 8_000_000;
 /** Characters that are searched before a pause for other work: a search of long texts takes seconds of CPU time. */
 const PORTION_CHARACTERS = 100_000;
 
-export interface ListRows {
-  /** The keys that a row has now. */
-  keysOf(row: ListRow): readonly string[];
-  /** The fields that a search reads. */
-  texts: readonly string[];
-}
-
 /** Rows of the list in order, before the texts are compared. */
 interface Batch {
   rows: readonly ListRow[];
@@ -65,26 +59,21 @@ interface Portion extends Batch {
   characters: number;
 }
 
-const totalOf = ({ keys }: ListQuery): number => keys.reduce((sum, { total }) => sum + total, 0);
-const newestOf = ({ keys }: ListQuery): number => Math.max(1, ...keys.map(({ newest }) => newest));
-/** How many rows an id has, from 0 to 1. */
-const densityOf = (query: ListQuery): number => Math.min(totalOf(query) / newestOf(query), 1);
+const newestOf = ({ newest }: ListQuery): number => Math.max(newest, 1);
+/** How many rows an id has, above 0 and up to 1. Where it is not known, the first window says more. */
+const densityOf = ({ total = Number.POSITIVE_INFINITY, newest }: ListQuery): number =>
+  Math.min(Math.max(total, 1) / Math.max(newest, 1), 1);
+const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): boolean => total <= max;
 
-export const createReader = (
-  source: ListSource,
-  rarestGram: RarestGram,
-  { keysOf, texts }: ListRows,
-): Lists => {
+export const createReader = (source: ListSource, rarestGram: RarestGram, texts: readonly string[]): Lists => {
   /** Whether a row is in the list now: it may have changed since its id was read. */
   const isListed = ({ keys, accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
-    const names = new Set(keys.map(({ key }) => key));
     const others = new Set(without);
-    return (row) =>
-      keysOf(row).some((key) => names.has(key)) && !others.has(row._id) && (accept?.(row) ?? true);
+    return (row) => keys.some((key) => hasKey(row, key)) && !others.has(row._id) && (accept?.(row) ?? true);
   };
 
   async function* wholeList(query: ListQuery, slice: Slice): AsyncGenerator<Batch> {
-    const found = await source.whole(query.keys, query.range);
+    const found = await source.whole(query);
     const start = startOf(slice, newestOf(query));
     const rows = found.filter((row) => isAfter(row._id, start, slice.order)).filter(isListed(query));
     yield { rows: inOrder(rows, slice.order), read: found.length, lastId: start, isLast: true };
@@ -92,10 +81,7 @@ export const createReader = (
 
   /** `wanted`: how many rows. */
   async function* listInWindows(query: ListQuery, slice: Slice, wanted: number): AsyncGenerator<Batch> {
-    const read = (window: Window) => {
-      const keys = query.keys.filter(({ newest }) => newest >= window.from);
-      return Promise.all(keys.map((key) => source.window(key, window)));
-    };
+    const read = (window: Window) => source.windows(query, window);
     const firstWidth = widthFor(wanted, densityOf(query));
     const widths = { firstWidth, widthMax: Number.POSITIVE_INFINITY, limit: WINDOW_MAX };
     for await (const { items, ...batch } of inWindows(slice, newestOf(query), widths, read))
@@ -173,9 +159,10 @@ export const createReader = (
 
   const search = async (query: ListQuery, slice: Slice, text: string): Promise<Listed> => {
     const match = rowMatcher(texts, text);
-    if (totalOf(query) <= COUNTED_MAX) {
-      const rows =
-        totalOf(query) <= WHOLE_MAX ? wholeList(query, slice) : listInWindows(query, slice, SEARCH_CHUNK);
+    if (isSmall(query, COUNTED_MAX)) {
+      const rows = isSmall(query, WHOLE_MAX)
+        ? wholeList(query, slice)
+        : listInWindows(query, slice, SEARCH_CHUNK);
       return page(matching(rows, match), slice, { isCounted: slice.counted });
     }
     const gram = await rarestGram(text, newestOf(query));
@@ -189,16 +176,15 @@ export const createReader = (
   /** Skips whole windows by counting their rows; what is left to skip fits one window. */
   const skipWindows = async (query: ListQuery, slice: Slice): Promise<Slice> => {
     const { order } = slice;
-    const { keys, without = [] } = query;
+    const { without = [] } = query;
     const newest = newestOf(query);
     let position = startOf(slice, newest);
     let left = slice.skip;
     let width = left / densityOf(query);
     while (left > WINDOW_MAX && !isEnd(position, order, newest)) {
       const window = windowAfter(position, width, order, newest);
-      const counts = await Promise.all(keys.map((key) => source.count(key, window)));
       const others = without.filter((id) => id >= window.from && id < window.to).length;
-      const count = counts.reduce((sum, one) => sum + one, 0) - others;
+      const count = (await source.count(query, window)) - others;
       if (count > left) {
         width *= Math.min(left / count, 0.9);
         continue;
@@ -212,10 +198,10 @@ export const createReader = (
 
   return {
     read: async (query, slice) => {
-      if (totalOf(query) <= 0) return { rows: [], more: false, total: 0 };
+      if (query.keys.length === 0 || query.total === 0) return { rows: [], more: false, total: 0 };
       await source.catchUp(query.versions);
       if (hasSearchTerms(query.search)) return search(query, slice, query.search);
-      if (totalOf(query) <= WHOLE_MAX) return page(wholeList(query, slice), slice, undefined);
+      if (isSmall(query, WHOLE_MAX)) return page(wholeList(query, slice), slice, undefined);
       const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
       const rest = isCountable ? await skipWindows(query, slice) : slice;
       return page(listInWindows(query, rest, rest.skip + rest.take + 1), rest, undefined);
@@ -228,7 +214,7 @@ export const createReader = (
     },
     count: async (key, versions) => {
       await source.catchUp(versions);
-      return source.count({ key, total: 0, newest: 0 }, { from: 1, to: Number.MAX_SAFE_INTEGER });
+      return source.count({ keys: [key], newest: 0 }, { from: 1, to: Number.MAX_SAFE_INTEGER });
     },
   };
 };

@@ -2,7 +2,7 @@
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import type { ListKey, Order } from '@fitness/shared/lists/list.ts';
+import type { Order } from '@fitness/shared/lists/list.ts';
 import { readListPage } from '@fitness/shared/lists/pages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { seesAllPostsOf, seesProfile } from '../domain/access.ts';
@@ -58,6 +58,13 @@ export const createListPosts = (
 
 const ALL_KINDS: readonly ProfileKind[] = ['gym', 'user'];
 
+interface PartOfList {
+  facet: string;
+  total: number;
+  /** The largest id that one of its posts may have. */
+  newest: number;
+}
+
 /** The lists without `itemIds`; no post is in two of them. */
 const listsOfAll = async (
   store: Dependencies['store'],
@@ -65,17 +72,17 @@ const listsOfAll = async (
   viewer: Caller,
   kinds: readonly ProfileKind[],
   blog: BlogFilter,
-): Promise<ListKey[]> => {
+): Promise<PartOfList[]> => {
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
   const scope = can(viewer, 'posts.view_all') ? 'all' : 'public';
   const count = totalKeysOf(scope, kind, blog).reduce((sum, key) => sum + totals.count(key), 0);
-  const common: ListKey = { key: facet(scope, kind, blog), total: count, newest: totals.newest };
+  const common: PartOfList = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const ownScope: Scope = `own:${viewer.userId}`;
   const hidden = facet(ownScope, kind, blog);
   const total = await store.posts.count(hidden, totals.versions);
-  return [common, { key: hidden, total, newest: totals.newest }];
+  return [common, { facet: hidden, total, newest: totals.newest }];
 };
 
 /** The lists with `itemIds`: one for each profile that the viewer may see. */
@@ -87,7 +94,7 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
     kinds: readonly ProfileKind[],
     itemIds: readonly number[],
     blog: BlogFilter,
-  ): Promise<ListKey[]> => {
+  ): Promise<PartOfList[]> => {
     const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
     const known = await store.profiles.find(refs);
     const visible = [...known.values()].filter(({ state }) => seesProfile(viewer, state));
@@ -99,10 +106,10 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
   };
 };
 
-const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): ListKey => {
+const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): PartOfList => {
   const scope = seesAllPostsOf(viewer, state) ? 'all' : 'public';
   return {
-    key: facet(scope, profileKey(ref) as ProfileFilter, blog),
+    facet: facet(scope, profileKey(ref) as ProfileFilter, blog),
     total: countIn(counts, state, scope, blog),
     newest,
   };
@@ -124,12 +131,12 @@ const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | '
 
 const readPage = (
   store: Dependencies['store'],
-  lists: readonly ListKey[],
+  lists: readonly PartOfList[],
   { search, order, versions }: PostQuery & Pick<PostTotals, 'versions'>,
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
-  const keys = lists.filter(({ total }) => total > 0);
-  const total = keys.reduce((sum, list) => sum + list.total, 0);
-  const query = { keys, search, versions };
+  const total = lists.reduce((sum, list) => sum + list.total, 0);
+  const newest = Math.max(0, ...lists.map((list) => list.newest));
+  const query = { facets: lists.map((list) => list.facet), total, newest, search, versions };
   return readListPage((slice) => store.posts.list(query, slice), { total, search }, order, request);
 };

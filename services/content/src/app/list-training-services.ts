@@ -1,7 +1,6 @@
 /** The list of training services: boosted ones first, pro before basic, then the newest. */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import type { ListKey } from '@fitness/shared/lists/list.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { OWN_SERVICES } from '../domain/access.ts';
 import { serviceFacet, type TrainingService } from '../domain/training-service.ts';
@@ -61,16 +60,12 @@ const readPage = async (
   request: PageRequest,
 ): Promise<PageOf<TrainingService>> => {
   const totals = await store.counters.services();
-  const keys = await Promise.all(
-    facets.map(async (facet): Promise<ListKey> => {
-      const total = await totalOf(store, facet, query, totals);
-      return { key: facet, total, newest: totals.newest };
-    }),
-  );
+  const counts = await Promise.all(facets.map((facet) => totalOf(store, facet, query, totals)));
   const { minPrice, maxPrice, search } = query;
-  const { versions } = totals;
-  const now = clock.now();
-  return store.trainingServices.page({ keys, minPrice, maxPrice, search, versions, now, request });
+  const { newest, versions } = totals;
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const list = { facets, total, newest, search, versions, minPrice, maxPrice };
+  return store.trainingServices.page(list, clock.now(), request);
 };
 
 /** How many rows of a list have a price in the range. The counters have the totals of all sellers; the lists of one seller are short. */

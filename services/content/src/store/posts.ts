@@ -1,6 +1,6 @@
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
-import { createLists } from '@fitness/shared/lists/index.ts';
+import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -20,6 +20,11 @@ import { type ProfileRef, type ProfileState, profileKey } from '../domain/profil
 import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
+
+/** `facets`: no post has two of them. */
+interface PostQuery extends Omit<ListQuery, 'keys'> {
+  facets: readonly string[];
+}
 
 interface PostPage extends Omit<Listed, 'rows'> {
   rows: Post[];
@@ -46,8 +51,7 @@ export interface Posts {
   updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
   /** How many posts a short list has. */
   count(facet: string, versions: ListVersions): Promise<number>;
-  /** The keys are facets. */
-  list(query: ListQuery, slice: Slice): Promise<PostPage>;
+  list(query: PostQuery, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
   /** Posts whose profile is gone. */
@@ -102,19 +106,17 @@ const TEXTS = ['title', 'content'] as const;
 
 export const createPosts = (
   { posts, postTexts }: Models,
-  counters: Pick<Counters, 'changesSince' | 'incrementPosts'>,
+  counters: Pick<Counters, 'incrementPosts'>,
   transaction: Transaction,
-  cacheMib: number,
+  cache: ListCache | undefined,
 ): Posts => {
   const texts = createRowTexts(postTexts, posts.collection, TEXTS, transaction);
   const lists = createLists(posts.collection, {
-    field: 'facets',
+    fields: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
-    keysOf: ({ facets }) => facets as string[],
-    conditionOfNames: (keys) => ({ profile_key: { $in: keys } }),
-    changesSince: counters.changesSince,
-    cacheMib,
+    nameField: 'profile_key',
+    cache,
   });
 
   return {
@@ -173,9 +175,9 @@ export const createPosts = (
         );
       }
     },
-    count: lists.count,
-    list: async (query, slice) => {
-      const listed = await lists.read(query, slice);
+    count: (facets, versions) => lists.count({ facets }, versions),
+    list: async ({ facets, ...query }, slice) => {
+      const listed = await lists.read({ ...query, keys: facets.map((one) => ({ facets: one })) }, slice);
       return { ...listed, rows: listed.rows.map((row) => fromDocument(row as unknown as PostDocument)) };
     },
     saveMedia: createSaveMedia(posts, (session, id) =>

@@ -1,5 +1,5 @@
 /** The collections of this service. */
-import { LIST_CACHE_MIB } from '@fitness/shared/lists/index.ts';
+import { createListMemory, LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Boosts, createBoosts } from './boosts.ts';
@@ -23,14 +23,14 @@ export interface Store {
 export const createStore = (connection: Connection, listCacheMib: number = LIST_CACHE_MIB): Store => {
   const models = registerModels(connection);
   const counters = createCounters(models);
-  // Of posts and of training services.
-  const half = listCacheMib / 2;
+  const memory = createListMemory(listCacheMib);
+  const cache = memory && { memory, changesSince: counters.changesSince };
   const transaction: Store['transaction'] = (work) => inTransaction(connection, work);
   return {
-    posts: createPosts(models, counters, transaction, half),
+    posts: createPosts(models, counters, transaction, cache),
     profiles: createProfiles(models),
     counters,
-    trainingServices: createTrainingServices(models, counters, transaction, half),
+    trainingServices: createTrainingServices(models, counters, transaction, cache),
     boosts: createBoosts(models),
     trainees: createTrainees(models),
     transaction,

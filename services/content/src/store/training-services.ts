@@ -2,8 +2,8 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
-import { createLists } from '@fitness/shared/lists/index.ts';
-import type { ListKey, ListRow } from '@fitness/shared/lists/list.ts';
+import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
+import type { ListQuery, ListRow } from '@fitness/shared/lists/list.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -25,14 +25,11 @@ export interface PriceRange {
   maxPrice?: number | undefined;
 }
 
-interface ServicePageRequest extends PriceRange {
-  /** Facets. Their totals are those of the price range. */
-  keys: readonly ListKey[];
-  search?: string | undefined;
-  /** Those that were read with the total. */
-  versions: ListVersions;
-  now: Date;
-  request: PageRequest;
+interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'search' | 'versions'> {
+  /** No training service has two of them. */
+  facets: readonly string[];
+  /** With a price in the range. */
+  total: number;
 }
 
 export interface TrainingServices {
@@ -55,7 +52,7 @@ export interface TrainingServices {
   /**
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
-  page(pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>>;
+  page(list: ServiceList, now: Date, request: PageRequest): Promise<PageOf<TrainingService>>;
   /** How many rows of a facet have a price in the range, read from the database. */
   count(facet: string, range: PriceRange): Promise<number>;
   /** How many rows a short list has. */
@@ -111,19 +108,17 @@ const toService = (stored: ListRow): TrainingService =>
 
 export const createTrainingServices = (
   { trainingServices, trainingServiceTexts }: Models,
-  counters: Pick<Counters, 'changesSince' | 'incrementServices'>,
+  counters: Pick<Counters, 'incrementServices'>,
   transaction: Transaction,
-  cacheMib: number,
+  cache: ListCache | undefined,
 ): TrainingServices => {
   const { collection } = trainingServices;
   const texts = createRowTexts(trainingServiceTexts, collection, TEXTS, transaction);
   const lists = createLists(collection, {
-    field: 'facets',
+    fields: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
-    keysOf: ({ facets }) => facets as string[],
-    changesSince: counters.changesSince,
-    cacheMib,
+    cache,
   });
 
   const recordChange = (session: ClientSession, id: number): Promise<void> =>
@@ -136,11 +131,11 @@ export const createTrainingServices = (
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
-  const page = async (pageRequest: ServicePageRequest): Promise<PageOf<TrainingService>> => {
-    const { keys, search, versions, now, request } = pageRequest;
-    const range = priceRange(pageRequest);
-    const accept = range && ((row: ListRow) => isInPriceRange(pageRequest, row));
-    const query = { keys, search, versions, range, accept };
+  const page: TrainingServices['page'] = async ({ facets, ...list }, now, request) => {
+    const { search, total } = list;
+    const range = priceRange(list);
+    const accept = range && ((row: ListRow) => isInPriceRange(list, row));
+    const query = { ...list, keys: facets.map((one) => ({ facets: one })), range, accept };
     const few = await lists.few({ boosted_until: { $gt: now } }, query);
     const boosted = few.filter((row) => (row.boosted_until as Date) > now);
     const without = boosted.map(({ _id }) => _id);
@@ -154,7 +149,7 @@ export const createTrainingServices = (
           const rest = await lists.read({ ...query, without }, slice);
           return { ...rest, rows: rest.rows.map(toService) };
         },
-        total: keys.reduce((sum, { total }) => sum + total, 0),
+        total,
         search,
       },
       request,
@@ -220,7 +215,7 @@ export const createTrainingServices = (
       }
       return found.map(fromDocument);
     },
-    countIn: lists.count,
+    countIn: (facets, versions) => lists.count({ facets }, versions),
     page,
     count: (facet, range) => collection.countDocuments({ facets: facet, ...priceRange(range) } as never),
     recount: async (session) => {
