@@ -1,5 +1,5 @@
 /**
- * The public files of a resource, which its service keeps with it, so that its lists show them without a call (docs/adr/0073).
+ * The public files of a resource, which its service keeps with it, so that its lists show them without a call (docs/adr/0101).
  * A copy decides only what is shown: whether somebody may read a file is asked of the owner of its target at each download.
  */
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';

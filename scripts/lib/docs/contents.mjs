@@ -44,7 +44,7 @@ export const TOPICS = {
   'Accounts, deletion and notifications': [5, 6, 8, 9, 10, 85, 86],
   Money: [7, 15, 39, 40],
   'Credentials and access': [2, 11, 32, 33, 35, 37, 38, 50, 53, 54, 56, 60, 61, 70, 82],
-  'Lists, search and speed': [13, 18, 43, 71, 72, 73, 74, 75, 84, 101],
+  'Lists, search and speed': [71, 72, 75, 84, 101],
   Files: [12, 41],
   'Tests, development and benchmarks': [16, 17, 76, 81, 87],
   'Documents, clients and pages': [77, 78, 79, 80, 88, 92],

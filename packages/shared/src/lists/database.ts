@@ -1,4 +1,4 @@
-/** The queries of lists. Each is the equalities of one index, with at most a range of its next field (docs/adr/0018). */
+/** The queries of lists. Each is the equalities of one index, with at most a range of its next field (docs/adr/0101). */
 import type { ClientSession, Collection } from 'mongoose';
 import { inTransaction } from '../mongo/transaction.ts';
 import {

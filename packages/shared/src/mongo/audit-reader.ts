@@ -43,7 +43,7 @@ type Match = PipelineStage.Match;
 
 /**
  * Two stages, which MongoDB combines into one condition. The first is equalities on the first fields of an index, then a
- * range of ids, which every planner serves by that index (ADR 18).
+ * range of ids, which every planner serves by that index (ADR 101).
  */
 const toStages = (service: string, filter: AuditFilter, beforeId: number | undefined): [Match, Match] => {
   const { actorId, subjectType, subjectId, action, from, to } = filter;

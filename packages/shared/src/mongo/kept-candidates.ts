@@ -1,5 +1,5 @@
 /**
- * The ids of the rows that contain a rare gram, in memory (docs/adr/0074). They select what a search compares with its text,
+ * The ids of the rows that contain a rare gram, in memory (docs/adr/0101). They select what a search compares with its text,
  * so that a row which no longer contains the gram does no harm, and every row that changes is added to all of them.
  */
 import { LRUCache } from 'lru-cache';

@@ -1,6 +1,6 @@
 /**
  * The lists of one collection, from what a process keeps of them (the ids of its lists, rows, and candidates of searches,
- * docs/adr/0074) or, where they are not kept, by the plans of `list-reader.ts`. Every transaction that changes a row, but for its grams, writes the change into a counter document
+ * docs/adr/0101) or, where they are not kept, by the plans of `list-reader.ts`. Every transaction that changes a row, but for its grams, writes the change into a counter document
  * (`list-versions.ts`); a reader first reads the versions and passes them here, so that it sees every confirmed change of every process.
  */
 import type { Collection } from 'mongoose';

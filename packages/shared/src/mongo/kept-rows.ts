@@ -1,6 +1,6 @@
 /**
  * Rows in memory, as they are stored without their grams, so that pages and searches that are read often need no query for
- * them (docs/adr/0074). Whoever reads them first passes the versions of the counters to `ListPositions.catchUp`, which
+ * them (docs/adr/0101). Whoever reads them first passes the versions of the counters to `ListPositions.catchUp`, which
  * forgets what changed: a row is then at least as new as these versions.
  */
 import { LRUCache } from 'lru-cache';

@@ -1,6 +1,6 @@
 /**
  * The ids of the lists of a collection, in memory and in order, so that a page costs the same at any depth on any server
- * (docs/adr/0074). Each list is read once. After that the counters name the rows that changed (`list-versions.ts`).
+ * (docs/adr/0101). Each list is read once. After that the counters name the rows that changed (`list-versions.ts`).
  * A request passes the versions that it has read with its total, and gets positions that are at least as new.
  */
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';

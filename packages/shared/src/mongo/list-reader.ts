@@ -1,5 +1,5 @@
 /**
- * Reads the rows of a list in the order of their ids, at the same cost at any cursor (docs/adr/0013). There are three
+ * Reads the rows of a list in the order of their ids, at the same cost at any cursor (docs/adr/0101). There are three
  * plans: windows of ids if most rows are in the list, the condition of the list if few are, and for a text search the
  * index of its rarest gram (`grams` of each row, see text-search.ts). Estimates decide which one is cheapest. Each plan
  * queries one index; all other conditions are checked here.

@@ -1,5 +1,5 @@
 /**
- * Versions of the rows of a collection, in the counter documents that its lists read for their totals (docs/adr/0074). Every
+ * Versions of the rows of a collection, in the counter documents that its lists read for their totals (docs/adr/0101). Every
  * transaction that changes rows increments the version of a counter document and adds to it which rows changed, so that a
  * process which keeps rows in memory learns what it must read again.
  */

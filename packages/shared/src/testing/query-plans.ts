@@ -21,7 +21,7 @@ export interface PlanException {
   reason: string;
 }
 
-/** The default without MongoDB and Docker, and the server with the weakest planner (docs/adr/0018). */
+/** The default without MongoDB and Docker, and the server with the weakest planner (docs/adr/0101). */
 const PREBUILT = 'SecantusDB 0.5.3-beta.165';
 
 /** Accepted faults on the prebuilt server with their reason; `faults` are prefixes. */

@@ -1,6 +1,6 @@
 /**
  * The lists that a post belongs to, and their totals. A post stores one word (facet) for each of its lists, so that every
- * list is one equality over one index, and a total is a sum of a few counters (docs/adr/0013).
+ * list is one equality over one index, and a total is a sum of a few counters (docs/adr/0101).
  */
 import { isPublicPost, type PostFlags } from './post.ts';
 import { type ProfileKind, type ProfileRef, type ProfileState, profileKey } from './profile.ts';

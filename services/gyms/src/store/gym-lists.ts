@@ -1,4 +1,4 @@
-/** The lists of gyms, which are read as described in docs/adr/0013. */
+/** The lists of gyms, which are read as described in docs/adr/0101. */
 import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
 import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
 import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
@@ -250,7 +250,7 @@ interface FoundByDistance {
 const SEARCH_CHUNK = 250;
 
 /**
- * Reads the texts of candidates in the order of their distance: as much as a page of any search (docs/adr/0043), and all
+ * Reads the texts of candidates in the order of their distance: as much as a page of any search (docs/adr/0101), and all
  * of few candidates, to count the matches.
  */
 const searchByDistance = async (

@@ -1,4 +1,4 @@
-/** The copies of the public files of users (docs/adr/0073). */
+/** The copies of the public files of users (docs/adr/0101). */
 import { MEDIA_COPIES_MAX, type TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';

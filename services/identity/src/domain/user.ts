@@ -34,7 +34,7 @@ export interface User extends StoredUserFields {
   /** The name that the license was reviewed for, once the account has another one. An older release stored none. */
   trainer_license_reviewed_name?: string | null;
   role_ids: number[];
-  /** The public files (docs/adr/0073); an older release stored none. */
+  /** The public files (docs/adr/0101); an older release stored none. */
   media?: MediaCopy;
   /** Whether the user has ever referred somebody. */
   has_referrals: boolean;

@@ -75,7 +75,7 @@ export const createDevices = (connection: Connection): Devices => {
     },
     put: async (session, device) => {
       const { _id, session: tokenHash, push_token } = device;
-      // One condition for each index (docs/adr/0018).
+      // One condition for each index (docs/adr/0101).
       await devices.deleteOne({ _id }, { session });
       await devices.deleteOne({ session: tokenHash }, { session });
       await devices.deleteOne({ push_token }, { session });

@@ -1,5 +1,5 @@
 /**
- * The public files of targets as their services keep them (docs/adr/0073).
+ * The public files of targets as their services keep them (docs/adr/0101).
  */
 import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { assertMaxItems } from '@fitness/shared/kernel/error.ts';

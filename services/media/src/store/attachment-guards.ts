@@ -13,7 +13,7 @@ interface AttachmentGuardDocument {
   _id: string;
   /** The target was deleted. Final: ids are not reused. */
   shut: boolean;
-  /** Incremented by each change of the files of the target: the version of their copies (docs/adr/0073). */
+  /** Incremented by each change of the files of the target: the version of their copies (docs/adr/0101). */
   passed: number;
 }
 

@@ -5,7 +5,7 @@ import { updateSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
 
-/** A row with derived keys: each query is one condition on one of them (docs/adr/0013). */
+/** A row with derived keys: each query is one condition on one of them (docs/adr/0101). */
 interface MediaDocument extends MediaRow {
   target: string;
   /** The target; only of a row without a purpose. */
