@@ -35,11 +35,9 @@ const NEAR = 4;
 const PLACEMENTS_MAX = 1_000_000;
 
 export const createCache = (database: Database, { memory, changesSince }: CacheOptions): ListSource => {
-  /** Rows that are being read, by the ids that have not changed since: concurrent requests share them. */
-  const readingRows = new Map<number, Promise<readonly ListRow[]>>();
   /** Lists that are being read, with what changed since. */
   const readingLists = new Map<string, { ids: Promise<number[]>; changed: Changed[] }>();
-  /** Increases with each change: candidates that were read before it may lack the changed rows. */
+  /** Increases with each change: what is read when one arrives is not kept. */
   let changes = 0;
   /** The largest end of a window until now. */
   let newest = 0;
@@ -50,13 +48,11 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
   const forgetAll = (): void => {
     changes += 1;
     memory.clear();
-    readingRows.clear();
     readingLists.clear();
   };
 
   const correct = (rows: readonly ListRow[], changed: readonly Changed[]): void => {
     changes += 1;
-    for (const { id } of changed) readingRows.delete(id);
     for (const list of readingLists.values()) list.changed.push(...changed);
     memory.correct(changed);
     rows.forEach(memory.keepRow);
@@ -118,35 +114,19 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     return lists.every((ids) => ids !== undefined) ? lists : undefined;
   };
 
-  const readRows = async (ids: readonly number[]): Promise<readonly ListRow[]> => {
-    const running = database.byIds(ids);
-    for (const id of ids) readingRows.set(id, running);
-    try {
-      const rows = await running;
-      // A row that changed while it was read may be the one from before.
-      for (const row of rows) if (readingRows.get(row._id) === running) memory.keepRow(row);
-      return rows;
-    } finally {
-      for (const id of ids) if (readingRows.get(id) === running) readingRows.delete(id);
-    }
-  };
-
   const byIds = async (ids: readonly number[]): Promise<readonly ListRow[]> => {
     const found: ListRow[] = [];
     const missing: number[] = [];
-    const shared = new Map<number, Promise<readonly ListRow[]>>();
     for (const id of ids) {
       const row = memory.row(id);
-      const running = readingRows.get(id);
-      if (row !== undefined) found.push(row);
-      else if (running !== undefined) shared.set(id, running);
-      else missing.push(id);
+      if (row === undefined) missing.push(id);
+      else found.push(row);
     }
-    const reads = [...new Set(shared.values())].map(async (running) =>
-      (await running).filter(({ _id }) => shared.get(_id) === running),
-    );
-    if (missing.length > 0) reads.push(readRows(missing).then((rows) => [...rows]));
-    return [...found, ...(await Promise.all(reads)).flat()];
+    if (missing.length === 0) return found;
+    const before = changes;
+    const rows = await database.byIds(missing);
+    if (changes === before) rows.forEach(memory.keepRow);
+    return [...found, ...rows];
   };
 
   const inWindow = (ids: readonly number[], { from, to, order }: Window): readonly number[] => {

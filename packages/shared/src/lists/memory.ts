@@ -26,8 +26,8 @@ const LIFETIME_MS = 60_000;
 /** For long lists, which take long to read. */
 const LONG_LIFETIME_MS = 600_000;
 export const LONG_LIST = 20_000;
-/** Every change looks into every list. */
-const LISTS_MAX = 5_000;
+/** Every change looks into every list, and into the candidates of every gram. */
+const NAMES_MAX = 5_000;
 /** More changes at once cost more than reading candidates again. */
 const CANDIDATE_CHANGES_MAX = 100;
 
@@ -74,30 +74,33 @@ export const LIST_CACHE_MIB = 64;
 const MIB = 2 ** 20;
 
 /** Undefined, without a cache, for 0. */
-export const createListMemory = (mib: number): ListMemory | undefined => {
+export const createListMemory = (
+  mib: number,
+  perf: { now(): number } = performance,
+): ListMemory | undefined => {
   if (mib === 0) return undefined;
   const bytes = mib * MIB;
-  /** What is to be forgotten with an entry. */
-  const forgotten = new Map<string, () => void>();
   const kept = new LRUCache<string, ListRow | number[] | Candidates>({
     maxSize: bytes,
     maxEntrySize: Math.ceil(bytes / 2),
     ttl: LIFETIME_MS,
-    dispose: (_value, name, reason) => {
-      if (reason === 'set') return;
-      forgotten.get(name)?.();
-      forgotten.delete(name);
-    },
+    perf,
   });
 
   return (collection, texts) => {
+    // Names of what may be kept: some of it may be forgotten already.
     const lists = new Map<string, ListKey>();
-    const grams = new Set<string>();
+    const grams = new Map<string, true>();
     const rowName = (id: number): string => `${collection} row ${id}`;
     const listName = (key: ListKey): string => `${collection} list ${nameOf(key)}`;
     const gramName = (gram: string): string => `${collection} gram ${gram}`;
-    const clear = (): void => {
-      for (const name of [...kept.keys()]) if (name.startsWith(`${collection} `)) kept.delete(name);
+
+    const makeRoom = (names: Map<string, unknown>): void => {
+      if (names.size < NAMES_MAX) return;
+      for (const name of names.keys()) if (!kept.has(name)) names.delete(name);
+      if (names.size < NAMES_MAX) return;
+      for (const name of names.keys()) kept.delete(name);
+      names.clear();
     };
 
     return {
@@ -107,20 +110,17 @@ export const createListMemory = (mib: number): ListMemory | undefined => {
       },
       list: (key) => kept.get(listName(key)) as number[] | undefined,
       keepList: (key, ids) => {
-        const name = listName(key);
-        if (lists.size >= LISTS_MAX) for (const other of [...lists.keys()]) kept.delete(other);
         const ttl = ids.length > LONG_LIST ? LONG_LIFETIME_MS : LIFETIME_MS;
-        lists.set(name, key);
-        forgotten.set(name, () => lists.delete(name));
-        kept.set(name, ids, { size: LIST_BYTES + ID_BYTES * ids.length, ttl });
+        makeRoom(lists);
+        lists.set(listName(key), key);
+        kept.set(listName(key), ids, { size: LIST_BYTES + ID_BYTES * ids.length, ttl });
       },
       listCount: () => lists.size,
       candidates: (gram) => kept.get(gramName(gram)) as Candidates | undefined,
       keepCandidates: (gram, candidates) => {
-        const name = gramName(gram);
-        grams.add(name);
-        forgotten.set(name, () => grams.delete(name));
-        kept.set(name, candidates, { size: LIST_BYTES + CANDIDATE_BYTES * candidates.ids.size });
+        makeRoom(grams);
+        grams.set(gramName(gram), true);
+        kept.set(gramName(gram), candidates, { size: LIST_BYTES + CANDIDATE_BYTES * candidates.ids.size });
       },
       correct: (changed) => {
         for (const { id } of changed) kept.delete(rowName(id));
@@ -128,14 +128,16 @@ export const createListMemory = (mib: number): ListMemory | undefined => {
           const ids = kept.peek(name) as number[] | undefined;
           if (ids !== undefined) for (const one of changed) place(ids, one, key);
         }
-        for (const name of [...grams]) {
+        for (const name of grams.keys()) {
           const candidates = kept.peek(name) as Candidates | undefined;
           if (changed.length > CANDIDATE_CHANGES_MAX) kept.delete(name);
           // Whether it has the gram is told by its text, which a search compares.
           else for (const { id } of changed) if (candidates && id >= candidates.from) candidates.ids.add(id);
         }
       },
-      clear,
+      clear: () => {
+        for (const name of [...kept.keys()]) if (name.startsWith(`${collection} `)) kept.delete(name);
+      },
     };
   };
 };
