@@ -43,6 +43,11 @@ test('an account with more training services than a transaction may delete is er
     MANY,
   );
   await counters.updateOne({ 'counts.active': { $gt: 0 } }, { $inc: { 'counts.active': MANY } });
+  const grams = Array.from({ length: 20 * 125 }, (_, part) => ({
+    row: first + 1 + Math.floor(part / 125),
+    grams: [`gram ${part}`],
+  }));
+  await harness.connection.collection('training_services_texts').insertMany(grams);
   expect(await totals()).toBe(MANY + 2);
 
   // Identity does not show the account any more.
@@ -63,6 +68,7 @@ test('an account with more training services than a transaction may delete is er
   });
   expect(await totals()).toBe(1);
   expect(await countOf('training_services', { _id: kept })).toBe(1);
+  expect(await countOf('training_services_texts', { row: { $ne: kept } })).toBe(0);
   expectBounded();
 });
 

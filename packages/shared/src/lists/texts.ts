@@ -7,6 +7,8 @@ import type { ClientSession, Collection, Model } from 'mongoose';
 import type { Progress } from '../kernel/progress.mjs';
 import { sameWords } from '../kernel/same-words.ts';
 import { documentGrams } from '../kernel/text-search.ts';
+import { trusted } from '../mongo/connect.ts';
+import { deleteSome } from '../mongo/steps.ts';
 
 /** Some of the grams of a row. A schema has the indexes `{ grams: 1, row: -1 }` and `{ row: 1 }`. */
 export interface TextDocument {
@@ -22,6 +24,8 @@ export interface RowTexts {
   /** Stores the grams of a new row that has these texts. */
   add(session: ClientSession, id: number, texts: readonly string[]): Promise<void>;
   remove(session: ClientSession, ids: readonly number[]): Promise<void>;
+  /** Removes at most `limit` documents of grams of rows that are going to be deleted; a `Part` of a step. */
+  removeSome(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /**
    * Corrects the grams of every row, returns how many rows had wrong ones, and deletes those of rows that are gone. An older
    * release stored them in the rows. Reads both collections; the service may run meanwhile.
@@ -97,6 +101,8 @@ export const createRowTexts = (
     grams,
     add: (session, id, ofRow) => insert(session, id, documentGrams(ofRow)),
     remove,
+    removeSome: (session, ids, limit) =>
+      deleteSome(session, texts, { row: trusted({ $in: [...ids] }) }, limit),
     reindex: async (progress) => {
       const ids = (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => Number(_id));
       const corrected = await correctAll(ids, (count) =>

@@ -5,9 +5,6 @@ import { GONE_PROFILE, userProfile } from '../domain/profile.ts';
 import { createRecordRemoval } from './record-removal.ts';
 import { createUpdateProfile } from './update-profile.ts';
 
-/** Of one step: each has some twenty documents of grams, and an event. */
-const SERVICES_MAX = 40;
-
 /**
  * One step: hides the posts, which a job deletes, and deletes the training services. Lists leave out those of an erased
  * seller at reading time, and a gone profile gets no new one. What buyers bought stays with them.
@@ -20,10 +17,13 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
     await updateProfile(session, { ref: userProfile(userId).ref, state: GONE_PROFILE, version });
     return oneStep(
       async (limit) => {
-        const some = Math.min(limit, SERVICES_MAX);
-        const removed = await store.trainingServices.removeOfUser(session, userId, some);
-        await recordRemoval(session, removed);
-        return removed.length < some ? removed.length : limit;
+        const services = await store.trainingServices.findOfUser(session, userId, limit);
+        const ids = services.map(({ id }) => id);
+        // In steps of their own: each has up to 125.
+        if ((await store.trainingServices.removeTexts(session, ids, limit)) > 0) return limit;
+        await store.trainingServices.removeMany(session, ids);
+        await recordRemoval(session, services);
+        return services.length;
       },
       (limit) => idempotency.eraseAccount(session, userId, limit),
     );

@@ -1,8 +1,8 @@
+import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createRemovePost } from './remove-post.ts';
 
-/** Each has up to 125 documents of grams. */
-const BATCH = 7;
+const BATCH = 100;
 
 /** One round: deletes the posts of deleted gyms and erased accounts. Returns how many. */
 export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
@@ -13,12 +13,14 @@ export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' |
     for (;;) {
       const ids = await store.posts.goneIds(BATCH);
       if (ids.length === 0) return removed;
-      await store.transaction(async (session) => {
+      removed += await store.transaction(async (session) => {
+        // In steps of their own: each has up to 125.
+        if ((await store.posts.removeTexts(session, ids, STEP_MAX)) > 0) return 0;
         for (const id of ids) await removePost(session, id);
-        // Whoever reads that their profile has changed no longer finds them.
+        // A process that reads that their profile has changed no longer finds them.
         await store.counters.incrementPosts(session, {}, { shardKey: ids[0] ?? 0, changed: ids });
+        return ids.length;
       });
-      removed += ids.length;
     }
   };
 };

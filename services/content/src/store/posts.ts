@@ -54,6 +54,8 @@ export interface Posts {
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
+  /** Removes some of the grams of posts that are going to be removed; see `Part`. */
+  removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
@@ -184,6 +186,7 @@ export const createPosts = (
       counters.incrementPosts(session, {}, { shardKey: id, changed: [id] }),
     ),
     allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
+    removeTexts: texts.removeSome,
     goneIds: async (limit) => {
       const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
       return found.map(({ _id }) => _id);

@@ -47,8 +47,11 @@ export interface TrainingServices {
   ): Promise<TrainingService>;
   /** The removed one; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
-  /** Removes at most `limit` of a user and returns them. */
-  removeOfUser(session: ClientSession, userId: number, limit: number): Promise<TrainingService[]>;
+  /** At most `limit` of a user. */
+  findOfUser(session: ClientSession, userId: number, limit: number): Promise<TrainingService[]>;
+  removeMany(session: ClientSession, ids: readonly number[]): Promise<void>;
+  /** Removes some of their grams, before they are removed themselves; see `Part`. */
+  removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /**
    * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
    */
@@ -202,19 +205,14 @@ export const createTrainingServices = (
       await texts.remove(session, [id]);
       return removed === null ? undefined : fromDocument(removed);
     },
-    removeOfUser: async (session, userId, limit) => {
-      const found = await trainingServices
-        .find({ user_id: userId }, { facets: 0 })
-        .limit(limit)
-        .session(session)
-        .lean();
-      const ids = found.map(({ _id }) => _id);
-      if (ids.length > 0) {
-        await trainingServices.deleteMany({ _id: trusted({ $in: ids }) }, { session });
-        await texts.remove(session, ids);
-      }
-      return found.map(fromDocument);
+    findOfUser: async (session, userId, limit) => {
+      const found = trainingServices.find({ user_id: userId }, { facets: 0 }, { session, limit }).lean();
+      return (await found).map(fromDocument);
     },
+    removeMany: async (session, ids) => {
+      await trainingServices.deleteMany({ _id: trusted({ $in: [...ids] }) }, { session });
+    },
+    removeTexts: texts.removeSome,
     countIn: (facets, versions) => lists.count({ facets }, versions),
     page,
     count: (facet, range) => collection.countDocuments({ facets: facet, ...priceRange(range) } as never),
