@@ -19,7 +19,7 @@ const uriIn = ({ ports }) => `mongodb://127.0.0.1:${ports.mongodb}/?directConnec
  */
 export async function withAdmin(uri, timeoutMs, work) {
   const { MongoClient } = await import('mongodb');
-  const client = new MongoClient(uri, { serverSelectionTimeoutMS: timeoutMs });
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: timeoutMs, socketTimeoutMS: 30_000 });
   try {
     return await work(client.db('admin'));
   } finally {

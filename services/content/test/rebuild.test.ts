@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { environmentOf } from '@fitness/shared/testing/crash.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
+import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, openHarness } from './support.ts';
 
@@ -17,16 +19,22 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-const rebuild = async (): Promise<string> => {
+const run = async (MONGODB_URI: string) => {
   const child = spawn(process.execPath, [REBUILD], {
-    env: environmentOf(harness.config),
-    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...environmentOf(harness.config), MONGODB_URI },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  child.stdout.on('data', (chunk) => {
-    output += String(chunk);
-  });
-  expect(await once(child, 'exit')).toEqual([0, null]);
+  const [output, errors, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { output, errors, exitCode };
+};
+
+const rebuild = async (): Promise<string> => {
+  const { output, errors, exitCode } = await run(harness.config.MONGODB_URI);
+  expect({ errors, exitCode }).toEqual({ errors: '', exitCode: 0 });
   return output;
 };
 
@@ -140,4 +148,21 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   expect(await connection.collection('posts').countDocuments({ grams: { $exists: true } })).toBe(0);
   expect(await rebuild()).toMatch(/^rebuilt /);
   expect(await answers()).toEqual(before);
+});
+
+test('a database that never answers a write ends the rebuild with one sentence, and the next one does the work', async () => {
+  await write(41, USER, 41);
+  const profiles = harness.connection.collection<{ _id: string }>('profiles');
+  await profiles.deleteOne({ _id: 'user:41' });
+  const proxy = await startMongoProxy(harness.config.MONGODB_URI);
+  const held = proxy.holdAt((command, collection) => command === 'update' && collection === 'profiles');
+  const { output, errors, exitCode } = await run(`${proxy.uri}&socketTimeoutMS=1000`);
+  await held;
+  await proxy.close();
+  expect({ output, exitCode }).toEqual({ output: '', exitCode: 1 });
+  expect(errors).toMatch(
+    /^failed: a write has failed that may be stored: connection \d+ to \S+ timed out\n$/,
+  );
+  await rebuild();
+  expect(await profiles.findOne({ _id: 'user:41' })).not.toBeNull();
 });

@@ -1,5 +1,6 @@
 /** MongoDB connections with the settings that every store relies on. */
 import mongoose, { type Connection } from 'mongoose';
+import { MINUTE_MS } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
 import { commandRules } from './command-rules.ts';
@@ -14,6 +15,12 @@ const START_RETRY_MS = 250;
 const SERVER_SELECTION_TIMEOUT_MS = 5_000;
 const PING_TIMEOUT_MS = 2_000;
 const POOL_SIZE = 50;
+/**
+ * How long a connection waits for the answer to a command, so that a server that is alive and never answers ends no command of
+ * an operator, no job and no start of a service later than that. Requests and transactions end earlier. Far more than the
+ * longest command needs, but for the build of an index, which has no limit (`createIndex`).
+ */
+const ANSWER_TIMEOUT_MS = 5 * MINUTE_MS;
 
 export interface ConnectMongoOptions {
   uri: string;
@@ -77,6 +84,7 @@ const openOnce = async ({
     serverSelectionTimeoutMS: serverSelectionTimeoutMs ?? SERVER_SELECTION_TIMEOUT_MS,
     connectTimeoutMS: SERVER_SELECTION_TIMEOUT_MS,
     waitQueueTimeoutMS: 2 * SERVER_SELECTION_TIMEOUT_MS,
+    ...(/[?&]socketTimeoutMS=[1-9]/i.test(uri) ? {} : { socketTimeoutMS: ANSWER_TIMEOUT_MS }),
     readConcern: READ_CONCERN,
     writeConcern: WRITE_CONCERN,
     readPreference: 'primary',

@@ -20,7 +20,8 @@ const nameOf = (fields: IndexDefinition, name: string | undefined): string =>
 
 /**
  * Creates an index when a majority of the members has built it. By default the server waits for all of them, and so without
- * limit for one that is absent.
+ * limit for one that is absent. The build of a large collection may take hours, so that this is the one command without a time
+ * limit; the log tells of it, and the driver notices a server that is gone.
  */
 export const createIndex = async (
   collection: Collection,
@@ -38,7 +39,14 @@ export const createIndex = async (
     );
   }, notice?.everyMs ?? NOTICE_MS).unref();
   try {
-    await collection.createIndex(fields as never, { ...(options as object), commitQuorum: 'majority' });
+    await collection.createIndex(
+      fields as never,
+      {
+        ...(options as object),
+        commitQuorum: 'majority',
+        socketTimeoutMS: 0,
+      } as object,
+    );
   } finally {
     clearInterval(timer);
   }

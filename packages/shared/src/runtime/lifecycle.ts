@@ -6,7 +6,7 @@ import { ConfigError } from '../kernel/config.ts';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 
-const EXIT_CONFIG = 78;
+export const EXIT_CONFIG = 78;
 /** Less than the ten seconds after which an orchestrator kills the process. */
 export const SHUTDOWN_DEADLINE_MS = 9_000;
 

@@ -146,6 +146,17 @@ test('each write and each commit waits for a majority and its journal, for a lim
   expect(concernOf('commitTransaction')).toEqual([WRITE]);
 });
 
+test.each([
+  ['', 300_000],
+  ['&socketTimeoutMS=0', 300_000],
+  ['&socketTimeoutMS=60000', 60_000],
+])('an answer is awaited for a limited time, with %p in the address for %i ms', async (option, expected) => {
+  const uri = `${config.MONGODB_URI}${option}`;
+  const limited = await connectMongo({ uri, database: config.MONGODB_DATABASE });
+  expect(limited.getClient().options.socketTimeoutMS).toBe(expected);
+  await limited.close();
+});
+
 describe('an address with an option that contradicts this is refused at once, in one sentence that names it', () => {
   const withOption = (option: string): string =>
     `${config.MONGODB_URI.replace('mongodb://', 'mongodb://user:secret@')}&${option}`;

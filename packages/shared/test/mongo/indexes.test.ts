@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import mongoose from 'mongoose';
 import { z } from 'zod';
@@ -46,6 +47,9 @@ const release = async (indexes: Indexes) => {
 
 const namesOf = async ({ model }: Awaited<ReturnType<typeof release>>) =>
   (await model.collection.indexes()).map(({ name }) => name).sort();
+
+/** How long any other command may take. */
+const ANSWER_MS = 500;
 
 const OPEN = { partialFilterExpression: { state: 'open' } };
 
@@ -129,7 +133,7 @@ describe('an index that takes long', () => {
     const [port = 0] = await freePorts(1);
     const runtime = await createServiceRuntime(
       'wallet',
-      { ...config, MONGODB_URI: proxy.uri, HTTP_PORT: port },
+      { ...config, MONGODB_URI: `${proxy.uri}&socketTimeoutMS=${ANSWER_MS}`, HTTP_PORT: port },
       { log, indexNoticeMs: 50 },
     );
     const held = proxy.holdAt((command, name) => command === 'createIndexes' && name === 'inbox');
@@ -144,6 +148,7 @@ describe('an index that takes long', () => {
     });
     const starting = runtime.serve({ routes: [route], grpc: [], consumers: [] });
     await held;
+    await setTimeout(2 * ANSWER_MS);
     const statusOf = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     expect(await statusOf('/health/live')).toBe(200);
