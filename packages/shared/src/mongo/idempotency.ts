@@ -7,7 +7,8 @@ import type { ClientSession, Connection } from 'mongoose';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import { AppError, invalid, message, outcomeUnknown } from '../kernel/error.ts';
 import { keepRenewing } from '../kernel/timing.ts';
-import { createIndex, type IndexNotice } from './indexes.ts';
+import { createIndex } from './indexes.ts';
+import type { Notice } from './notice.ts';
 import { collectionPrivacy, erase } from './privacy.ts';
 import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } from './transaction.ts';
 
@@ -92,10 +93,7 @@ export interface CrossServiceCheck {
   release(id: string, requestHash: string): Promise<void>;
 }
 
-export const createIdempotencyIndexes = async (
-  connection: Connection,
-  notice?: IndexNotice,
-): Promise<void> => {
+export const createIdempotencyIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
   const collection = connection.collection(COLLECTION);
   await createIndex(collection, { expires_at: 1 }, { expireAfterSeconds: 0 }, notice);
   await createIndex(collection, { user_id: 1 }, {}, notice);

@@ -1,19 +1,10 @@
 /** Collections and indexes of mongoose models. */
 import type { Connection, IndexDefinition, IndexOptions } from 'mongoose';
-import { SECOND_MS } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/log.ts';
+import { type Notice, withNotice } from './notice.ts';
 
 type Model = Connection['models'][string];
 type AnyModel = Pick<Model, 'collection' | 'createCollection' | 'diffIndexes' | 'schema'>;
 type Collection = Pick<Model['collection'], 'createIndex' | 'collectionName'>;
-
-/** Tells of an index that takes long, every so many milliseconds. */
-export interface IndexNotice {
-  log: Logger;
-  everyMs?: number | undefined;
-}
-
-const NOTICE_MS = 10 * SECOND_MS;
 
 const nameOf = (fields: IndexDefinition, name: string | undefined): string =>
   name ?? Object.entries(fields).flat().join('_');
@@ -27,29 +18,13 @@ export const createIndex = async (
   collection: Collection,
   fields: IndexDefinition,
   options: IndexOptions = {},
-  notice?: IndexNotice,
+  notice?: Notice,
 ): Promise<void> => {
-  const startedAt = performance.now();
   const facts = { collection: collection.collectionName, index: nameOf(fields, options.name) };
-  const timer = setInterval(() => {
-    const seconds = Math.round((performance.now() - startedAt) / SECOND_MS);
-    notice?.log.warn(
-      { ...facts, seconds },
-      'waiting for an index, until a majority of the members has built it',
-    );
-  }, notice?.everyMs ?? NOTICE_MS).unref();
-  try {
-    await collection.createIndex(
-      fields as never,
-      {
-        ...(options as object),
-        commitQuorum: 'majority',
-        socketTimeoutMS: 0,
-      } as object,
-    );
-  } finally {
-    clearInterval(timer);
-  }
+  const settings = { ...(options as object), commitQuorum: 'majority', socketTimeoutMS: 0 };
+  await withNotice(notice, facts, 'waiting for an index, until a majority of the members has built it', () =>
+    collection.createIndex(fields as never, settings as object),
+  );
 };
 
 /**
@@ -57,12 +32,12 @@ export const createIndex = async (
  * decide races. Unlike `syncIndexes` of mongoose it keeps indexes that no schema declares, so that a release can be rolled
  * back. An index with another definition is rebuilt. Rejects when stored data prevent an index.
  */
-export const ensureIndexes = async (connection: Connection, notice?: IndexNotice): Promise<void> => {
+export const ensureIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
   for (const name of connection.modelNames()) await ensureModelIndexes(connection.model(name), notice);
 };
 
 /** {@link ensureIndexes} for one model. */
-export const ensureModelIndexes = async (model: AnyModel, notice?: IndexNotice): Promise<void> => {
+export const ensureModelIndexes = async (model: AnyModel, notice?: Notice): Promise<void> => {
   await model.createCollection();
   const create = async (): Promise<void> => {
     for (const [fields, options] of model.schema.indexes())

@@ -7,7 +7,8 @@ import type { Connection } from 'mongoose';
 import { SECOND_MS, systemClock } from '../kernel/clock.ts';
 import { type RateLimit, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
-import { createIndex, type IndexNotice } from './indexes.ts';
+import { createIndex } from './indexes.ts';
+import type { Notice } from './notice.ts';
 import { collectionPrivacy, retain } from './privacy.ts';
 import { isDuplicateKey, isWriteConflict } from './transaction.ts';
 
@@ -41,7 +42,7 @@ export interface RateLimitWindows {
 }
 
 /** Await it before the first write: concurrent first writers would both create the collection. */
-export const createRateLimitIndexes = async (connection: Connection, notice?: IndexNotice): Promise<void> => {
+export const createRateLimitIndexes = async (connection: Connection, notice?: Notice): Promise<void> => {
   const collection = connection.collection(COLLECTION);
   await createIndex(collection, { expire: -1 }, { expireAfterSeconds: 0 }, notice);
 };

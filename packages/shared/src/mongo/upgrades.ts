@@ -3,7 +3,7 @@
  */
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { Clock } from '../kernel/clock.ts';
-import type { Logger } from '../kernel/log.ts';
+import { type Notice, withNotice } from './notice.ts';
 import { privacy, retain } from './privacy.ts';
 
 export interface Upgrade {
@@ -31,9 +31,12 @@ privacy(upgradeSchema, retain('which upgrades of stored data are done', '_id', '
 const registerUpgrades = (connection: Connection): Model<UpgradeDocument> =>
   connection.models.Upgrade ?? connection.model<UpgradeDocument>('Upgrade', upgradeSchema);
 
-/** Runs the `upgrades` that are not recorded in this database, in order. Rejects with the error of an upgrade. */
+/**
+ * Runs the `upgrades` that are not recorded in this database, in order. The log tells of one that takes long. Rejects with the
+ * error of an upgrade.
+ */
 export const upgradeData = async (
-  { connection, clock, log }: { connection: Connection; clock: Clock; log: Logger },
+  { connection, clock, ...notice }: { connection: Connection; clock: Clock } & Notice,
   upgrades: readonly Upgrade[],
 ): Promise<void> => {
   if (upgrades.length === 0) return;
@@ -41,8 +44,14 @@ export const upgradeData = async (
   const known = await model.find().lean<UpgradeDocument[]>();
   const done = new Set(known.map(({ _id }) => _id));
   for (const { name, run } of upgrades.filter((upgrade) => !done.has(upgrade.name))) {
-    const changed = await run();
+    const changed = await withNotice(
+      notice,
+      { upgrade: name },
+      'upgrading stored data of an older release',
+      run,
+    );
     await model.updateOne({ _id: name }, { $setOnInsert: { done_at: clock.now() } }, { upsert: true });
-    if (changed > 0) log.info({ upgrade: name, changed }, 'stored data of an older release was upgraded');
+    if (changed > 0)
+      notice.log.info({ upgrade: name, changed }, 'stored data of an older release was upgraded');
   }
 };

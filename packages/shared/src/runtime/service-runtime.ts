@@ -67,7 +67,7 @@ export interface Overrides {
   closeGraceMs?: number | undefined;
   /** How long a command waits for a database that cannot be reached, in milliseconds. */
   databaseWaitMs?: number | undefined;
-  /** How often the log tells of an index that takes long, in milliseconds. */
+  /** How often the log tells of an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
 }
 
@@ -269,7 +269,7 @@ const prepareDatabase = async (
   await createIdempotencyIndexes(connection, notice);
   const sessions = leaseSessions({ connection, owner: random.uuid(), log });
   cleanup.defer('session lease', () => sessions.close());
-  await upgradeData({ connection, clock, log }, upgrades);
+  await upgradeData({ connection, clock, ...notice }, upgrades);
   await beforeTransports?.();
 };
 

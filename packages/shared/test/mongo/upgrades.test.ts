@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
+import { createLog } from '../../src/kernel/log.ts';
 import { type Upgrade, upgradeData } from '../../src/mongo/upgrades.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { dropDatabase, log, openDatabase } from '../messaging/support.ts';
@@ -25,6 +27,15 @@ test('each upgrade runs once, in order; new ones run when they are added', async
   await run([named('one'), named('two')]);
   await run([named('one'), named('two'), named('three')]);
   expect(ran).toEqual(['one', 'two', 'three']);
+});
+
+test('the log tells of an upgrade that takes long', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const told = createLog({ service: 'upgrades', level: 'warn', destination });
+  const slow: Upgrade = { name: 'slow', run: () => setTimeout(100, 0) };
+  await upgradeData({ connection, clock: new ManualClock(), log: told, everyMs: 20 }, [slow]);
+  expect(lines).toContainEqual(expect.objectContaining({ upgrade: 'slow', seconds: 0 }));
 });
 
 test('a failing upgrade is not recorded, the next ones do not run, and the start fails', async () => {

@@ -1,0 +1,30 @@
+/** What a start may wait for, for minutes or hours: the log tells of it meanwhile. */
+import { SECOND_MS } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+
+export interface Notice {
+  log: Logger;
+  /** Milliseconds between two lines. Default 10 s. */
+  everyMs?: number | undefined;
+}
+
+const NOTICE_MS = 10 * SECOND_MS;
+
+/** Logs `text` with `facts` and the time since the start of `work`, again and again until it ends. */
+export const withNotice = async <T>(
+  notice: Notice | undefined,
+  facts: object,
+  text: string,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedAt) / SECOND_MS);
+    notice?.log.warn({ ...facts, seconds }, text);
+  }, notice?.everyMs ?? NOTICE_MS).unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+};
