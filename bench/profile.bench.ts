@@ -9,14 +9,16 @@ import { cpuMs } from './figures.ts';
 import { profiled } from './profile.ts';
 import type { Work } from './race.ts';
 import { conditions, printTable } from './report.ts';
+import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { reads } from './rows/reads.ts';
+import { otherReads, posts } from './rows/reads.ts';
 
 /** By the name of the work. */
 const PROCESSES: Record<string, readonly string[]> = {
   'trivial read, guest': ['gateway', 'gyms'],
   'trivial read, signed in': ['gateway'],
   'GET /training-services, signed in': ['content', 'identity'],
+  'wallet debit': ['wallet'],
   'log-in': ['identity', 'store-billing'],
   'phase 1 of delete-account, five blockers': ['identity', 'gateway'],
 };
@@ -29,7 +31,13 @@ const runs = Math.max(...Object.values(PROCESSES).map(({ length }) => length)) +
 const checked = await passwords(runs);
 await data.grow(REQUESTS_SIZE);
 const peers = { fastify: undefined, pocketBase: undefined };
-const works = [...(await reads(data, REQUESTS_SIZE.posts, peers)), ...checked.works];
+const wallets = await debits(false);
+const works = [
+  ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers)),
+  ...otherReads(data, peers),
+  ...wallets.works,
+  ...checked.works,
+];
 
 const largest = (times: Map<string, number>, busyMs: number, count: number): string[][] =>
   [...times]
@@ -62,4 +70,5 @@ for (const work of works) {
   for (let round = 0; round < ROUNDS; round += 1) await work.run();
   for (const process of processes) await show(work, process);
 }
+await wallets.close();
 await checked.close();

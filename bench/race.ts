@@ -21,6 +21,8 @@ export interface Work {
     totalCpu?: number;
     /** Likewise of one process. */
     cpu?: readonly [process: string, ms: number];
+    /** CPU of all processes for the largest data, as a multiple of that for the smallest. */
+    growth?: number;
   };
 }
 

@@ -1,5 +1,5 @@
 /** Further processes of the running product, beside those that `npm run bench` has started. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
 import { freePorts } from '../scripts/lib/ports.mjs';
@@ -10,6 +10,10 @@ const READY_MS = 60_000;
 const MAINS = { gateway: '../gateway/src/main.ts', content: '../services/content/src/main.ts' };
 
 const product = connectStack();
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
 
 export interface Replica {
   name: keyof typeof MAINS;
@@ -40,7 +44,7 @@ export const startReplica = async (
     },
     stdio: 'ignore',
   });
-  process.once('exit', () => child.kill('SIGKILL'));
+  children.add(child);
   const origin = `http://127.0.0.1:${http}`;
   const deadline = performance.now() + READY_MS;
   const isReady = () =>

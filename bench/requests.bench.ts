@@ -8,14 +8,11 @@ import { ONLY } from './config.ts';
 import { prepareData, REQUESTS_SIZE } from './data.ts';
 import { startPeers } from './peers/peers.ts';
 import { type Raced, race } from './race.ts';
-import { startReplica } from './replica.ts';
 import { report } from './report.ts';
 import { debits } from './rows/debits.ts';
 import { passwords } from './rows/passwords.ts';
-import { reads, WITHOUT_QUERY } from './rows/reads.ts';
+import { otherReads, posts, startWithoutListCache, WITHOUT_QUERY } from './rows/reads.ts';
 
-/** Of the gateway that keeps answers to guests. */
-const CACHE_MIB = '16';
 const skipped: string[] = [];
 const data = await prepareData();
 // Before the other data, so that the newest training services are those of the reader and the other authors.
@@ -25,11 +22,12 @@ const answer = expectStatus(await api('GET', WITHOUT_QUERY), 200).text;
 const peers = await startPeers({ answer, posts: REQUESTS_SIZE.posts, userIds: data.userIds });
 skipped.push(...peers.skipped);
 const wallets = await debits(peers.hasPackages);
-const cachingGateway = await startReplica('gateway', { GUEST_CACHE_MIB: CACHE_MIB });
+const withoutCache = await startWithoutListCache();
 
 const results: Raced[] = [];
 const works = [
-  ...(await reads(data, REQUESTS_SIZE.posts, peers, cachingGateway)),
+  ...(await posts(data.reader.token, REQUESTS_SIZE.posts, peers, [withoutCache.lists])),
+  ...otherReads(data, peers),
   ...wallets.works,
   // Last: their limits count by the minute.
   ...checked.works,
@@ -45,6 +43,6 @@ for (const work of works.filter(({ name }) => name.includes(ONLY))) {
 }
 report(results, skipped);
 await checked.close();
-cachingGateway.stop();
+withoutCache.stop();
 await wallets.close();
 peers.stop();

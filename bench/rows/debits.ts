@@ -112,7 +112,7 @@ interface Mongoose {
 const openMedici = async (uri: string) => {
   const mongoose = requirePeer<Mongoose>('mongoose');
   const medici = requirePeer<Medici>('medici');
-  await mongoose.connect(uri, { dbName: 'bench_medici', maxPoolSize: 50 });
+  await mongoose.connect(uri, { dbName: 'bench_medici', maxPoolSize: 50, socketTimeoutMS: 60_000 });
   await medici.initModels();
   const debit = (walletId: number) =>
     medici.mongoTransaction(async (session) => {

@@ -10,17 +10,15 @@ import { load } from '../load.ts';
 import type { FastifyPeers } from '../peers/fastify.ts';
 import type { PocketBase } from '../peers/pocketbase.ts';
 import type { Work } from '../race.ts';
-import type { Replica } from '../replica.ts';
+import { type Replica, startReplica } from '../replica.ts';
 import { COMMON_WORDS, draw, RARE_WORD_MATCHES, rareWords } from '../seed-posts.ts';
 
 /** No command of the database, no call of another service; a test of the costs of this service demands it. */
 export const WITHOUT_QUERY = '/cities';
 const OWNER = 'gyms';
-const PAGES = 200;
+const DEPTHS = 200;
 /** So many that a page or word seldom comes again before the process forgets its rows. */
 const DRAWN = 20_000;
-/** A page by a cursor of this depth; the largest page has a hundred rows. */
-const CURSOR_DEPTH = 500;
 /** Less than the lifetime of a signed context. */
 const DIRECT_SECONDS = Math.min(SECONDS, 6);
 const CPU_GOAL_MS = 3;
@@ -36,7 +34,7 @@ const product = connectStack();
 const ofProduct = (paths: readonly string[], token?: string) =>
   ofGateway(product.part('gateway').url, paths, token);
 
-const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
+export const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
   load({
     origin,
     paths: paths.map((path) => `/api/v1${path}`),
@@ -99,24 +97,6 @@ const direct = ({ fastify }: Peers): Work => {
   };
 };
 
-/** Through a gateway that keeps what guests may share for a second, of which the posts are no part (docs/adr/0072). */
-const cached = (count: number, peers: Peers, gateway: Replica): Work[] => {
-  const withCache = (name: string, paths: readonly string[], peer: Work['peer']): Work => ({
-    name: `${name}, guest, with the cache for guests`,
-    run: ofGateway(gateway.origin, paths),
-    peer,
-    replicas: [gateway],
-  });
-  return [
-    withCache('trivial read', [WITHOUT_QUERY], proxyPeer(peers)),
-    withCache(
-      `30 posts with files and total, ${pagesOf(count)} pages`,
-      postPaths(count),
-      peerOf(peers, postQueries(count)),
-    ),
-  ];
-};
-
 const pocketBaseRun = (pocketBase: PocketBase, queries: readonly string[], token?: string) => () =>
   load({
     origin: pocketBase.origin,
@@ -132,71 +112,138 @@ const peerOf = ({ pocketBase }: Peers, queries: readonly string[], isSignedIn = 
     run: pocketBaseRun(pocketBase, queries, isSignedIn ? pocketBase.token : undefined),
   };
 
-const pages = (count: number, of: (page: number) => string): string[] =>
-  Array.from({ length: count }, (_, index) => of(index + 1));
+const FIRST_PAGE = `/posts?per_page=${PER_PAGE}`;
 
-/** How many of `count` posts are requested. */
-const pagesOf = (count: number): number => Math.min(PAGES, Math.floor((count * 0.9) / PER_PAGE));
-const postPaths = (count: number): string[] =>
-  pages(pagesOf(count), (page) => `/posts?per_page=${PER_PAGE}&page=${page}`);
-const postQueries = (count: number): string[] => pages(pagesOf(count), (page) => `page=${page}`);
+/** The cursors of `count` pages of `perPage` posts, from the first one on; a cursor leads to pages of any size. */
+export const cursorPaths = async (count: number, token?: string, perPage = PER_PAGE): Promise<string[]> => {
+  const paths: string[] = [];
+  for (let cursor = ''; paths.length < count; ) {
+    const path = `/posts?per_page=${perPage}${cursor}`;
+    const { meta } = expectStatus(await api('GET', path, token === undefined ? {} : { token }), 200).body;
+    if (!meta.next_cursor) break;
+    cursor = `&cursor=${encodeURIComponent(meta.next_cursor)}`;
+    paths.push(`${FIRST_PAGE}${cursor}`);
+  }
+  return paths;
+};
 
-const searchPaths = (words: readonly string[]): string[] =>
+export const searchPaths = (words: readonly string[]): string[] =>
   words.map((word) => `/posts?per_page=${PER_PAGE}&search=${encodeURIComponent(word)}`);
 
 const containing = (word: string): string =>
   `filter=${encodeURIComponent(`(title ~ "${word}" || content ~ "${word}")`)}`;
 
-/** `count`: of the posts that the pages and words are of. */
-const posts = (token: string, count: number, peers: Peers): Work[] => {
-  const paths = postPaths(count);
-  const queries = postQueries(count);
-  const list = `30 posts with files and total, ${pagesOf(count)} pages`;
+/** `totalCpu`: without the cache, and so also for what the cache has no room for. */
+const LIST_GOALS = {
+  page: { rate: 2, totalCpu: 2.8 },
+  rare: { rate: 10, totalCpu: 5 },
+  common: { rate: 6, totalCpu: 6 },
+};
+
+interface Lists {
+  name: string;
+  origin: string;
+  replicas: readonly Replica[];
+  growth: number;
+}
+
+/** What is in memory may cost any part of what is not. */
+const withCache: Lists = {
+  name: '',
+  origin: product.part('gateway').url,
+  replicas: [],
+  growth: Number.POSITIVE_INFINITY,
+};
+
+/** A further content that keeps no lists in memory, and a gateway that leads to it. */
+export const startWithoutListCache = async () => {
+  const content = await startReplica('content', { LIST_CACHE_MIB: '0' });
+  const gateway = await startReplica('gateway', { CONTENT_HTTP_URL: content.origin });
+  const replicas = [content, gateway];
+  const lists: Lists = { name: ', without the list cache', origin: gateway.origin, replicas, growth: 1.3 };
+  return {
+    lists,
+    pid: content.pid,
+    stop: () => {
+      for (const { stop } of replicas) stop();
+    },
+  };
+};
+
+/** A row for the product with its cache, which takes turns with the peer, and one for each of `further`. */
+const rowsFor =
+  (further: readonly Lists[]) =>
+  (
+    kind: keyof typeof LIST_GOALS,
+    name: string,
+    paths: readonly string[],
+    { token, peer }: { token?: string | undefined; peer?: Work['peer'] } = {},
+  ): Work[] =>
+    [withCache, ...further].map((lists) => ({
+      name: `${name}${lists.name}`,
+      run: ofGateway(lists.origin, paths, token),
+      replicas: lists.replicas,
+      peer: lists === withCache ? peer : undefined,
+      goals: { ...LIST_GOALS[kind], growth: lists.growth },
+    }));
+
+const PAGE = '30 posts with files and total';
+const COMMON = `search for a common word, ${COMMON_WORDS.length} words`;
+
+/** `count`: of the posts that the pages and words are of. `further`: beside the product. */
+export const posts = async (
+  reader: string,
+  count: number,
+  peers: Peers,
+  further: readonly Lists[] = [],
+): Promise<Work[]> => {
+  const rows = rowsFor(further);
+  const depths = Math.min(DEPTHS, Math.floor((count * 0.9) / PER_PAGE));
+  const queries = Array.from({ length: depths }, (_, index) => `page=${index + 1}`);
   const words = rareWords(count);
+  const works: Work[] = [];
+  for (const token of [undefined, reader]) {
+    const viewer = token === undefined ? 'guest' : 'signed in';
+    const peerOn = (of: readonly string[]) => ({ token, peer: peerOf(peers, of, token !== undefined) });
+    works.push(
+      ...rows('page', `${PAGE}, first page, ${viewer}`, [FIRST_PAGE], peerOn(queries.slice(0, 1))),
+      ...rows(
+        'page',
+        `${PAGE}, by cursor at ${depths} depths, ${viewer}`,
+        await cursorPaths(depths, token),
+        peerOn(queries),
+      ),
+    );
+  }
   return [
-    {
-      name: `${list}, guest`,
-      run: ofProduct(paths),
-      peer: peerOf(peers, queries),
-      goals: { rate: 1, totalCpu: CPU_GOAL_MS },
-    },
-    {
-      name: `${list}, signed in`,
-      run: ofProduct(paths, token),
-      peer: peerOf(peers, queries, true),
-      goals: { rate: 1, totalCpu: CPU_GOAL_MS },
-    },
-    {
-      name: `search for a word in ${RARE_WORD_MATCHES} posts, ${words.length} words`,
-      run: ofProduct(searchPaths(words)),
-      peer: peerOf(peers, words.map(containing)),
-      goals: { rate: 3 },
-    },
-    {
-      name: `search for a common word, ${COMMON_WORDS.length} words`,
-      run: ofProduct(searchPaths(COMMON_WORDS)),
+    ...works,
+    ...rows(
+      'rare',
+      `search for a word in ${RARE_WORD_MATCHES} posts, ${words.length} words`,
+      searchPaths(words),
+      {
+        peer: peerOf(peers, words.map(containing)),
+      },
+    ),
+    ...rows('common', COMMON, searchPaths(COMMON_WORDS), {
       peer: peerOf(peers, COMMON_WORDS.map(containing)),
-      goals: { rate: 1.5 },
-    },
+    }),
   ];
 };
 
 /** Pages and words of all `count` posts, without a pattern: with many posts most rows are not in memory. */
-export const anywhere = (count: number): Work[] => [
-  {
-    name: '30 posts with files and total, any page, guest',
-    run: ofProduct(
-      draw(
-        pages(Math.floor((count * 0.9) / PER_PAGE), (page) => `/posts?per_page=${PER_PAGE}&page=${page}`),
-        DRAWN,
-      ),
-    ),
-  },
-  {
-    name: `search for a word in ${RARE_WORD_MATCHES} posts, any word`,
-    run: ofProduct(draw(searchPaths(rareWords(count)), DRAWN)),
-  },
-];
+export const anywhere = async (reader: string, count: number, further: readonly Lists[]): Promise<Work[]> => {
+  const rows = rowsFor(further);
+  const pages = async (token?: string) => draw(await cursorPaths(count, token, 100), DRAWN);
+  const words = draw(searchPaths(rareWords(count)), DRAWN);
+  return [
+    ...rows('page', `${PAGE}, first page, guest`, [FIRST_PAGE]),
+    ...rows('page', `${PAGE}, any page by cursor, guest`, await pages()),
+    ...rows('page', `${PAGE}, any page by cursor, signed in`, await pages(reader), { token: reader }),
+    ...rows('rare', `search for any word in ${RARE_WORD_MATCHES} posts`, words),
+    ...rows('common', COMMON, searchPaths(COMMON_WORDS)),
+  ];
+};
 
 const opening = ({ reader, buyer }: Data): Work[] => [
   ...['/auth/me', '/payments/balance', '/gyms', '/training-services'].map((path) => ({
@@ -211,26 +258,9 @@ const opening = ({ reader, buyer }: Data): Work[] => [
   },
 ];
 
-const pageByCursor = async (): Promise<Work> => {
-  const deep = `/posts?per_page=100&page=${CURSOR_DEPTH / 100}`;
-  const { meta } = expectStatus(await api('GET', deep), 200).body;
-  return {
-    name: `page of 30 posts by a cursor at depth ${CURSOR_DEPTH}`,
-    run: ofProduct([`/posts?per_page=${PER_PAGE}&cursor=${meta.next_cursor}`]),
-  };
-};
-
-/** `count`: of posts. `cachingGateway`: a process of its own. */
-export const reads = async (
-  data: Data,
-  count: number,
-  peers: Peers,
-  cachingGateway?: Replica,
-): Promise<Work[]> => [
+/** Reads of which no row is a list of posts. */
+export const otherReads = (data: Data, peers: Peers): Work[] => [
   ...forwarding(data.reader.token, peers),
   direct(peers),
-  ...posts(data.reader.token, count, peers),
-  ...(cachingGateway === undefined ? [] : cached(count, peers, cachingGateway)),
-  await pageByCursor(),
   ...opening(data),
 ];
