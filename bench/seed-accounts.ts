@@ -2,8 +2,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type Leaf, nextSeal } from '@fitness/shared/kernel/seal.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { LOGIN_FIELDS, loginKey } from '../services/identity/src/domain/login.ts';
-import { deriveFields, type StoredUser } from '../services/identity/src/store/user-document.ts';
+import { contactTexts } from '../services/identity/src/domain/search-text.ts';
+import type { StoredUser } from '../services/identity/src/store/user-document.ts';
 import { bookingRows } from '../services/wallet/src/domain/booking.ts';
 import { createEntry } from '../services/wallet/src/domain/ledger.ts';
 import { newPayment } from '../services/wallet/src/domain/payment.ts';
@@ -23,9 +26,12 @@ const present = (database: Database, collection: string): Promise<number> =>
 
 const userOf = (model: StoredUser, id: number): StoredUser => {
   const names = { username: `copy${id}`, email: `copy${id}@example.com`, phone: `+98${id}` };
-  const user = { ...model, _id: id, ...names, referral_code: `COPY${id}` };
-  return { ...user, ...deriveFields(user) };
+  return { ...model, _id: id, ...names, referral_code: `COPY${id}` };
 };
+
+const toTexts = (user: StoredUser) => toTextDocuments(user._id, documentGrams(contactTexts(user)));
+/** The stand-in never ends an insert with some 300,000 index entries, and an account has hundreds. */
+const TEXTS_BATCH = 50;
 
 /** Up to `count` copies of this account. */
 export const seedUsers = async (count: number, accountId: number, onWritten: OnWritten): Promise<void> => {
@@ -37,6 +43,8 @@ export const seedUsers = async (count: number, accountId: number, onWritten: OnW
   for (const ids of batches(first, FIRST_ID + count)) {
     const users = ids.map((id) => userOf(model, id));
     await insertAll(database, 'users', users);
+    for (let start = 0; start < users.length; start += TEXTS_BATCH)
+      await insertAll(database, 'users_texts', users.slice(start, start + TEXTS_BATCH).flatMap(toTexts));
     const keys = users.flatMap((user) =>
       LOGIN_FIELDS.map((field) => ({
         _id: loginKey(field, user[field]),
@@ -54,6 +62,10 @@ export const seedUsers = async (count: number, accountId: number, onWritten: OnW
     await insertAll(database, 'tokens', tokens);
     onWritten(ids.length);
   }
+  // Lists end at the last number.
+  await database
+    .collection<{ _id: string; value: number }>('sequences')
+    .updateOne({ _id: 'users' }, { $max: { value: FIRST_ID + count - 1 } });
   await database.close();
 };
 

@@ -102,8 +102,11 @@ test.each([
   await eventually(async () => (await shown())[0] === 'new.png');
 });
 
-test('the rebuild asks media for all accounts, and does not replace newer copies', async () => {
+test('the rebuild asks media for all accounts, does not replace newer copies, and corrects by which texts accounts are found', async () => {
   const lost = await join(harness);
+  const texts = harness.database.collection('users_texts');
+  const written = await texts.countDocuments({ row: lost.id });
+  await texts.deleteMany({ row: lost.id });
   await harness.saveMedia(copy(['newer.png'], 9));
   harness.standIns.media = [
     { id: 8, userId: person.id, filename: 'older.png' },
@@ -119,4 +122,5 @@ test('the rebuild asks media for all accounts, and does not replace newer copies
   expect(await shown()).toEqual(['newer.png']);
   person = lost;
   expect(await shown()).toEqual(['lost.png']);
+  expect(await texts.countDocuments({ row: lost.id })).toBe(written);
 });

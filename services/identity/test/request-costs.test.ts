@@ -140,14 +140,14 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/register',
     as: GUEST,
-    commands: 14,
+    commands: 15,
     calls: ['GetSubscriptions'],
     request: () => ({ body: registration(), headers: newAddress() }),
   },
   {
     route: 'POST /auth/register (with a referral code)',
     as: GUEST,
-    commands: 16,
+    commands: 17,
     calls: ['GetSubscriptions'],
     request: async () => ({
       body: registration({ referral_code: (await join(harness)).user.referral_code }),
@@ -200,14 +200,14 @@ const ROWS: RouteCost[] = [
   {
     route: 'PUT /auth/me',
     as: MEMBER,
-    commands: 6,
+    commands: 8,
     calls: ['GetSubscriptions'],
     request: byNew({ first_name: 'Forugh' }),
   },
   {
     route: 'PUT /auth/me (a new e-mail)',
     as: MEMBER,
-    commands: 13,
+    commands: 15,
     calls: ['GetSubscriptions'],
     request: () => byNew({ email: registration().email, current_password: PASSWORD })(),
   },
@@ -221,7 +221,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'POST /auth/phone/confirm',
     as: MEMBER,
-    commands: 17,
+    commands: 19,
     calls: ['GetSubscriptions'],
     request: bySomebodyNew(async ({ caller: as }) => {
       const phone = newPhone();
@@ -393,18 +393,18 @@ const ROWS: RouteCost[] = [
       return { body: { current_password: PASSWORD, totp: codeOf(harness, secret) } };
     }),
   },
-  { route: 'GET /users', as: OPERATOR, commands: 3, calls: ['GetSubscriptions'], request: byAdministrator() },
+  { route: 'GET /users', as: OPERATOR, commands: 5, calls: ['GetSubscriptions'], request: byAdministrator() },
   {
     route: 'GET /users (of a member)',
     as: MEMBER,
-    commands: 2,
+    commands: 3,
     calls: ['GetSubscriptions'],
     request: byPerson,
   },
   {
     route: 'GET /users?search=person&page=2&per_page=2',
     as: OPERATOR,
-    commands: 4,
+    commands: 5,
     calls: ['GetSubscriptions'],
     request: byAdministrator(),
   },
@@ -439,7 +439,7 @@ const ROWS: RouteCost[] = [
   {
     route: 'PUT /users/:id',
     as: OPERATOR,
-    commands: 12,
+    commands: 14,
     calls: ['GetSubscriptions'],
     request: onNew('', { first_name: 'Forugh' }),
   },
@@ -457,7 +457,7 @@ const ROWS: RouteCost[] = [
     calls: ['GetSubscriptions'],
     request: onNew('', { role_ids: [1, 2] }),
   },
-  { route: 'DELETE /users/:id', as: OPERATOR, commands: 23, calls: EVALUATIONS, request: onNew() },
+  { route: 'DELETE /users/:id', as: OPERATOR, commands: 24, calls: EVALUATIONS, request: onNew() },
   {
     route: 'DELETE /users/:id/second-factor',
     as: OPERATOR,

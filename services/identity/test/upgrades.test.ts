@@ -1,4 +1,5 @@
 /** What older releases have stored is found after an upgrade (docs/adr/0014). */
+import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { apiClient } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -12,29 +13,74 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-test('accounts whose names an older release has folded are found in every spelling, and erased ones stay without them', async () => {
+const users = () => harness.database.collection<{ _id: number }>('users');
+const texts = () => harness.database.collection('users_texts');
+const erase = (id: number) =>
+  inTransaction(harness.database, (session) =>
+    createUsers(harness.database, revocations).erase(session, id, harness.clock.now()),
+  );
+/** Stores accounts as version 1.0.0 did: with the texts in the account. */
+const storeAsBefore = async (ids: readonly number[]): Promise<void> => {
+  const older = {
+    search_text: 'جہاں',
+    search_grams: ['ج'],
+    search_all_text: 'جہاں',
+    search_all_grams: ['ج'],
+  };
+  await users().updateMany({ _id: { $in: [...ids] } }, { $set: older });
+  await texts().deleteMany({ row: { $in: [...ids] } });
+};
+
+test('accounts whose texts version 1.0.0 has stored are found in every spelling, also after an upgrade that was killed and two at once', async () => {
   const operator = await joinAs(harness, 'operator');
   const person = await join(harness, { first_name: 'جہاں', last_name: 'چائے' });
   const erased = await join(harness, { first_name: 'جہاں', last_name: 'چائے' });
-  await inTransaction(harness.database, (session) =>
-    createUsers(harness.database, revocations).erase(session, erased.id, harness.clock.now()),
-  );
-  const users = harness.database.collection<{ _id: number }>('users');
-  const tombstone = await users.findOne({ _id: erased.id });
-  const old = { search_text: 'جہاں', search_grams: ['ج'], search_all_text: 'جہاں', search_all_grams: ['ج'] };
-  await users.updateOne({ _id: person.id }, { $set: old });
+  const others = await Promise.all(Array.from({ length: 12 }, () => join(harness)));
+  await erase(erased.id);
+  const tombstone = await users().findOne({ _id: erased.id });
+  await users().updateOne({ _id: erased.id }, { $set: { search_grams: [], search_all_grams: [] } });
+  await storeAsBefore([person.id, ...others.map(({ id }) => id)]);
+  for (const index of ['search_grams', 'search_all_grams']) await users().createIndex({ [index]: 1, _id: 1 });
   await harness.database.collection('upgrades').deleteMany({});
-  const replica = await startIdentity(harness.config, { clock: harness.clock });
+  const killed = createUsers(harness.database, revocations).reindex({
+    expect: () => undefined,
+    advance: () => {
+      throw new Error('killed after a batch');
+    },
+  });
+  await expect(killed).rejects.toThrow('killed');
+  expect(await users().countDocuments({ search_grams: { $exists: true } })).toBeGreaterThan(0);
+
+  const replicas = await Promise.all(
+    [1, 2].map(() => startIdentity(harness.config, { clock: harness.clock })),
+  );
   try {
-    const send = apiClient('identity', replica.url);
+    const send = apiClient('identity', replicas[0]?.url ?? '');
     for (const search of ['جهان چائی', 'جہاں']) {
       const answer = await send('GET', `/users?search=${encodeURIComponent(search)}`, {
         as: operator.caller,
       });
       expect(answer.body.data.map(({ id }: { id: number }) => id)).toEqual([person.id]);
     }
-    expect(await users.findOne({ _id: erased.id })).toEqual(tombstone);
+    expect(await users().findOne({ _id: erased.id })).toEqual(tombstone);
+    expect(await texts().countDocuments({ row: erased.id })).toBe(0);
+    for (const field of ['search_text', 'search_grams', 'search_all_text', 'search_all_grams'])
+      expect(await users().countDocuments({ [field]: { $exists: true } })).toBe(0);
+    expect(Object.keys(await users().indexInformation()).filter((name) => name.includes('search'))).toEqual(
+      [],
+    );
+    expect(await createUsers(harness.database, revocations).reindex(NO_PROGRESS)).toBe(0);
   } finally {
-    await replica.close();
+    await Promise.all(replicas.map((replica) => replica.close()));
   }
+});
+
+test('an account that is erased while its texts are corrected leaves none', async () => {
+  const people = await Promise.all(Array.from({ length: 30 }, () => join(harness)));
+  const ids = people.map(({ id }) => id);
+  await texts().deleteMany({ row: { $in: ids } });
+  const corrected = createUsers(harness.database, revocations).reindex(NO_PROGRESS);
+  for (const id of ids) await erase(id);
+  await corrected;
+  expect(await texts().countDocuments({ row: { $in: ids } })).toBe(0);
 });

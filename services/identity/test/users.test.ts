@@ -161,6 +161,10 @@ describe('search', () => {
     await harness.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
     expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
     expect(await idsOf(viewer, { search: 'after.change' })).toEqual([person.id]);
+    const texts = await harness.database.collection('users_texts').find({ row: person.id }).toArray();
+    const grams = texts.flatMap((text) => text.grams as string[]);
+    expect(grams).toContain('aft');
+    expect(grams).not.toContain('bef');
   });
 
   test('for white space only does not filter', async () => {
@@ -335,6 +339,7 @@ describe('an erased account', () => {
       'version',
     ]);
     expect(await harness.database.collection('login_keys').countDocuments({ user_id: person.id })).toBe(0);
+    expect(await harness.database.collection('users_texts').countDocuments({ row: person.id })).toBe(0);
   });
 });
 

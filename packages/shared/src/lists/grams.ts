@@ -1,6 +1,5 @@
 /** How common the grams of a search are, by a sample. This decides where a search begins, never what it finds. */
 import type { Collection } from 'mongoose';
-import { queryGrams } from '../kernel/text-search.ts';
 
 export interface Gram {
   text: string;
@@ -19,8 +18,8 @@ interface Sample {
   until: number;
 }
 
-/** `newest`: the largest id of the collection. */
-export type RarestGram = (search: string, newest: number) => Promise<Gram>;
+/** Of those of a search. `newest`: the largest id of the collection. */
+export type RarestGram = (grams: readonly string[], newest: number) => Promise<Gram>;
 
 export const createRarestGram = (texts: Collection): RarestGram => {
   let sample: Sample | undefined;
@@ -49,9 +48,9 @@ export const createRarestGram = (texts: Collection): RarestGram => {
     return fresh;
   };
 
-  return async (search, newest) => {
+  return async (grams, newest) => {
     const counts = await sampleOf(newest).counts;
-    return queryGrams(search)
+    return grams
       .map((text): Gram => ({ text, share: Math.max(counts.get(text) ?? 0, 0.5) / SAMPLE }))
       .reduce((rarest, gram) => (gram.share < rarest.share ? gram : rarest));
   };

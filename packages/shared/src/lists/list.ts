@@ -1,4 +1,5 @@
 /** A list, a part of it, and what both the reader and the cache ask the database (docs/adr/0101). */
+import type { TextMatch } from '../kernel/text-search.ts';
 import type { ListVersions } from '../mongo/list-versions.ts';
 
 export type Order = 'ASC' | 'DESC';
@@ -8,6 +9,13 @@ export type Order = 'ASC' | 'DESC';
  * array contains the value.
  */
 export type ListKey = Readonly<Record<string, string | number | boolean>>;
+
+/** Which rows a search finds. */
+export interface RowSearch {
+  /** A match has all of them. */
+  grams: readonly string[];
+  match(row: ListRow): TextMatch;
+}
 
 export interface ListQuery {
   /** A list is the rows of all its keys. */
@@ -27,6 +35,8 @@ export interface ListQuery {
   without?: readonly number[] | undefined;
   /** Not folded; ignored if it folds to ''. */
   search?: string | undefined;
+  /** Instead of `search`, where the texts of a row are not the fields of the list. */
+  searched?: RowSearch | undefined;
   /** Those that were read with the totals. */
   versions?: ListVersions | undefined;
 }

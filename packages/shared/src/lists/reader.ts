@@ -6,7 +6,7 @@
  * A search reads windows of the index of its rarest gram, then these rows, and compares their texts. It reads limited rows and
  * characters: then it returns what it has found and from where the next page continues, so that no match is missed.
  */
-import { EVERY_SEARCH, hasSearchTerms, type TextMatch } from '../kernel/text-search.ts';
+import { EVERY_SEARCH, hasSearchTerms, queryGrams, type TextMatch } from '../kernel/text-search.ts';
 import type { Gram, RarestGram } from './grams.ts';
 import {
   hasKey,
@@ -15,6 +15,7 @@ import {
   type ListRow,
   type ListSource,
   type Lists,
+  type RowSearch,
   type Slice,
   WINDOW_MAX,
   type Window,
@@ -157,15 +158,18 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     return { rows: found, more: false, total: undefined };
   };
 
-  const search = async (query: ListQuery, slice: Slice, text: string): Promise<Listed> => {
-    const match = rowMatcher(texts, text);
+  const searchOf = ({ search, searched }: ListQuery): RowSearch | undefined =>
+    searched ??
+    (hasSearchTerms(search) ? { grams: queryGrams(search), match: rowMatcher(texts, search) } : undefined);
+
+  const search = async (query: ListQuery, slice: Slice, { grams, match }: RowSearch): Promise<Listed> => {
     if (isSmall(query, COUNTED_MAX)) {
       const rows = isSmall(query, WHOLE_MAX)
         ? wholeList(query, slice)
         : listInWindows(query, slice, SEARCH_CHUNK);
       return page(matching(rows, match), slice, { isCounted: slice.counted });
     }
-    const gram = await rarestGram(text, newestOf(query));
+    const gram = await rarestGram(grams, newestOf(query));
     const isCounted = slice.counted && gram.share * newestOf(query) <= COUNTED_MAX;
     const width = isCounted
       ? newestOf(query)
@@ -200,7 +204,8 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     read: async (query, slice) => {
       if (query.keys.length === 0 || query.total === 0) return { rows: [], more: false, total: 0 };
       await source.catchUp(query.versions);
-      if (hasSearchTerms(query.search)) return search(query, slice, query.search);
+      const searched = searchOf(query);
+      if (searched !== undefined) return search(query, slice, searched);
       if (isSmall(query, WHOLE_MAX)) return page(wholeList(query, slice), slice, undefined);
       const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
       const rest = isCountable ? await skipWindows(query, slice) : slice;
@@ -209,8 +214,8 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     few: async (condition, query) => {
       await source.catchUp(query.versions);
       const rows = (await source.few(condition)).filter(isListed(query));
-      const match = hasSearchTerms(query.search) ? rowMatcher(texts, query.search) : undefined;
-      return match === undefined ? rows : rows.filter((row) => match(row).isMatch);
+      const searched = searchOf(query);
+      return searched === undefined ? rows : rows.filter((row) => searched.match(row).isMatch);
     },
     count: async (key, versions) => {
       await source.catchUp(versions);

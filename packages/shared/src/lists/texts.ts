@@ -33,6 +33,17 @@ export interface RowTexts {
   reindex(progress: Progress): Promise<number>;
 }
 
+export interface RowTextsOptions {
+  /** The texts of a row, where they are not its fields. */
+  textsOf?: (row: Readonly<Record<string, unknown>>) => readonly string[];
+  /** Fields of rows in which an older release stored grams or texts. */
+  older?: readonly string[];
+  /** Its indexes. */
+  olderIndexes?: readonly string[];
+  /** A number in each row, incremented with a correction: it conflicts with what removes the texts at the same time. */
+  pin?: string;
+}
+
 const GRAMS_OF_A_DOCUMENT = 64;
 /** Rows of one transaction; each may have 8,000 index entries. */
 const BATCH = 10;
@@ -44,12 +55,18 @@ export const toTextDocuments = (id: number, grams: readonly string[]): TextDocum
     grams: grams.slice(part * GRAMS_OF_A_DOCUMENT, (part + 1) * GRAMS_OF_A_DOCUMENT),
   }));
 
-/** `fields`: the texts of a row. */
+/** `fields`: what the texts of a row are made of. */
 export const createRowTexts = (
   texts: Model<TextDocument>,
   rows: Collection,
   fields: readonly string[],
   transaction: Transaction,
+  {
+    textsOf = (row) => fields.map((field) => String(row[field] ?? '')),
+    older = ['grams'],
+    olderIndexes = ['grams_1__id_-1'],
+    pin,
+  }: RowTextsOptions = {},
 ): RowTexts => {
   const grams = texts.collection;
 
@@ -64,7 +81,7 @@ export const createRowTexts = (
 
   /** A row that changes meanwhile has more grams than its text afterwards: a search compares the texts. */
   const correct = async (session: ClientSession, ids: readonly number[]): Promise<number> => {
-    const projection = Object.fromEntries([...fields, 'grams'].map((field) => [field, 1]));
+    const projection = Object.fromEntries([...fields, ...older].map((field) => [field, 1]));
     const wanted = { _id: { $in: ids } } as never;
     const found = await rows.find(wanted, { session, projection }).toArray();
     const stored = await grams.find<TextDocument>({ row: { $in: ids } }, { session }).toArray();
@@ -72,16 +89,22 @@ export const createRowTexts = (
     let corrected = 0;
     for (const row of found) {
       const id = Number(row._id);
-      const fresh = documentGrams(fields.map((field) => String(row[field] ?? '')));
+      const fresh = documentGrams(textsOf(row));
       const before = known.get(id)?.flatMap((part) => part.grams) ?? [];
       known.delete(id);
-      if (!sameWords(before, fresh)) {
+      const isWrong = !sameWords(before, fresh);
+      if (isWrong) {
         await remove(session, [id]);
         await insert(session, id, fresh);
         corrected += 1;
       }
-      if (row.grams !== undefined)
-        await rows.updateOne({ _id: row._id }, { $unset: { grams: '' } }, { session });
+      const outdated = older.filter((field) => row[field] !== undefined);
+      const change = {
+        ...(outdated.length > 0 && { $unset: Object.fromEntries(outdated.map((field) => [field, ''])) }),
+        ...(isWrong && pin !== undefined && { $inc: { [pin]: 1 } }),
+      };
+      if (Object.keys(change).length > 0)
+        await rows.updateOne({ _id: row._id }, change as never, { session });
     }
     if (known.size > 0) await remove(session, [...known.keys()]);
     return corrected;
@@ -115,9 +138,10 @@ export const createRowTexts = (
         indexed.map(({ _id }) => _id).filter((id) => !existing.has(id)),
         () => undefined,
       );
-      await rows.dropIndex('grams_1__id_-1').catch((error: unknown) => {
-        if ((error as { code?: unknown }).code !== INDEX_NOT_FOUND) throw error;
-      });
+      for (const index of olderIndexes)
+        await rows.dropIndex(index).catch((error: unknown) => {
+          if ((error as { code?: unknown }).code !== INDEX_NOT_FOUND) throw error;
+        });
       return corrected;
     },
   };

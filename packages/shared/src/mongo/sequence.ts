@@ -13,6 +13,8 @@ export interface Sequences {
   next(name: string): Promise<number>;
   /** `count` consecutive numbers of the sequence `name`; otherwise as {@link Sequences.next}. */
   take(name: string, count: number): Promise<number[]>;
+  /** The largest number that any process got before the call; 0 if none did. */
+  last(name: string): Promise<number>;
 }
 
 interface SequenceDocument {
@@ -84,6 +86,8 @@ export const createSequences = (
       const [number] = await take(name, 1);
       return number as number;
     },
+    last: async (name) =>
+      (await connection.collection<SequenceDocument>(collection).findOne({ _id: name }))?.value ?? 0,
   };
 };
 

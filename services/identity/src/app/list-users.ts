@@ -2,7 +2,7 @@ import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { contactQuery, searchQuery } from '../domain/search-text.ts';
+import { contactSearch, nameSearch } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
 import type { UserFilter } from '../store/users.ts';
 
@@ -27,7 +27,10 @@ const standingsOf = (viewsAll: boolean, deletionPending: boolean | undefined): U
   return deletionPending === true ? ['pending'] : ['live', 'pending'];
 };
 
-export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUsers => {
+export const createListUsers = ({
+  store,
+  sequences,
+}: Pick<Dependencies, 'store' | 'sequences'>): ListUsers => {
   const findRoleId = async (role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
     const found = await (/^\d{1,9}$/.test(role)
@@ -40,24 +43,29 @@ export const createListUsers = ({ store }: Pick<Dependencies, 'store'>): ListUse
   return async (viewer, { search, isTrainer, order, role, deletionPending }, request) => {
     const viewsAll = can(viewer, 'users.view_all');
     const filter: UserFilter = {
-      search: search === undefined ? undefined : (viewsAll ? contactQuery : searchQuery)(search),
-      searchEverything: viewsAll,
+      search: search === undefined ? undefined : (viewsAll ? contactSearch : nameSearch)(search),
       isTrainer,
       roleId: await findRoleId(role),
       standings: standingsOf(viewsAll, deletionPending),
-      ascending: order === 'ASC',
     };
-    const found = await store.users.list(filter, {
-      skip: request.mode === 'page' ? request.skip : 0,
-      limit: request.perPage + 1,
-      afterId: request.mode === 'cursor' ? request.after[0] : undefined,
-    });
-    const rows = found.slice(0, request.perPage);
-    const last = rows.at(-1);
+    const isPaged = request.mode === 'page';
+    const isCounted = isPaged && filter.search === undefined;
+    const total = isCounted ? await store.users.count(filter) : undefined;
+    const newest = await sequences.last('users');
+    const slice = {
+      order: order ?? ('DESC' as const),
+      after: isPaged ? undefined : request.after[0],
+      skip: isPaged ? request.skip : 0,
+      take: request.perPage,
+      counted: isPaged,
+      signal: request.signal,
+    };
+    const found = await store.users.list(filter, { total, newest }, slice);
+    const last = found.continueAfter ?? found.rows.at(-1)?._id;
     return {
-      rows,
-      total: request.mode === 'page' ? await store.users.count(filter) : undefined,
-      next: found.length > rows.length && last !== undefined ? [last._id] : undefined,
+      rows: found.rows,
+      total: isPaged ? (total ?? found.total) : undefined,
+      next: found.more && last !== undefined ? [last] : undefined,
     };
   };
 };

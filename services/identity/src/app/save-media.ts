@@ -20,11 +20,12 @@ const createRefreshMedia =
       await store.users.saveMedia(userId, copy, session);
   };
 
-/** Asks media for the files of all accounts; returns how many there are. Throws `unavailable`. */
-const createRebuildMedia =
+/** Corrects the grams of all accounts and asks media for their files; returns how many there are. Throws `unavailable`. */
+const createRebuild =
   ({ store, mediaCopies }: Pick<Dependencies, 'store' | 'mediaCopies'>) =>
   async (progress: Progress): Promise<number> => {
-    progress.expect(await store.users.estimate());
+    progress.expect(2 * (await store.users.estimate()));
+    await store.users.reindex(progress);
     let rebuilt = 0;
     for await (const ids of store.users.liveIds(MEDIA_COPIES_MAX)) {
       for (const copy of await mediaCopies.find(MODEL.user, ids)) await store.users.saveMedia(copy.id, copy);
@@ -37,5 +38,5 @@ const createRebuildMedia =
 export const createMediaCopyUseCases = (dependencies: Pick<Dependencies, 'store' | 'mediaCopies'>) => ({
   saveMediaCopy: createSaveMediaCopy(dependencies),
   refreshMedia: createRefreshMedia(dependencies),
-  rebuildMedia: createRebuildMedia(dependencies),
+  rebuild: createRebuild(dependencies),
 });

@@ -1,41 +1,68 @@
-/** The search fields of an account, by which an index finds substrings (`@fitness/shared/kernel/text-search.ts`). */
-import { foldedSpellings, indexGrams, queryGrams } from '@fitness/shared/kernel/text-search.ts';
-import { normalizePhone } from './phone.ts';
+/** By which texts an account is found (`@fitness/shared/kernel/text-search.ts`). */
+import { foldedSpellings, queryGrams, textMatcher } from '@fitness/shared/kernel/text-search.ts';
+import { localPhone, normalizePhone } from './phone.ts';
+import type { User } from './user.ts';
 
-interface SearchIndex {
-  /** The folded parts, one on each line, so that no query matches across two of them. */
-  text: string;
-  grams: string[];
-}
+export type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
 
-export const indexText = (parts: readonly string[]): SearchIndex => ({
-  text: parts.flatMap(foldedSpellings).join('\n'),
-  grams: [...new Set(parts.flatMap(indexGrams))],
-});
+export const nameTexts = (user: SearchedFields): string[] => [
+  user.username,
+  `${user.first_name} ${user.last_name}`,
+];
 
-export interface SearchQuery {
-  /** A match contains at least one of these texts. */
-  texts: string[];
+/** With e-mail and phone. */
+export const contactTexts = (user: SearchedFields): string[] => {
+  const local = localPhone(user.phone);
+  return [...nameTexts(user), user.email, user.phone, ...(local === undefined ? [] : [local])];
+};
+
+export interface UserSearch {
   /** A match has all of these grams. */
-  grams: string[];
+  grams: readonly string[];
+  match(user: SearchedFields): { isMatch: boolean; characters: number };
 }
+
+/** `wanted`: a match contains one of them in one of its texts. */
+const searchFor = (
+  wanted: readonly string[],
+  grams: readonly string[],
+  textsOf: (user: SearchedFields) => string[],
+): UserSearch => {
+  const matchers = wanted.map(textMatcher);
+  return {
+    grams,
+    match: (user) => {
+      let [isMatch, characters] = [false, 0];
+      for (const text of textsOf(user)) {
+        const spellings = foldedSpellings(text);
+        for (const match of matchers) {
+          const found = match(text, spellings);
+          isMatch ||= found.isMatch;
+          characters += found.characters;
+        }
+      }
+      return { isMatch, characters };
+    },
+  };
+};
 
 /** Undefined when the folded query is empty. */
-export const searchQuery = (search: string): SearchQuery | undefined => {
+export const nameSearch = (search: string): UserSearch | undefined => {
   const grams = queryGrams(search);
-  return grams.length === 0 ? undefined : { texts: [...foldedSpellings(search)], grams };
+  return grams.length === 0 ? undefined : searchFor([search], grams, nameTexts);
 };
 
 /**
- * As {@link searchQuery}, where phones are searched as well: a complete one is found in every spelling by which its owner
- * can sign in. What contains it as it is typed is still found.
+ * As {@link nameSearch}, where e-mail and phone are searched as well: a complete phone is found in every spelling by which its
+ * owner can sign in. What contains it as it is typed is still found.
  */
-export const contactQuery = (search: string): SearchQuery | undefined => {
-  const typed = searchQuery(search);
+export const contactSearch = (search: string): UserSearch | undefined => {
+  const grams = queryGrams(search);
+  if (grams.length === 0) return undefined;
   const phone = normalizePhone(search.trim());
-  const stored = phone === undefined ? undefined : searchQuery(phone);
-  if (typed === undefined || stored === undefined) return typed;
-  // The last digits first: almost every phone begins with the same ones.
-  const shared = stored.grams.filter((gram) => typed.grams.includes(gram)).reverse();
-  return shared.length === 0 ? stored : { texts: [...typed.texts, ...stored.texts], grams: shared };
+  if (phone === undefined) return searchFor([search], grams, contactTexts);
+  const shared = queryGrams(phone).filter((gram) => grams.includes(gram));
+  return shared.length === 0
+    ? searchFor([phone], queryGrams(phone), contactTexts)
+    : searchFor([search, phone], shared, contactTexts);
 };

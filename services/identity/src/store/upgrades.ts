@@ -1,4 +1,5 @@
 /** Upgrades of what older releases have stored (docs/adr/0014). A new one is added at the end. */
+import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
 import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
@@ -21,7 +22,11 @@ export const createUpgrades = (
   connection: Connection,
   { store, sequences }: Pick<Dependencies, 'store' | 'sequences'>,
 ): readonly Upgrade[] => [
-  { name: FOLDING_UPGRADE, run: store.users.reindex },
+  {
+    // Version 1.0.0 stored texts and grams in the accounts.
+    name: `${FOLDING_UPGRADE}, apart from the accounts`,
+    run: () => store.users.reindex(NO_PROGRESS),
+  },
   earlierPhonesAreProven(connection),
   {
     name: 'public ids of OAuth grants',

@@ -1,32 +1,23 @@
-/** The stored form of an account, with the fields that are derived from others. */
+/** The stored form of an account, and of the grams by which it is found. */
+
+import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, privacyOf, retain } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model } from 'mongoose';
-import { localPhone } from '../domain/phone.ts';
-import { indexText } from '../domain/search-text.ts';
 import type { User } from '../domain/user.ts';
 import { guardRevocations } from './revocations.ts';
-
-/** Derived from names and contact data, and written with them. */
-interface DerivedFields {
-  search_text: string;
-  search_grams: string[];
-  search_all_text: string;
-  search_all_grams: string[];
-}
 
 /** The state of an account, derived from its dates: an index can count by it, but not by whether a date is null. */
 const STANDINGS = ['live', 'pending', 'erased'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
-export type StoredUser = User &
-  DerivedFields & {
-    erased_at: Date | null;
-    standing: Standing;
-    tokens_issued: number;
-    /** Incremented by a write that must conflict with an erasure. */
-    pins: number;
-  };
+export interface StoredUser extends User {
+  erased_at: Date | null;
+  standing: Standing;
+  tokens_issued: number;
+  /** Incremented by a write that must conflict with an erasure. */
+  pins: number;
+}
 
 /** A partial index is used only by queries that repeat its condition, here `$gt: EPOCH`. */
 export const EPOCH = new Date(0);
@@ -67,10 +58,6 @@ const schema = new mongoose.Schema<StoredUser>(
     tokens_issued: { type: Number, default: 0 },
     pins: { type: Number, default: 0 },
     has_referrals: { type: Boolean, default: false },
-    search_text: String,
-    search_grams: [String],
-    search_all_text: String,
-    search_all_grams: [String],
   },
   { versionKey: false, collection: 'users' },
 )
@@ -78,15 +65,22 @@ const schema = new mongoose.Schema<StoredUser>(
   .index({ referral_code: 1 }, { unique: true, partialFilterExpression: { referral_code: { $gt: '' } } })
   .index({ referrer_user_id: 1, has_referrals: 1, _id: 1 })
   .index({ deletion_scheduled_at: 1 }, { partialFilterExpression: { deletion_scheduled_at: { $gt: EPOCH } } })
+  .index({ standing: 1, _id: 1 })
   .index({ standing: 1, is_trainer: 1, _id: 1 })
   .index({ role_ids: 1, _id: 1 })
   .index({ trainer_license_media_id: 1, trainer_license_approved: 1 })
   .index(
     { trainer_license_reviewed_name: 1 },
     { partialFilterExpression: { trainer_license_reviewed_name: { $gt: '' } } },
-  )
-  .index({ search_grams: 1, _id: 1 })
-  .index({ search_all_grams: 1, _id: 1 });
+  );
+
+/** The grams of names and contact data: one collection for searches by either. */
+const textSchema = new mongoose.Schema<TextDocument>(
+  { row: { type: Number, required: true }, grams: { type: [String], required: true } },
+  { versionKey: false, collection: 'users_texts' },
+)
+  .index({ grams: 1, row: -1 })
+  .index({ row: 1 });
 
 privacy(
   schema,
@@ -104,13 +98,6 @@ privacy(
   erase('names of files of the person', 'media'),
   erase('shared with others by the person', 'referral_code'),
   erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
-  erase(
-    'derived from names and contact data',
-    'search_text',
-    'search_grams',
-    'search_all_text',
-    'search_all_grams',
-  ),
   retain(
     'the tombstone: payments and receipts refer to it, and it counts as a referral of its referrer',
     '_id',
@@ -120,6 +107,8 @@ privacy(
   retain('counters that order writes', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
 
+privacy(textSchema, erase('deleted when the account is erased', '_id', 'row', 'grams'));
+
 export const isPersonalUserField = personalFieldsOf(schema);
 
 guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['role_ids', 'erased_at'] });
@@ -127,28 +116,23 @@ guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['role_ids', 'er
 export const userModel = (connection: Connection): Model<StoredUser> =>
   connection.model<StoredUser>('User', schema);
 
-type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
+export const userTextModel = (connection: Connection): Model<TextDocument> =>
+  connection.model<TextDocument>('UserText', textSchema);
 
-export const deriveFields = (user: SearchedFields): DerivedFields => {
-  const shown = [user.username, `${user.first_name} ${user.last_name}`];
-  const local = localPhone(user.phone);
-  const everything = [...shown, user.email, user.phone, ...(local === undefined ? [] : [local])];
-  const visible = indexText(shown);
-  const all = indexText(everything);
-  return {
-    search_text: visible.text,
-    search_grams: visible.grams,
-    search_all_text: all.text,
-    search_all_grams: all.grams,
-  };
-};
-
-/** Projection: without the fields that {@link User} does not have. */
-export const WITHOUT_INTERNAL_FIELDS = {
+/** Where version 1.0.0 stored texts and grams. */
+const WITHOUT_OLDER_TEXTS = {
   search_text: 0,
   search_grams: 0,
   search_all_text: 0,
   search_all_grams: 0,
+} as const;
+export const OLDER_TEXTS = Object.keys(WITHOUT_OLDER_TEXTS);
+/** The indexes of these. */
+export const OLDER_INDEXES = ['search_grams_1__id_1', 'search_all_grams_1__id_1'] as const;
+
+/** Projection: without the fields that {@link User} does not have. */
+export const WITHOUT_INTERNAL_FIELDS = {
+  ...WITHOUT_OLDER_TEXTS,
   tokens_issued: 0,
   pins: 0,
   erased_at: 0,
@@ -186,7 +170,10 @@ const erasedFields = erasedPaths.map((path) => [path, defaultOf(path)] as const)
 /** What an erasure does to the fields that are declared `erase`: set to the default, or removed without one. */
 export const ERASURE = {
   $set: Object.fromEntries(erasedFields.filter(([, value]) => value !== undefined)),
+  // A process of version 1.0.0 may have written the older ones since the upgrade.
   $unset: Object.fromEntries(
-    erasedFields.filter(([, value]) => value === undefined).map(([path]) => [path, 1]),
+    [...OLDER_TEXTS, ...erasedFields.filter(([, value]) => value === undefined).map(([path]) => path)].map(
+      (path) => [path, 1],
+    ),
   ),
 };

@@ -1,32 +1,26 @@
 /** Lists and counts of accounts. An index serves each query. */
+import { createLists } from '@fitness/shared/lists/index.ts';
+import type { Listed, ListKey, ListQuery, RowSearch, Slice } from '@fitness/shared/lists/list.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { COUNTED_MAX } from '@fitness/shared/mongo/list-reader.ts';
 import type { PipelineStage } from 'mongoose';
-import type { SearchQuery } from '../domain/search-text.ts';
+import type { UserSearch } from '../domain/search-text.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import {
   EPOCH,
+  OLDER_TEXTS,
   type Standing,
   type StoredUser,
+  toUser,
   userModel,
+  userTextModel,
   WITHOUT_INTERNAL_FIELDS,
 } from './user-document.ts';
 
 export interface UserFilter {
-  search?: SearchQuery | undefined;
-  /** Search e-mail and phone as well. */
-  searchEverything: boolean;
+  search?: UserSearch | undefined;
   isTrainer?: boolean | undefined;
   roleId?: number | undefined;
   standings: readonly Extract<Standing, 'live' | 'pending'>[];
-  ascending: boolean;
-}
-
-interface UserWindow {
-  skip: number;
-  limit: number;
-  /** Only rows after this id, in the requested order. */
-  afterId?: number | undefined;
 }
 
 export interface DueAccount {
@@ -39,37 +33,24 @@ const DUE_BATCH_SIZE = 100;
 /** About 100 KB of ids. */
 const ID_BATCH_SIZE = 5_000;
 
-const ANY_BOOLEAN = [true, false];
-
-/**
- * Two `$match` stages, which MongoDB treats as one. The first filters by one indexed field only, so that simple query
- * planners use the index too. Fields that are not filtered are matched by all their values, because only then an index
- * returns the rows in the order of their ids.
- */
-const toStages = (filter: UserFilter): [PipelineStage.Match, PipelineStage.Match] => {
-  const { search, isTrainer, roleId } = filter;
-  const standing = { standing: { $in: [...filter.standings] } };
-  const trainer = { is_trainer: { $in: isTrainer === undefined ? ANY_BOOLEAN : [isTrainer] } };
-  const role = roleId === undefined ? undefined : { role_ids: roleId };
-  if (search === undefined)
-    return role === undefined
-      ? [{ $match: standing }, { $match: trainer }]
-      : [{ $match: role }, { $match: { ...standing, ...trainer } }];
-  const [grams, text] = filter.searchEverything
-    ? ['search_all_grams', '$search_all_text']
-    : ['search_grams', '$search_text'];
-  const [first, ...others] = search.grams;
-  const contains = search.texts.map((wanted) => ({
-    $gte: [{ $indexOfCP: [text, { $literal: wanted }] }, 0],
-  }));
-  const more = others.length === 0 ? {} : { [grams]: { $all: others } };
-  return [
-    { $match: { [grams]: first } },
-    { $match: { ...standing, ...trainer, ...role, ...more, $expr: { $or: contains } } },
-  ];
+const keysOf = ({ standings, isTrainer, roleId }: UserFilter): ListKey[] => {
+  if (roleId !== undefined) return [{ role_ids: roleId }];
+  const trainer = isTrainer === undefined ? {} : { is_trainer: isTrainer };
+  return standings.map((standing) => ({ standing, ...trainer }));
 };
 
-/** Two stages, as above: most accounts have no license, so that its document comes first. */
+/** What the keys of a role do not tell. */
+const acceptOf = ({ standings, isTrainer, roleId }: UserFilter): ListQuery['accept'] => {
+  if (roleId === undefined) return undefined;
+  const wanted: readonly unknown[] = standings;
+  return ({ standing, is_trainer }) =>
+    wanted.includes(standing) && (isTrainer === undefined || is_trainer === isTrainer);
+};
+
+/**
+ * Two `$match` stages, which MongoDB treats as one. The first filters by one indexed field only, so that simple query planners
+ * use the index too: most accounts have no license, so that its document comes first.
+ */
 const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
   { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
   { $match: { trainer_license_approved: null } },
@@ -82,33 +63,38 @@ const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
 
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
+  // Without a cache: whatever writes an account, also the use of its credentials, would have to write a version of the lists too.
+  const lists = createLists(users.collection, {
+    fields: ['standing', 'is_trainer', 'role_ids'],
+    grams: userTextModel(connection).collection,
+    texts: [],
+    unshown: OLDER_TEXTS,
+  });
   return {
-    list: (filter: UserFilter, window: UserWindow): Promise<User[]> => {
-      const { afterId } = window;
-      const [indexed, rest] = toStages(filter);
-      const after = afterId === undefined ? {} : { _id: { [filter.ascending ? '$gt' : '$lt']: afterId } };
-      return users.aggregate<User>([
-        indexed,
-        { $match: { ...rest.$match, ...after } },
-        { $sort: { _id: filter.ascending ? 1 : -1 } },
-        { $skip: window.skip },
-        { $limit: window.limit },
-        { $project: WITHOUT_INTERNAL_FIELDS },
-      ]);
+    list: async (
+      filter: UserFilter,
+      size: Pick<ListQuery, 'total' | 'newest'>,
+      slice: Slice,
+    ): Promise<Omit<Listed, 'rows'> & { rows: User[] }> => {
+      const searched = filter.search as RowSearch | undefined;
+      const query = { ...size, keys: keysOf(filter), accept: acceptOf(filter), searched };
+      const listed = await lists.read(query, slice);
+      return { ...listed, rows: listed.rows.map((row) => toUser(row as unknown as StoredUser)) };
     },
 
-    /** Undefined if a search would read more than {@link COUNTED_MAX} rows, whether they match or not. */
-    count: async (filter: UserFilter): Promise<number | undefined> => {
-      const [indexed, rest] = toStages(filter);
+    /** How many accounts a list has, the search not considered. */
+    count: async ({ standings, isTrainer, roleId }: UserFilter): Promise<number> => {
+      const standing = { standing: { $in: [...standings] } };
+      const trainer = isTrainer === undefined ? {} : { is_trainer: isTrainer };
+      const [indexed, rest] =
+        roleId === undefined ? [standing, trainer] : [{ role_ids: roleId }, { ...standing, ...trainer }];
       // Grouped by an indexed field, so that the index alone answers the query.
-      const group = { $group: { _id: '$standing', total: { $sum: 1 } } };
-      const sum = async (stages: PipelineStage[]): Promise<number> => {
-        const groups = await users.aggregate<{ total: number }>([...stages, group]);
-        return groups.reduce((total, one) => total + one.total, 0);
-      };
-      const isUncounted =
-        filter.search !== undefined && (await sum([indexed, { $limit: COUNTED_MAX + 1 }])) > COUNTED_MAX;
-      return isUncounted ? undefined : sum([indexed, rest]);
+      const groups = await users.aggregate<{ total: number }>([
+        { $match: indexed },
+        { $match: rest },
+        { $group: { _id: '$standing', total: { $sum: 1 } } },
+      ]);
+      return groups.reduce((sum, one) => sum + one.total, 0);
     },
 
     /** Accounts with a trainer license that nobody has reviewed, the oldest document first. */

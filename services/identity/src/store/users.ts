@@ -1,22 +1,28 @@
 /** Accounts. Reads return live accounts only, except where a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
+import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
+import { createRowTexts, type RowTexts } from '@fitness/shared/lists/texts.ts';
 import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
-import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
+import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
+import { contactTexts } from '../domain/search-text.ts';
 import { reviewedNameAfter } from '../domain/trainer-license.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
 import type { Revocations } from './revocations.ts';
 import {
-  deriveFields,
   ERASURE,
   isPersonalUserField,
   liveOrNull,
+  OLDER_INDEXES,
+  OLDER_TEXTS,
   type Standing,
+  type StoredUser,
   toUser,
   userModel,
+  userTextModel,
   WITH_ERASED_AT,
   WITHOUT_INTERNAL_FIELDS,
 } from './user-document.ts';
@@ -30,7 +36,7 @@ export interface FoundLogin {
   key: FoundKey;
 }
 
-/** Login keys and search fields are updated with them. */
+/** Login keys and the texts that are searched are updated with them. */
 type UserChanges = Partial<
   Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
 >;
@@ -48,45 +54,41 @@ const takenField = (error: unknown): LoginField | 'referral_code' | undefined =>
   return isDuplicateKey(error, 'referral_code') ? 'referral_code' : undefined;
 };
 
-/** Corrects the search fields of every live account, and returns how many had others; reads the whole collection. */
-const createReindex = (connection: Connection) => async (): Promise<number> => {
-  const users = userModel(connection);
-  let changed = 0;
-  const fields = {
-    username: 1,
-    email: 1,
-    phone: 1,
-    first_name: 1,
-    last_name: 1,
-    search_all_text: 1,
-  } as const;
-  for await (const found of users.find({ erased_at: null }, fields).lean().cursor()) {
-    const { _id, search_all_text: stored, ...searched } = found;
-    const fresh = deriveFields(searched);
-    // The other search fields are made of the same texts.
-    if (fresh.search_all_text === stored) continue;
-    // One with other names by now has correct fields, and an erased one has none.
-    changed += (await users.updateOne({ ...searched, _id, erased_at: null }, { $set: fresh })).modifiedCount;
-  }
-  return changed;
-};
+const createTexts = (connection: Connection) =>
+  createRowTexts(
+    userTextModel(connection),
+    userModel(connection).collection,
+    ['username', 'email', 'phone', 'first_name', 'last_name', 'erased_at'],
+    (work) => inTransaction(connection, work),
+    {
+      textsOf: (row) => {
+        const { erased_at, ...user } = row as unknown as StoredUser;
+        return erased_at === null ? contactTexts(user) : [];
+      },
+      older: OLDER_TEXTS,
+      olderIndexes: OLDER_INDEXES,
+      pin: 'pins',
+    },
+  );
 
 export type Users = ReturnType<typeof createUsers>;
 
 export const createUsers = (connection: Connection, revocations: Revocations) => {
   const keys = createLoginKeys(connection);
+  const texts = createTexts(connection);
   return {
     /** The unique field that made a write fail; undefined for every other error. */
     takenField,
     isPersonal: isPersonalUserField,
-    reindex: createReindex(connection),
+    /** Corrects by which texts every account is found, and returns how many had others; reads the whole collection. */
+    reindex: texts.reindex,
     /** Log-ins, and the networks that they came from (login-keys.ts). */
     recordSignIn: keys.recordSignIn,
     knowsNetwork: keys.knowsNetwork,
     forgetNetworks: keys.forgetNetworks,
     ...createReads(connection, keys),
-    ...createWrites(connection, keys, revocations),
-    ...createDeletionWrites(connection, keys, revocations),
+    ...createWrites(connection, keys, texts, revocations),
+    ...createDeletionWrites(connection, keys, texts, revocations),
     ...createUserQueries(connection),
     ...createReferralQueries(connection),
   };
@@ -191,7 +193,7 @@ const createUpdateOne =
       .select(WITHOUT_INTERNAL_FIELDS)
       .lean<User>();
 
-const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revocations) => {
+const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, revocations: Revocations) => {
   const users = userModel(connection);
   const findOne = createFindOne(connection);
   const updateOne = createUpdateOne(connection);
@@ -206,9 +208,10 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
     insert: async (session: ClientSession, user: NewUser, network?: string): Promise<User> => {
       await keys.claimAll(session, user._id, user, network === undefined ? [] : [network]);
       const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
-      const [created] = await users.create([{ ...user, ...deriveFields(user), standing }], { session });
+      const [created] = await users.create([{ ...user, standing }], { session });
       if (created === undefined) throw new Error('the account was not created');
       const row = toUser(created.toObject());
+      await texts.add(session, row._id, contactTexts(row));
       if (row.referrer_user_id !== null) await markReferrer(session, row.referrer_user_id);
       return row;
     },
@@ -222,16 +225,17 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
       await keys.move(session, id, current, next);
       // The proof of one phone proves nothing about another.
       const proof = next.phone === current.phone ? {} : { phone_proven: changes.phone_proven ?? false };
-      return updateOne(
+      const updated = await updateOne(
         session,
         { _id: id },
-        {
-          ...changes,
-          ...proof,
-          ...deriveFields(next),
-          trainer_license_reviewed_name: reviewedNameAfter(current, changes),
-        },
+        { ...changes, ...proof, trainer_license_reviewed_name: reviewedNameAfter(current, changes) },
       );
+      const found = contactTexts(next);
+      if (!sameWords(contactTexts(current), found)) {
+        await texts.remove(session, [id]);
+        await texts.add(session, id, found);
+      }
+      return updated;
     },
 
     /** Ignores a copy that is older than the stored one. No effect without a live account. */
@@ -262,7 +266,12 @@ const createWrites = (connection: Connection, keys: LoginKeys, revocations: Revo
 };
 
 /** Scheduling, cancelling, postponing and completing the deletion of an account. */
-const createDeletionWrites = (connection: Connection, keys: LoginKeys, revocations: Revocations) => {
+const createDeletionWrites = (
+  connection: Connection,
+  keys: LoginKeys,
+  texts: RowTexts,
+  revocations: Revocations,
+) => {
   const users = userModel(connection);
   const updateOne = createUpdateOne(connection);
   return {
@@ -324,6 +333,7 @@ const createDeletionWrites = (connection: Connection, keys: LoginKeys, revocatio
         .lean<{ version: number }>();
       if (tombstone === null) return null;
       await keys.releaseAll(session, id);
+      await texts.remove(session, [id]);
       return tombstone.version;
     },
 
