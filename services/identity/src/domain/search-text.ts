@@ -5,7 +5,7 @@ import type { User } from './user.ts';
 
 export type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
 
-export const nameTexts = (user: SearchedFields): string[] => [
+const nameTexts = (user: SearchedFields): string[] => [
   user.username,
   `${user.first_name} ${user.last_name}`,
 ];
