@@ -1,11 +1,16 @@
 /** The data of the benchmarks, written with the stores of the services or as copies of what the product has written. */
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { versionUpdate } from '@fitness/shared/mongo/list-versions.ts';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';
-import { toDocument as toGymDocument } from '../services/gyms/src/store/gym-document.ts';
+import {
+  textsOf as textsOfGym,
+  toDocument as toGymDocument,
+} from '../services/gyms/src/store/gym-document.ts';
 import { type Account, api, expectStatus, register } from '../test/e2e/support.ts';
 import { measure } from './figures.ts';
 import { seedPayments, seedUsers } from './seed-accounts.ts';
@@ -51,7 +56,7 @@ const raiseSequence = async (connection: Database, name: string, value: number):
 const gymOf = (id: number, now: Date) => {
   const place = { lat: 35 + (id % 100) / 100, lng: 51 + ((id * 7) % 100) / 100 };
   const text = { name: `Gym ${id}`, address: `Street ${id}`, description: 'Strength and cardio' };
-  return toGymDocument(newGym(id, { ...text, ...place, isActive: true }, now));
+  return newGym(id, { ...text, ...place, isActive: true }, now);
 };
 
 const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
@@ -59,10 +64,12 @@ const seedGyms = async (count: number, onWritten: OnWritten): Promise<void> => {
   const newest = await newestIn(connection, 'gyms');
   const now = systemClock.now();
   for (const ids of batches(newest + 1, count + 1)) {
+    const gyms = ids.map((id) => gymOf(id, now));
+    await insertAll(connection, 'gyms', gyms.map(toGymDocument));
     await insertAll(
       connection,
-      'gyms',
-      ids.map((id) => gymOf(id, now)),
+      'gyms_texts',
+      gyms.flatMap((gym) => toTextDocuments(gym.id, documentGrams(textsOfGym(gym)))),
     );
     const counted = {
       ...versionUpdate(undefined, { active_placed: ids.length }),

@@ -1,4 +1,4 @@
-import { grpcAddresses, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
+import { grpcAddresses, listCacheMib, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 
 const { IDENTITY_GRPC_ADDRESS, MEDIA_GRPC_ADDRESS, STORE_BILLING_GRPC_ADDRESS } = grpcAddresses;
@@ -8,6 +8,7 @@ const schema = z.object({
   IDENTITY_GRPC_ADDRESS,
   MEDIA_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS,
+  LIST_CACHE_MIB: listCacheMib,
 });
 
 export type GymsConfig = z.output<typeof schema>;

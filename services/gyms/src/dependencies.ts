@@ -41,7 +41,7 @@ export const createDependencies = (runtime: ServiceRuntime, config: GymsConfig):
     config.STORE_BILLING_GRPC_ADDRESS,
   );
   return {
-    store: createStore(connection, log),
+    store: createStore(connection, log, config.LIST_CACHE_MIB),
     users: createUserReader(identity),
     mediaCopies: createMediaCopyReader(media),
     baseUrl: config.PUBLIC_BASE_URL,

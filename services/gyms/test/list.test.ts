@@ -221,10 +221,8 @@ describe('search', () => {
       description: `${syllables(1_990, 510)} farewell`,
     };
     const id = await harness.createGym(member(14), { ...texts, location_lat: 61 });
-    const stored = await harness.connection
-      .collection<{ _id: number; grams: string[] }>('gyms')
-      .findOne({ _id: id });
-    expect(stored?.grams).toHaveLength(1);
+    const stored = await harness.connection.collection('gyms_texts').find({ row: id }).toArray();
+    expect(stored.flatMap(({ grams }) => grams)).toHaveLength(1);
     for (const search of [texts.name.slice(0, 3), texts.address.slice(-40), 'farewell', 'ewe'])
       for (const near of ['', '&near=61,100'])
         expect(await names(`search=${encodeURIComponent(search)}${near}`)).toEqual([texts.name]);
@@ -341,9 +339,13 @@ describe('a search that finds more than 1,000 gyms', () => {
   beforeAll(async () => {
     const id = await harness.createGym(member(14), { name: 'Plenum', location_lat: 20, location_lng: 20 });
     await fillLike(harness.connection, 'gyms', (n) => ({ _id: id + n }), { name: 'Plenum' }, FOUND - 1);
+    await fillLike(harness.connection, 'gyms_texts', (n) => ({ row: id + n }), { row: id }, FOUND - 1);
     await harness.connection
       .collection('gym_counters')
-      .updateOne({ _id: 0 as never }, { $inc: { active_placed: FOUND - 1, newest: FOUND - 1 } });
+      .updateOne(
+        { _id: 0 as never },
+        { $inc: { active_placed: FOUND - 1 }, $max: { newest: id + FOUND - 1 } },
+      );
   });
 
   test.each(['', '&near=20,20'])('has no total and no last page%s', async (near) => {

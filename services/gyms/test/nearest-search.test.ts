@@ -1,13 +1,13 @@
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { queryGrams } from '@fitness/shared/kernel/text-search.ts';
+import { COUNTED_MAX, SEARCHED_ROWS_MAX } from '@fitness/shared/lists/reader.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
-import { COUNTED_MAX, SEARCHED_ROWS_MAX } from '@fitness/shared/mongo/list-reader.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newGym } from '../src/domain/gym.ts';
-import { type Counters, createCounters } from '../src/store/counters.ts';
-import { gymModel, toDocument } from '../src/store/gym-document.ts';
-import { createGyms } from '../src/store/gyms.ts';
+import { gymModel, gymTextModel, toDocument } from '../src/store/gym-document.ts';
+import { createStore, type Store } from '../src/store/store.ts';
 
 /** Every gram of the query is in every name, the query in the two most distant ones. */
 const QUERY = 'bcabca';
@@ -21,7 +21,7 @@ const FROM = { lat: 35, lng: 51 };
 
 const config = testConfig('gyms');
 let connection: Connection;
-let counters: Counters;
+let store: Store;
 
 const details = { address: null, description: null, isActive: true, showCrowd: false };
 const placed = (id: number, lng: number) =>
@@ -34,14 +34,14 @@ const placed = (id: number, lng: number) =>
   );
 /** The grams of one query only, because each is an index key and filling would be slow. */
 const named = (id: number, name: string, query: string, lng: number) => ({
-  ...placed(id, lng),
-  name,
-  grams: queryGrams(query),
+  gym: { ...placed(id, lng), name },
+  texts: { row: id, grams: queryGrams(query) },
 });
 
 beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   const model = gymModel(connection);
+  gymTextModel(connection);
   await ensureIndexes(connection);
   const common = Array.from({ length: COUNT }, (_, index) =>
     named(index + 1, index >= COUNT - 2 ? `${NAME} ${QUERY}` : NAME, QUERY, 51 + index / 100_000),
@@ -51,10 +51,13 @@ beforeAll(async () => {
     return named(COUNT + 1 + index, name, EXPANDED_QUERY, 60 + index / 100_000);
   });
   const documents = [...common, ...long];
-  for (let start = 0; start < documents.length; start += 1_000)
-    await model.collection.insertMany(documents.slice(start, start + 1_000) as never[]);
-  counters = createCounters(connection);
-  await counters.prepare();
+  for (let start = 0; start < documents.length; start += 1_000) {
+    const some = documents.slice(start, start + 1_000);
+    await model.collection.insertMany(some.map(({ gym }) => gym) as never[]);
+    await gymTextModel(connection).collection.insertMany(some.map(({ texts }) => texts));
+  }
+  store = createStore(connection, createLog({ service: 'test', level: 'silent' }));
+  await store.counters.prepare();
   const totals = { active_placed: documents.length, newest: documents.length };
   await connection.collection<{ _id: number }>('gym_counters').updateOne({ _id: 0 }, { $set: totals });
 });
@@ -65,7 +68,7 @@ afterAll(async () => {
 
 const search = (text: string, page: { perPage: number; after?: readonly number[]; signal?: AbortSignal }) => {
   const { perPage, after, signal } = page;
-  return createGyms(connection, counters).listNearest({ viewer: { kind: 'guest' }, search: text }, FROM, {
+  return store.gyms.listNearest({ viewer: { kind: 'guest' }, search: text }, FROM, {
     ...(after === undefined
       ? { mode: 'page' as const, page: 1, perPage, skip: 0 }
       : { mode: 'cursor' as const, perPage, after }),

@@ -1,16 +1,16 @@
+import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { distanceM, type Point } from '../src/domain/geohash.ts';
 import { newGym } from '../src/domain/gym.ts';
-import { type Counters, createCounters } from '../src/store/counters.ts';
 import { gymModel, toDocument } from '../src/store/gym-document.ts';
-import { createGyms } from '../src/store/gyms.ts';
+import { createStore, type Store } from '../src/store/store.ts';
 
 const config = testConfig('gyms');
 let connection: Connection;
-let counters: Counters;
+let store: Store;
 const places = new Map<number, Point>();
 
 /** The same numbers in every run, so that a failure can be reproduced. */
@@ -43,8 +43,8 @@ beforeAll(async () => {
     );
   });
   await model.insertMany(documents);
-  counters = createCounters(connection);
-  await counters.prepare();
+  store = createStore(connection, createLog({ service: 'test', level: 'silent' }));
+  await store.counters.prepare();
   await connection
     .collection<{ _id: number }>('gym_counters')
     .updateOne({ _id: 0 }, { $set: { active_placed: documents.length, newest: documents.length } });
@@ -58,12 +58,11 @@ afterAll(async () => {
 const SPREADS = [0.02, 0.5, 15, 360];
 
 test.each(SPREADS)('from within %d degrees every page has the nearest gyms in order', async (spread) => {
-  const store = createGyms(connection, counters);
   for (let round = 0; round < 8; round += 1) {
     const from = around(TEHRAN, spread);
     const perPage = 1 + (round % 7) * 3;
     const skip = perPage * (round % 3);
-    const { rows } = await store.listNearest({ viewer: { kind: 'guest' } }, from, {
+    const { rows } = await store.gyms.listNearest({ viewer: { kind: 'guest' } }, from, {
       mode: 'page',
       page: 1 + (round % 3),
       perPage,

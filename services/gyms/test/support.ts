@@ -10,6 +10,7 @@ import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';
@@ -167,8 +168,16 @@ const openTestPublisher = async (config: GymsConfig, broker: Broker) => {
   return { publish, close };
 };
 
+/** What tests of lists run with: lists are the same without the cache. */
+export const LIST_CACHES = [LIST_CACHE_MIB, 0];
+/** All tests pass without the cache too: TEST_LIST_CACHE_MIB=0. */
+const TEST_LIST_CACHE_MIB = Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB);
+
 /** `watched`: for `watchCommands`. */
-export const openHarness = async ({ watched = false } = {}): Promise<Harness> => {
+export const openHarness = async ({
+  watched = false,
+  listCacheMib = TEST_LIST_CACHE_MIB,
+} = {}): Promise<Harness> => {
   const cleanup = createCleanup();
   const { standIns, server } = await startStandIns();
   cleanup.defer('stand-ins', () => server.close());
@@ -178,6 +187,7 @@ export const openHarness = async ({ watched = false } = {}): Promise<Harness> =>
     IDENTITY_GRPC_ADDRESS: server.address,
     MEDIA_GRPC_ADDRESS: server.address,
     STORE_BILLING_GRPC_ADDRESS: server.address,
+    LIST_CACHE_MIB: listCacheMib,
   };
   const log = createLog({ service: 'test', level: 'silent' });
   const broker = await connectBroker({

@@ -43,7 +43,7 @@ export const COUNTED_MAX = 1_000;
 export const SEARCHED_ROWS_MAX = 5_000;
 export const SEARCHED_CHARACTERS_MAX = 8_000_000;
 /** Characters that are searched before a pause for other work: a search of long texts takes seconds of CPU time. */
-const PORTION_CHARACTERS = 100_000;
+export const PORTION_CHARACTERS = 100_000;
 
 /** Rows of the list in order, before the texts are compared. */
 interface Batch {
@@ -145,12 +145,13 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
       }
       const more = found.length > take;
       const rows = found.slice(0, take);
-      if (portion.isLast) return { rows, more, total };
       read += portion.read;
       searched += portion.characters ?? 0;
+      const isCountable = search === undefined || read <= COUNTED_MAX;
+      if (portion.isLast) return { rows, more, total: isCountable ? total : undefined };
       const isSpent =
         read >= SEARCHED_ROWS_MAX || searched >= SEARCHED_CHARACTERS_MAX || signal?.aborted === true;
-      const isCounting = search?.isCounted === true && read <= COUNTED_MAX && !isSpent;
+      const isCounting = search?.isCounted === true && isCountable && !isSpent;
       if (more && !isCounting) return { rows, more, total: undefined };
       if (search !== undefined && isSpent)
         return { rows, more: true, continueAfter: portion.lastId, total: undefined };

@@ -5,7 +5,7 @@
  */
 
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
+import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, personalFieldsOf, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, type QueryFilter, Schema, trusted } from 'mongoose';
@@ -24,8 +24,6 @@ interface Derived {
   visibleTo: number;
   /** Null without latitude or longitude. */
   geohash: string | null;
-  /** The grams of each of the searched fields: no match spans two fields. */
-  grams: string[];
 }
 
 export type GymDocument = Omit<Gym, 'id'> & Derived & BoostState & { _id: number; boosts: Boost[] };
@@ -83,7 +81,6 @@ const definition = {
   updatedAt: { type: Date, required: true },
   visibleTo: { type: Number, required: true },
   geohash: { type: String, default: null },
-  grams: { type: [String], default: [] },
   boosts: { type: [new Schema(boost, { _id: false })], default: [] },
   boostedUntil: { type: Date, required: true },
   boostLevel: { type: Number, required: true },
@@ -95,21 +92,32 @@ const gymSchema = new Schema<GymDocument>(definition, {
   minimize: false,
 })
   .index({ visibleTo: 1, _id: -1 })
+  .index({ isActive: 1, _id: -1 })
   .index({ cityId: 1, _id: -1 })
   .index({ majorIds: 1, _id: -1 })
   .index({ ownerId: 1, _id: -1 })
   .index({ geohash: 1 })
   .index({ boostedUntil: 1 })
   .index({ 'license.mediaId': 1, 'license.approved': 1 })
-  .index({ 'license.reviewedName': 1 }, { partialFilterExpression: { 'license.reviewedName': { $gte: '' } } })
-  .index({ grams: 1, _id: -1 });
+  .index(
+    { 'license.reviewedName': 1 },
+    { partialFilterExpression: { 'license.reviewedName': { $gte: '' } } },
+  );
+
+/** The grams of each of the searched fields: no match spans two fields. */
+const gymTextSchema = new Schema<TextDocument>(
+  { row: { type: Number, required: true }, grams: { type: [String], required: true } },
+  { collection: 'gyms_texts', versionKey: false },
+)
+  .index({ grams: 1, row: -1 })
+  .index({ row: 1 });
 
 privacy(
   gymSchema,
   retain('data of a place, not of a person', '_id', 'name', 'address'),
   retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
   retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
-  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash', 'grams'),
+  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash'),
   retain('likewise', 'boosts.id', 'boosts.level', 'boosts.endsAt', 'boosts.version'),
   retain('likewise', 'boostedUntil', 'boostLevel'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
@@ -120,10 +128,15 @@ privacy(
   retain('an older document must not become the license again', 'license.newestMediaId'),
 );
 
+privacy(gymTextSchema, retain('data of a place, not of a person', '_id', 'row', 'grams'));
+
 export const isPersonalGymField = personalFieldsOf(gymSchema);
 
 export const gymModel = (connection: Connection): Model<GymDocument> =>
   connection.models.Gym ?? connection.model<GymDocument>('Gym', gymSchema);
+
+export const gymTextModel = (connection: Connection): Model<TextDocument> =>
+  connection.models.GymText ?? connection.model<TextDocument>('GymText', gymTextSchema);
 
 /** The fields in which a search looks for its text. */
 export const SEARCHED = ['name', 'address', 'description'] as const;
@@ -141,15 +154,14 @@ export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geo
   geohash: geohash(gym),
 });
 
-export const gramsOf = (gym: Pick<DerivedFrom, (typeof SEARCHED)[number]>): string[] =>
-  documentGrams(SEARCHED.map((field) => gym[field] ?? ''));
+export const textsOf = (gym: Pick<DerivedFrom, (typeof SEARCHED)[number]>): string[] =>
+  SEARCHED.map((field) => gym[field] ?? '');
 
 export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   _id: id,
   ...gym,
   visibleTo: visibleTo(gym),
   geohash: geohash(gym),
-  grams: gramsOf(gym),
   boosts: [],
   ...NEVER_BOOSTED,
 });
@@ -160,16 +172,13 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
     ? { visibleTo: visibleTo(gym) }
     : {}),
   ...(changed.some((field) => field === 'lat' || field === 'lng') ? { geohash: geohash(gym) } : {}),
-  ...(changed.some((field) => (SEARCHED as readonly string[]).includes(field))
-    ? { grams: gramsOf(gym) }
-    : {}),
 });
 
 /** Fields that are stored for indexes and lists only. */
-const UNSHOWN = ['visibleTo', 'geohash', 'grams', 'boosts', 'boostLevel'] as const;
+const UNSHOWN = ['visibleTo', 'geohash', 'boosts', 'boostLevel'] as const;
 
-/** Without the grams and boosts, which may be large. */
-export const GYM_PROJECTION = { grams: 0, boosts: 0 } as const;
+/** Without the boosts, which may be many. */
+export const GYM_PROJECTION = { boosts: 0 } as const;
 
 export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
   const gym: Partial<typeof stored> = { ...stored };

@@ -1,16 +1,18 @@
 /** The lists of gyms, which are read as described in docs/adr/0101. */
 import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
-import { hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
-import { candidateConditions, rarestGram } from '@fitness/shared/mongo/gram-shares.ts';
-import { createKeptLists } from '@fitness/shared/mongo/kept-lists.ts';
+import { EVERY_SEARCH, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { createRarestGram } from '@fitness/shared/lists/grams.ts';
+import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
+import type { ListKey, ListRow } from '@fitness/shared/lists/list.ts';
+import { rowMatcher } from '@fitness/shared/lists/match.ts';
+import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import {
   COUNTED_MAX,
-  type ListRow,
+  PORTION_CHARACTERS,
   SEARCHED_CHARACTERS_MAX,
   SEARCHED_ROWS_MAX,
-} from '@fitness/shared/mongo/list-reader.ts';
-import { PORTION_CHARACTERS, rowMatcher, yieldToEventLoop } from '@fitness/shared/mongo/search-rows.ts';
-import { type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
+} from '@fitness/shared/lists/reader.ts';
+import { type Collection, type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
 import type { Counters, GymTotals } from './counters.ts';
@@ -53,9 +55,10 @@ const CELL_LENGTHS = [6, 5, 4, 3, 2];
 const AFTER_EVERY_GEOHASH = '~';
 const ANY_GEOHASH = trusted({ $gte: '' });
 
-/** The fields in the conditions of a list. */
-const FILTERED = ['visibleTo', 'ownerId', 'cityId', 'majorIds'] as const;
-const BOOST = ['boostedUntil', 'boostLevel'] as const satisfies readonly (keyof GymDocument)[];
+/** The fields of the keys of lists. */
+const KEY_FIELDS = ['visibleTo', 'isActive', 'ownerId', 'cityId', 'majorIds'] as const;
+/** Gyms with one of more majors are looked for among those of the city, or all: each key is a query. */
+const MAJOR_KEYS_MAX = 5;
 
 const anyOf = (values: readonly number[]) => {
   const [only] = values;
@@ -87,8 +90,8 @@ const toStages = (conditions: Filter): PipelineStage.Match[] => {
 /** Whether a stored gym meets the conditions of a list without its text. */
 const accepts =
   ({ viewer, cityId, majorIds, ownerId }: GymQuery) =>
-  (row: ListRow | GymDocument): boolean => {
-    const gym = row as GymDocument;
+  (row: ListRow): boolean => {
+    const gym = row as unknown as GymDocument;
     const isSeen =
       viewer.kind === 'all' ||
       gym.visibleTo === EVERYONE ||
@@ -101,23 +104,27 @@ const accepts =
     );
   };
 
-/** The lists in memory: of all gyms, and of those with one value of `visibleTo`. */
-const ALL = 'all';
-const VISIBLE_TO = 'visible:';
-const facetOf = (visible: number): string => `${VISIBLE_TO}${visible}`;
-const conditionOfFacet = (facet: string): Record<string, unknown> => ({
-  visibleTo: facet === ALL ? { $gte: NOBODY } : Number(facet.slice(VISIBLE_TO.length)),
-});
+/** The keys that together have what a viewer sees; no gym has two of them. */
+const scopeKeys = (viewer: ListViewer): ListKey[] => {
+  if (viewer.kind === 'all') return [{ isActive: true }, { isActive: false }];
+  const everyone = { visibleTo: EVERYONE };
+  return viewer.kind === 'guest' ? [everyone] : [everyone, { visibleTo: viewer.userId }];
+};
 
-/** The lists that together hold what a viewer sees; no gym is in two of them. */
-const facetsFor = (viewer: ListViewer): string[] => {
-  if (viewer.kind === 'all') return [ALL];
-  return viewer.kind === 'guest' ? [facetOf(EVERYONE)] : [facetOf(EVERYONE), facetOf(viewer.userId)];
+/** The keys of the most selective filter, which a gym may have several of; undefined without one. */
+const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[] | undefined => {
+  if (ownerId !== undefined) return [{ ownerId }];
+  if (cityId !== undefined) return [{ cityId }];
+  if (majorIds === undefined || majorIds.length > MAJOR_KEYS_MAX) return undefined;
+  return majorIds.map((id) => ({ majorIds: id }));
 };
 
 /** Whether a list has a filter besides its viewer and its text. */
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
   ownerId !== undefined || cityId !== undefined || majorIds !== undefined;
+
+/** Rows that are read at once. */
+const SEARCH_CHUNK = 250;
 
 interface Placed extends Point {
   id: number;
@@ -162,8 +169,9 @@ const createTotals = (connection: Connection, counters: Counters) => {
 type Totals = ReturnType<typeof createTotals>;
 
 /** Gyms with a location, by their distance. */
-const createNearest = (connection: Connection, totals: Totals) => {
+const createNearest = (connection: Connection, totals: Totals, grams: Collection) => {
   const gyms = gymModel(connection);
+  const rarestGram = createRarestGram(grams);
 
   /** Only ids and locations: the gyms of the page are read after sorting. */
   const locate = async (filter: Filter, from: Point): Promise<Placed[]> => {
@@ -186,19 +194,30 @@ const createNearest = (connection: Connection, totals: Totals) => {
     return perCell.flat();
   };
 
+  /** The ids of the gyms whose texts may contain a text. */
+  const withGram = async (search: string): Promise<number[]> => {
+    const gram = await rarestGram(search, await totals.newest());
+    const found = await Promise.all(
+      [gram.text, EVERY_SEARCH].map((one) =>
+        grams.find<{ row: number }>({ grams: one }, { projection: { _id: 0, row: 1 } }).toArray(),
+      ),
+    );
+    return [...new Set(found.flat().map(({ row }) => row))];
+  };
+
   /** Every gym that matches the filters and, where there is a text, may contain it. */
   const candidates = async (query: GymQuery, from: Point): Promise<Placed[]> => {
     const { search, ownerId } = query;
-    if (!hasSearchTerms(search)) return locate({ ...conditionsOf(query), geohash: ANY_GEOHASH }, from);
-    const sample = { newest: await totals.newest(), size: 128 };
-    const gram = await rarestGram(gyms.collection, search, SEARCHED, sample);
-    const conditions = conditionsOf(query);
-    const found = (gram === undefined ? [{}] : candidateConditions(gram)).map((grams) => {
-      // Usually a text is more selective than a city, and an owner more than a text.
-      const filter = ownerId === undefined ? { ...grams, ...conditions } : { ...conditions, ...grams };
-      return locate({ ...filter, geohash: ANY_GEOHASH }, from);
-    });
-    return (await Promise.all(found)).flat();
+    const conditions = { ...conditionsOf(query), geohash: ANY_GEOHASH };
+    // Usually a text is more selective than a city, and an owner more than a text.
+    if (!hasSearchTerms(search) || ownerId !== undefined) return locate(conditions, from);
+    const ids = await withGram(search);
+    const placed: Placed[] = [];
+    for (let start = 0; start < ids.length; start += SEARCH_CHUNK) {
+      const _id = trusted({ $in: ids.slice(start, start + SEARCH_CHUNK) });
+      placed.push(...(await locate({ _id, ...conditions }, from)));
+    }
+    return placed;
   };
 
   return {
@@ -246,9 +265,6 @@ interface FoundByDistance {
   continueAfter?: Placed;
 }
 
-/** Rows that are read at once. */
-const SEARCH_CHUNK = 250;
-
 /**
  * Reads the texts of candidates in the order of their distance: as much as a page of any search (docs/adr/0101), and all
  * of few candidates, to count the matches.
@@ -266,7 +282,7 @@ const searchByDistance = async (
     const chunk = candidates.slice(start, start + SEARCH_CHUNK);
     const rows = await texts(chunk.map(({ id }) => id));
     for (const [index, gym] of chunk.entries()) {
-      const searched = match(rows.get(gym.id) ?? {});
+      const searched = match(rows.get(gym.id) ?? { _id: gym.id });
       if (searched.isMatch) ordered.push(gym);
       characters += searched.characters;
       portion += searched.characters;
@@ -277,7 +293,7 @@ const searchByDistance = async (
       if (ordered.length > wanted && (isSpent || !isCountable)) return { ordered, isAll: false };
       if (isSpent) return { ordered, isAll: false, continueAfter: gym };
       if (portion < PORTION_CHARACTERS) continue;
-      await yieldToEventLoop();
+      await new Promise(setImmediate);
       portion = 0;
     }
   }
@@ -329,20 +345,24 @@ const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['li
   return (page) => readParts([unreviewed, renamed], page);
 };
 
-export const createGymLists = (connection: Connection, counters: Counters): GymLists => {
+const toRow = (stored: ListRow): Gym => toGym(stored as unknown as GymDocument);
+
+export const createGymLists = (
+  connection: Connection,
+  counters: Counters,
+  grams: Collection,
+  cache: ListCache | undefined,
+): GymLists => {
   const gyms = gymModel(connection);
-  const lists = createKeptLists(gyms.collection, {
+  const lists = createLists(gyms.collection, {
+    fields: KEY_FIELDS,
+    unshown: Object.keys(GYM_PROJECTION),
+    grams,
     texts: SEARCHED,
-    accepted: [...FILTERED, ...BOOST],
-    conditionOf: conditionOfFacet,
-    facetsOf: ({ visibleTo }) => [ALL, facetOf(Number(visibleTo))],
-    faceted: ['visibleTo'],
-    changesSince: counters.changesSince,
-    toRow: (stored) => toGym(stored as unknown as GymDocument),
-    ranking: { until: BOOST[0], rank: BOOST[1] },
+    cache,
   });
   const totals = createTotals(connection, counters);
-  const near = createNearest(connection, totals);
+  const near = createNearest(connection, totals, grams);
 
   /** In the order of `ids`; unknown ones are missing. */
   const findMany = async (ids: readonly number[]): Promise<Gym[]> => {
@@ -350,36 +370,43 @@ export const createGymLists = (connection: Connection, counters: Counters): GymL
     return ids.map((id) => found.get(id)).filter((gym) => gym !== undefined);
   };
 
-  /** How many gyms a list has without its text. */
-  const totalOf = async (query: GymQuery, { active, all, versions }: GymTotals): Promise<number> => {
-    if (isFiltered(query)) return totals.ofFiltered(query);
-    if (query.viewer.kind === 'all') return all;
-    const [, own] = facetsFor(query.viewer);
-    return own === undefined ? active : active + (await lists.count(own, versions));
+  const countKeys = async (keys: readonly ListKey[], { versions }: GymTotals): Promise<number> => {
+    const counts = await Promise.all(keys.map((key) => lists.count(key, versions)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+
+  /** How many gyms a viewer sees. */
+  const totalOf = async (viewer: ListViewer, counted: GymTotals): Promise<number> => {
+    if (viewer.kind === 'all') return counted.all;
+    const [, ...own] = scopeKeys(viewer);
+    return counted.active + (await countKeys(own, counted));
   };
 
   const list: GymLists['list'] = async (query, page, now) => {
+    const { viewer, search } = query;
     const counted = await counters.totals();
     const { newest, versions } = counted;
-    await lists.catchUp(versions);
-    const total = await totalOf(query, counted);
-    const { search } = query;
-    // One condition for the index; the reader checks the others in the documents that it finds.
-    const [[field, value] = []] = Object.entries(conditionsOf(query));
-    const condition = { [String(field)]: value };
-    const accept = accepts(query);
-    const whole = isFiltered(query) ? undefined : { facets: facetsFor(query.viewer), total, versions };
-    return lists.rankedPage(
+    const filter = filterKeys(query);
+    // `total` of the keys: the reader must not take a city for a short list because few of its gyms have a major.
+    const ofKeys = await (filter === undefined ? totalOf(viewer, counted) : countKeys(filter, counted));
+    const total = isFiltered(query) ? await totals.ofFiltered(query) : ofKeys;
+    const listed = {
+      ...{ keys: filter ?? scopeKeys(viewer), total: ofKeys, newest, search, versions },
+      accept: isFiltered(query) ? accepts(query) : undefined,
+    };
+    const few = await lists.few({ boostedUntil: { $gt: now } }, listed);
+    const boosted = few.filter((row) => (row.boostedUntil as Date) > now);
+    const gymsById = new Map(boosted.map((row) => [row._id, toRow(row)]));
+    return readRankedPage(
       {
-        ...{ versions, now, accept, total, search },
-        readRest: (slice, ranked, isRanked) => {
-          const others = (row: ListRow) => accept(row) && !isRanked(row);
-          return lists.read(
-            { condition, accept: others, total, newest, search, lists: whole },
-            slice,
-            ranked,
-          );
+        ranked: boosted.map((row) => ({ id: row._id, rank: Number(row.boostLevel) })),
+        findMany: async (ids) => ids.flatMap((id) => gymsById.get(id) ?? []),
+        readRest: async (slice) => {
+          const rest = await lists.read({ ...listed, without: [...gymsById.keys()] }, slice);
+          return { ...rest, rows: rest.rows.map(toRow) };
         },
+        total,
+        search,
       },
       page,
     );

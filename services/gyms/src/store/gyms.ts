@@ -1,5 +1,7 @@
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import { sameWords } from '@fitness/shared/kernel/same-words.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
+import type { ListCache } from '@fitness/shared/lists/index.ts';
+import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Connection } from 'mongoose';
@@ -11,12 +13,13 @@ import {
   derivedOf,
   GYM_PROJECTION,
   type GymDocument,
-  gramsOf,
   gymModel,
+  gymTextModel,
   isPersonalGymField,
   readGyms,
   readGymsById,
   SEARCHED,
+  textsOf,
   toDocument,
   toGym,
 } from './gym-document.ts';
@@ -31,7 +34,7 @@ export interface Gyms extends GymLists {
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
   findMany(ids: readonly number[]): Promise<Gym[]>;
   /** Corrects the grams of every gym, and returns how many had others; reads the whole collection. */
-  reindex(): Promise<number>;
+  reindex(progress: Progress): Promise<number>;
   /**
    * Writes only the fields of `changes` and those derived from them. `before` must have been read in the same
    * transaction. `keepVersion`: for a change that publishes no event.
@@ -63,8 +66,14 @@ export interface Gyms extends GymLists {
   findOwnedBy(session: ClientSession, userId: number, limit: number): Promise<Gym[]>;
 }
 
-export const createGyms = (connection: Connection, counters: Counters): Gyms => {
+export const createGyms = (
+  connection: Connection,
+  counters: Counters,
+  transaction: Transaction,
+  cache: ListCache | undefined,
+): Gyms => {
   const gyms = gymModel(connection);
+  const texts = createRowTexts(gymTextModel(connection), gyms.collection, SEARCHED, transaction);
   const setBoosts: Gyms['setBoosts'] = async (session, id, boosts) => {
     await gyms.updateOne({ _id: id }, { $set: { boosts, ...boostState(boosts) } }, { session });
     counters.touch(session, id);
@@ -74,28 +83,21 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
     insert: async (session, gym) => {
       const document = toDocument(gym);
       await gyms.create([document], { session });
+      await texts.add(session, gym.id, textsOf(gym));
       counters.move(session, gym.id, undefined, document);
     },
     find: async (id, session) => (await readGyms(gyms, { _id: id }, session))[0],
-    reindex: async () => {
-      let changed = 0;
-      const all = gyms.find({}, { grams: 1, ...Object.fromEntries(SEARCHED.map((field) => [field, 1])) });
-      for await (const gym of all.lean<GymDocument[]>().cursor()) {
-        const { _id, grams, name, address, description } = gym;
-        const fresh = gramsOf(gym);
-        if (sameWords(grams, fresh)) continue;
-        // One with other texts by now has correct grams.
-        const texts = { name, address, description };
-        changed += (await gyms.updateOne({ _id, ...texts }, { $set: { grams: fresh } })).modifiedCount;
-      }
-      return changed;
-    },
+    reindex: texts.reindex,
     findMany: (ids) => readGymsById(gyms, ids),
     update: async (session, before, changes, { now, keepVersion = false }) => {
       const version = keepVersion ? before.version : before.version + 1;
       const after: Gym = { ...before, ...changes, version, updatedAt: now };
       const set = { ...changes, ...derivedOf(after, Object.keys(changes)), version, updatedAt: now };
       await gyms.updateOne({ _id: before.id }, { $set: set }, { session });
+      if (SEARCHED.some((field) => after[field] !== before[field])) {
+        await texts.remove(session, [before.id]);
+        await texts.add(session, before.id, textsOf(after));
+      }
       counters.move(session, before.id, countedOf(before), countedOf(after));
       return after;
     },
@@ -112,7 +114,7 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
       return after === null ? undefined : toGym(after);
     },
     saveBoost: async (session, id, boost) => {
-      const found = await gyms.findById(id, { grams: 0 }, { session }).lean<GymDocument>();
+      const found = await gyms.findById(id, {}, { session }).lean<GymDocument>();
       if (found === null) return undefined;
       // An older release stored none.
       const boosts = withBoost(found.boosts ?? [], boost);
@@ -130,10 +132,11 @@ export const createGyms = (connection: Connection, counters: Counters): Gyms => 
     allIds: async () => (await gyms.find({}, { _id: 1 }).lean<{ _id: number }[]>()).map(({ _id }) => _id),
     remove: async (session, gym) => {
       await gyms.deleteOne({ _id: gym.id }, { session });
+      await texts.remove(session, [gym.id]);
       counters.move(session, gym.id, countedOf(gym), undefined);
     },
     countOwnedBy: (userId) => gyms.countDocuments({ ownerId: userId }),
     findOwnedBy: (session, userId, limit) => readGyms(gyms, { ownerId: userId }, session, limit),
-    ...createGymLists(connection, counters),
+    ...createGymLists(connection, counters, texts.grams, cache),
   };
 };

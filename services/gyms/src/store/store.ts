@@ -1,5 +1,6 @@
 /** The collections of this service. */
 import type { Logger } from '@fitness/shared/kernel/log.ts';
+import { createListMemory, LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Counters, createCounters } from './counters.ts';
@@ -17,14 +18,21 @@ export interface Store {
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection, log: Logger): Store => {
+export const createStore = (
+  connection: Connection,
+  log: Logger,
+  listCacheMib: number = LIST_CACHE_MIB,
+): Store => {
   const counters = createCounters(connection);
+  const memory = createListMemory(listCacheMib);
+  const cache = memory && { memory, changesSince: counters.changesSince };
+  const transaction: Store['transaction'] = (work) => inTransaction(connection, work, { log });
   return {
-    gyms: createGyms(connection, counters),
+    gyms: createGyms(connection, counters, transaction, cache),
     counters,
     owners: createOwners(connection),
     ratings: createRatings(connection),
     referenceData: createReferenceData(connection),
-    transaction: (work) => inTransaction(connection, work, { log }),
+    transaction,
   };
 };
