@@ -3,7 +3,7 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
-import { versionUpdate } from '@fitness/shared/mongo/list-versions.ts';
+import { versionUpdate } from '@fitness/shared/lists/versions.ts';
 import { NEVER_BOOSTED } from '../services/content/src/domain/boost.ts';
 import { createStore as createContentStore } from '../services/content/src/store/store.ts';
 import { newGym } from '../services/gyms/src/domain/gym.ts';

@@ -189,7 +189,7 @@ export const textMatcher = (query: string): ((text: string, spellings?: readonly
   };
 };
 
-export const foldedLength = (spellings: readonly string[]): number =>
+const foldedLength = (spellings: readonly string[]): number =>
   spellings.reduce((sum, { length }) => sum + length, 0);
 
 /**

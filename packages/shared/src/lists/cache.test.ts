@@ -1,10 +1,10 @@
 /** The cache against a database whose every change has a version. */
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { ListVersions } from '../mongo/list-versions.ts';
 import { createCache } from './cache.ts';
 import type { Database, ListRow, Window } from './list.ts';
 import { createListMemory, type ListMemory } from './memory.ts';
+import type { ListVersions } from './versions.ts';
 
 /** Every run checks the same examples. */
 const SEED = 20260123;

@@ -2,12 +2,11 @@
  * Keeps in memory what lists read from the database: rows, the ids of keys, and the ids that have a gram (docs/adr/0101).
  *
  * It is exact: every transaction that changes rows writes a version and the changed rows into a counter document
- * (list-versions.ts). A request reads the versions with its totals. `catchUp` reads what changed since the last ones, and corrects
+ * (versions.ts). A request reads the versions with its totals. `catchUp` reads what changed since the last ones, and corrects
  * what is kept, so that everything is at least as new as the request. What was being read meanwhile is not kept, or is
  * corrected when it arrives.
  */
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
-import { isAsNewAs, type ListChanges, type ListVersions } from '../mongo/list-versions.ts';
 import {
   type Database,
   type ListKey,
@@ -18,6 +17,7 @@ import {
   type Window,
 } from './list.ts';
 import { type Changed, LONG_LIST, type Memory, nameOf, place, rankOf } from './memory.ts';
+import { isAsNewAs, type ListChanges, type ListVersions } from './versions.ts';
 
 export interface CacheOptions {
   memory: Memory;

@@ -1,6 +1,6 @@
 /** A list, a part of it, and what both the reader and the cache ask the database (docs/adr/0101). */
 import type { TextMatch } from '../kernel/text-search.ts';
-import type { ListVersions } from '../mongo/list-versions.ts';
+import type { ListVersions } from './versions.ts';
 
 export type Order = 'ASC' | 'DESC';
 
@@ -78,7 +78,7 @@ export interface Lists {
 }
 
 /** The ids from `from` on, before `to`. */
-export interface Ids {
+interface Ids {
   from: number;
   to: number;
 }

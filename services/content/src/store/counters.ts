@@ -1,6 +1,5 @@
 /** Totals of lists. Every write updates them, so that no read has to count. */
 import { shareReads } from '@fitness/shared/kernel/share-reads.ts';
-import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import {
   type ChangedRow,
   changesSince,
@@ -9,7 +8,8 @@ import {
   versionsOf,
   versionUpdate,
   WITHOUT_CHANGES,
-} from '@fitness/shared/mongo/list-versions.ts';
+} from '@fitness/shared/lists/versions.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
 import type { CounterDocument, Models } from './models.ts';

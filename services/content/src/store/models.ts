@@ -1,7 +1,7 @@
 /** The collections of content's database. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
-import type { VersionedCounter } from '@fitness/shared/mongo/list-versions.ts';
+import type { VersionedCounter } from '@fitness/shared/lists/versions.ts';
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { PostFields } from '../domain/post.ts';

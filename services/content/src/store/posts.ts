@@ -3,8 +3,8 @@ import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
+import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {

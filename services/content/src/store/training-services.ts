@@ -6,8 +6,8 @@ import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { ListQuery, ListRow } from '@fitness/shared/lists/list.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
+import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
-import type { ListVersions } from '@fitness/shared/mongo/list-versions.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import {

@@ -4,7 +4,6 @@
  * conflict.
  */
 import { shareReads } from '@fitness/shared/kernel/share-reads.ts';
-import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import {
   changesSince,
   type ListChanges,
@@ -13,7 +12,8 @@ import {
   versionsOf,
   versionUpdate,
   WITHOUT_CHANGES,
-} from '@fitness/shared/mongo/list-versions.ts';
+} from '@fitness/shared/lists/versions.ts';
+import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
