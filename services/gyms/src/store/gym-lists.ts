@@ -1,6 +1,6 @@
 /** The lists of gyms, which are read as described in docs/adr/0101. */
 import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
-import { EVERY_SEARCH, hasSearchTerms } from '@fitness/shared/kernel/text-search.ts';
+import { EVERY_SEARCH, hasSearchTerms, queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import { createRarestGram } from '@fitness/shared/lists/grams.ts';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { ListKey, ListRow } from '@fitness/shared/lists/list.ts';
@@ -196,7 +196,7 @@ const createNearest = (connection: Connection, totals: Totals, grams: Collection
 
   /** The ids of the gyms whose texts may contain a text. */
   const withGram = async (search: string): Promise<number[]> => {
-    const gram = await rarestGram(search, await totals.newest());
+    const gram = await rarestGram(queryGrams(search), await totals.newest());
     const found = await Promise.all(
       [gram.text, EVERY_SEARCH].map((one) =>
         grams.find<{ row: number }>({ grams: one }, { projection: { _id: 0, row: 1 } }).toArray(),

@@ -5,10 +5,7 @@ import type { User } from './user.ts';
 
 export type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_name' | 'last_name'>;
 
-const nameTexts = (user: SearchedFields): string[] => [
-  user.username,
-  `${user.first_name} ${user.last_name}`,
-];
+const nameTexts = (user: SearchedFields): string[] => [user.username, `${user.first_name} ${user.last_name}`];
 
 /** With e-mail and phone. */
 export const contactTexts = (user: SearchedFields): string[] => {
