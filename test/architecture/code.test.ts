@@ -67,7 +67,7 @@ describe('a transaction changes a bounded number of documents', () => {
     ],
     'packages/shared/src/messaging/relay.ts': [1, 'in no transaction, and the batch of the relay'],
     'packages/shared/src/messaging/outbox.ts': [1, 'the events of one transaction; publish refuses more'],
-    'services/content/src/store/posts.ts': [1, 'nothing: the visibility of the posts of a profile'],
+    'services/content/src/store/posts.ts': [1, 'the limit of a step'],
     'services/content/src/store/training-services.ts': [1, 'the limit of a step'],
     'services/gyms/src/store/reference-data.ts': [1, 'in no transaction'],
     'services/identity/src/store/devices.ts': [1, 'the limit of a step'],

@@ -16,7 +16,8 @@ import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
 /** With the jobs, so that tests run a round of one on demand. */
-export type RunningContent = RunningService & Pick<UseCases, 'finishPurchases' | 'removeGonePosts'>;
+export type RunningContent = RunningService &
+  Pick<UseCases, 'finishPurchases' | 'finishMoves' | 'removeGonePosts'>;
 
 export const startContent = async (
   config: ContentConfig,
@@ -37,6 +38,6 @@ export const startContent = async (
     upgrades: createUpgrades(dependencies.store),
     beforeTransports: () => dependencies.store.counters.prepare(),
   });
-  const { finishPurchases, removeGonePosts } = useCases;
-  return { ...running, finishPurchases, removeGonePosts };
+  const { finishPurchases, finishMoves, removeGonePosts } = useCases;
+  return { ...running, finishPurchases, finishMoves, removeGonePosts };
 };

@@ -21,7 +21,7 @@ import { createRemoveGonePosts } from './app/remove-gone-posts.ts';
 import { createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
 import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdatePost } from './app/update-post.ts';
-import { createUpdateProfile } from './app/update-profile.ts';
+import { createFinishMoves, createUpdateProfile } from './app/update-profile.ts';
 import { createUpdateTrainingService } from './app/update-training-service.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -44,6 +44,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   listTrainees: createListTrainees(dependencies),
   deliverTrainee: createDeliverTrainee(dependencies),
   updateProfile: createUpdateProfile(dependencies),
+  finishMoves: createFinishMoves(dependencies),
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
   deleteBoosts: createDeleteBoosts(dependencies),

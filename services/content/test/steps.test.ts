@@ -1,14 +1,18 @@
-/** The training services of an erased account, and the boosts of a deleted one, are removed in steps. */
+/** What has many rows changes in steps: the posts of a profile, the training services of an erased account, the boosts of a deleted one. */
+import { gymChanged, gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { type TransactionWatch, watchTransactions } from '@fitness/shared/testing/transactions.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Harness, openHarness } from './support.ts';
+import { fillPosts, type Harness, openHarness } from './support.ts';
 
 /** More than two transactions may change. */
 const MANY = 2_500;
+/** With their grams too many for some transactions. */
+const SERVICES = 100;
+const GRAM_DOCUMENTS = 110;
 
 let harness: Harness;
 let watch: TransactionWatch;
@@ -40,15 +44,12 @@ test('an account with more training services than a transaction may delete is er
     'training_services',
     (n) => ({ _id: first + n }),
     { user_id: userId },
-    MANY,
+    SERVICES,
   );
-  await counters.updateOne({ 'counts.active': { $gt: 0 } }, { $inc: { 'counts.active': MANY } });
-  const grams = Array.from({ length: 20 * 125 }, (_, part) => ({
-    row: first + 1 + Math.floor(part / 125),
-    grams: [`gram ${part}`],
-  }));
-  await harness.connection.collection('training_services_texts').insertMany(grams);
-  expect(await totals()).toBe(MANY + 2);
+  const grams = (n: number) => ({ row: first + Math.ceil(n / GRAM_DOCUMENTS) });
+  await fillLike(harness.connection, 'training_services_texts', grams, {}, SERVICES * GRAM_DOCUMENTS);
+  await counters.updateOne({ 'counts.active': { $gt: 0 } }, { $inc: { 'counts.active': SERVICES } });
+  expect(await totals()).toBe(SERVICES + 2);
 
   // Identity does not show the account any more.
   harness.standIns.gone.add(userId);
@@ -64,11 +65,11 @@ test('an account with more training services than a transaction may delete is er
   });
   await eventually(async () => {
     const deleted = harness.tap.events.filter(({ type }) => type === 'content.training_service.deleted');
-    return new Set(deleted.map(({ subject }) => subject)).size === MANY + 1;
+    return new Set(deleted.map(({ subject }) => subject)).size === SERVICES + 1;
   });
   expect(await totals()).toBe(1);
+  expect(await countOf('training_services_texts', { row: { $gt: first } })).toBe(0);
   expect(await countOf('training_services', { _id: kept })).toBe(1);
-  expect(await countOf('training_services_texts', { row: { $ne: kept } })).toBe(0);
   expectBounded();
 });
 
@@ -83,5 +84,35 @@ test('a training service with more boosts than a transaction may delete is delet
   expect((await harness.send('DELETE', `/training-services/${id}`, { as: caller(79) })).status).toBe(204);
   await eventually(async () => (await countOf('boosts', { training_service_id: id })) === 0);
   expect(await countOf('boosts', { training_service_id: other })).toBe(1);
+  expectBounded();
+});
+
+test('the posts of a gym with more than a transaction may change are closed, opened, given away and removed in steps', async () => {
+  const gym = 31;
+  const guestTotal = async () => (await harness.send('GET', '/posts')).body.meta.total;
+  const before = await guestTotal();
+  harness.standIns.gyms.set(gym, { user_id: 80, is_active: true, version: 1 });
+  const body = { profile_type: 'App\\Models\\Gym', profile_id: gym, title: 'T', content: 'C' };
+  expect((await harness.send('POST', '/posts', { as: caller(80), body })).status).toBe(201);
+  await fillPosts(harness.connection, { profile_key: `gym:${gym}` }, MANY);
+  const all = before + MANY + 1;
+  expect(await guestTotal()).toBe(all);
+  const change = (version: number, user_id: number, is_active: boolean) =>
+    harness.publish(gymChanged, {
+      subject: gym,
+      version,
+      data: { gym_id: gym, name: 'Gym', user_id, is_active },
+    });
+  const ownTotal = async (userId: number) =>
+    (await harness.send('GET', '/posts', { as: caller(userId) })).body.meta.total;
+  await change(2, 80, false);
+  await eventually(async () => (await ownTotal(80)) === all && (await guestTotal()) === before);
+  await change(3, 81, false);
+  await eventually(async () => (await ownTotal(81)) === all && (await ownTotal(80)) === before);
+  await change(4, 81, true);
+  await eventually(async () => (await guestTotal()) === all);
+  await harness.publish(gymDeleted, { subject: gym, version: 5, data: { gym_id: gym } });
+  await eventually(async () => (await guestTotal()) === before);
+  await eventually(async () => (await countOf('posts', { facets: 'gone' })) === MANY + 1);
   expectBounded();
 });

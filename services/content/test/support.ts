@@ -13,6 +13,7 @@ import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts'
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
+import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
   apiClient,
   dropDatabase,
@@ -25,7 +26,10 @@ import {
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { type Connection, createConnection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
+import type { PostFlags } from '../src/domain/post.ts';
+import { countKey, totalKey } from '../src/domain/post-lists.ts';
 import { type RunningContent, startContent } from '../src/service.ts';
+import type { ProfileDocument } from '../src/store/models.ts';
 
 export interface Booking {
   user_id: number;
@@ -341,3 +345,37 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
 /** Runs `work` twenty times concurrently. */
 export const together = <T>(work: (index: number) => Promise<T>, times = 20): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => work(index)));
+
+/** Copies a post of a profile `count` times as older processes would have written them; `change`: what differs, beside the ids. */
+export const fillPosts = async (
+  connection: Connection,
+  like: { profile_key: string; [field: string]: unknown },
+  count: number,
+): Promise<void> => {
+  const posts = connection.collection<{ _id: number } & PostFlags>('posts');
+  const stored = await posts.findOne(like);
+  if (stored === null) throw new Error('there is no such post');
+  const newest = await posts.find({}, { sort: { _id: -1 }, limit: 1 }).next();
+  const first = Number(newest?._id) + 1;
+  await fillLike(connection, 'posts', (n) => ({ _id: first + n - 1 }), like, count);
+  await fillLike(connection, 'posts_texts', (n) => ({ row: first + n - 1 }), { row: stored._id }, count);
+  const last = first + count - 1;
+  const counters = connection.collection<{ _id: string }>('counters');
+  const profiles =
+    connection.collection<Pick<ProfileDocument, '_id' | 'kind' | 'is_active' | 'gone'>>('profiles');
+  const profile = await profiles.findOne({ _id: like.profile_key });
+  if (profile === null) throw new Error('there is no such profile');
+  const total = totalKey(stored, profile.kind, { isActive: profile.is_active, gone: profile.gone });
+  await profiles.updateOne(
+    { _id: like.profile_key },
+    { $inc: { [`counts.${countKey(stored)}`]: count }, $max: { newest: last } },
+  );
+  await counters.updateOne(
+    { _id: 'posts/0' },
+    // Any row has changed.
+    { $inc: { [`counts.${total}`]: count, version: 100 }, $max: { newest: last } },
+  );
+  await connection
+    .collection<{ _id: string }>('sequences')
+    .updateOne({ _id: 'posts' }, { $max: { value: last } });
+};

@@ -46,7 +46,7 @@ export const createCreatePost = (
         media: NO_MEDIA,
       };
       await store.posts.insert(session, post, state);
-      const deltas = { [totalKey(fields, ref.kind, state)]: 1 };
+      const deltas = { [totalKey(fields, ref.kind, profile.shown)]: 1 };
       await store.counters.incrementPosts(session, deltas, { shardKey: id, newest: id, changed: [id] });
       return post;
     };

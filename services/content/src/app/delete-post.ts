@@ -25,7 +25,7 @@ export const createDeletePost = (
         ? undefined
         : await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
       // The counters of a profile that is gone no longer include its posts.
-      const deltas = profile === undefined ? {} : { [totalKey(post, post.profile.kind, profile.state)]: -1 };
+      const deltas = profile === undefined ? {} : { [totalKey(post, post.profile.kind, profile.shown)]: -1 };
       await store.counters.incrementPosts(session, deltas, { shardKey: id, changed: [id] });
     };
     await profileQueue.run(profileKey(ref), () => store.transaction(remove));

@@ -14,7 +14,8 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
   const updateProfile = createUpdateProfile(dependencies);
   const recordRemoval = createRecordRemoval(dependencies);
   return async (session: ClientSession, userId: number, version: number): Promise<Rest> => {
-    await updateProfile(session, { ref: userProfile(userId).ref, state: GONE_PROFILE, version });
+    const { ref } = userProfile(userId);
+    if ((await updateProfile(session, { ref, state: GONE_PROFILE, version })) === 'more') return 'more';
     return oneStep(
       async (limit) => {
         const services = await store.trainingServices.findOfUser(session, userId, limit);

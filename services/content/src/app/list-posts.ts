@@ -2,7 +2,7 @@
 import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
-import type { Order } from '@fitness/shared/lists/list.ts';
+import type { ListRow, Order } from '@fitness/shared/lists/list.ts';
 import { readListPage } from '@fitness/shared/lists/pages.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { seesAllPostsOf, seesProfile } from '../domain/access.ts';
@@ -16,8 +16,9 @@ import {
   type Scope,
   totalKeysOf,
 } from '../domain/post-lists.ts';
-import { type ProfileKind, type ProfileRef, profileKey } from '../domain/profile.ts';
+import { type ProfileKind, type ProfileRef, profileKey, unlisted } from '../domain/profile.ts';
 import type { PostTotals } from '../store/counters.ts';
+import type { MovingProfile } from '../store/models.ts';
 import type { Profile } from '../store/profiles.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
@@ -50,8 +51,10 @@ export const createListPosts = (
     const lists =
       query.itemIds === undefined
         ? await listsOfAll(store, totals, viewer, kinds, blog)
-        : await listsOfProfiles(viewer, kinds, query.itemIds, blog);
-    const page = await readPage(store, lists, { ...query, versions: totals.versions }, request);
+        : await listsOfProfiles(viewer, totals, kinds, query.itemIds, blog);
+    // A list of profiles has none that is moving.
+    const hidden = query.itemIds === undefined ? hiddenProfiles(viewer, totals) : NOTHING_HIDDEN;
+    const page = await readPage(store, lists, { ...query, versions: totals.versions, hidden }, request);
     return { page, data: page.rows.map((post) => toPostResource(post, baseUrl)) };
   };
 };
@@ -64,6 +67,14 @@ interface PartOfList {
   /** The largest id that one of its posts may have. */
   newest: number;
 }
+
+type Hidden = ReadonlyMap<string, MovingProfile>;
+
+const NOTHING_HIDDEN: Hidden = new Map();
+
+/** Profiles whose posts the facets of the viewer may have, and the totals have not. */
+const hiddenProfiles = (viewer: Caller, { moving }: PostTotals): Hidden =>
+  new Map([...moving].filter(([, { gone }]) => gone || !can(viewer, 'posts.view_all')));
 
 /** The lists without `itemIds`; no post is in two of them. */
 const listsOfAll = async (
@@ -80,9 +91,9 @@ const listsOfAll = async (
   const common: PartOfList = { facet: facet(scope, kind, blog), total: count, newest: totals.newest };
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const ownScope: Scope = `own:${viewer.userId}`;
-  const hidden = facet(ownScope, kind, blog);
-  const total = await store.posts.count(hidden, totals.versions);
-  return [common, { facet: hidden, total, newest: totals.newest }];
+  const own = facet(ownScope, kind, blog);
+  const total = await store.posts.count(own, totals.versions, [...hiddenProfiles(viewer, totals).keys()]);
+  return [common, { facet: own, total, newest: totals.newest }];
 };
 
 /** The lists with `itemIds`: one for each profile that the viewer may see. */
@@ -91,13 +102,18 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
   const seesUnknown = createSeesUnknown(dependencies);
   return async (
     viewer: Caller,
+    { moving }: PostTotals,
     kinds: readonly ProfileKind[],
     itemIds: readonly number[],
     blog: BlogFilter,
   ): Promise<PartOfList[]> => {
     const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
     const known = await store.profiles.find(refs);
-    const visible = [...known.values()].filter(({ state }) => seesProfile(viewer, state));
+    const visible = [...known].flatMap(([key, profile]) => {
+      // One that stopped moving after the versions were read is shown by the next request.
+      const shown = moving.has(key) ? unlisted(profile.shown) : profile.shown;
+      return seesProfile(viewer, shown) ? [{ ...profile, shown }] : [];
+    });
     if (visible.length === 0 && kinds.length === 1) {
       const unknown = refs.filter((ref) => !known.has(profileKey(ref)));
       if (!(await seesUnknown(viewer, unknown))) throw notFound();
@@ -106,11 +122,11 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
   };
 };
 
-const listOf = (viewer: Caller, { ref, state, counts, newest }: Profile, blog: BlogFilter): PartOfList => {
-  const scope = seesAllPostsOf(viewer, state) ? 'all' : 'public';
+const listOf = (viewer: Caller, { ref, shown, counts, newest }: Profile, blog: BlogFilter): PartOfList => {
+  const scope = seesAllPostsOf(viewer, shown) ? 'all' : 'public';
   return {
     facet: facet(scope, profileKey(ref) as ProfileFilter, blog),
-    total: countIn(counts, state, scope, blog),
+    total: countIn(counts, shown, scope, blog),
     newest,
   };
 };
@@ -132,11 +148,18 @@ const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | '
 const readPage = (
   store: Dependencies['store'],
   lists: readonly PartOfList[],
-  { search, order, versions }: PostQuery & Pick<PostTotals, 'versions'>,
+  { search, order, versions, hidden }: PostQuery & Pick<PostTotals, 'versions'> & { hidden: Hidden },
   request: PageRequest,
 ): Promise<PageOf<Post>> => {
   const total = lists.reduce((sum, list) => sum + list.total, 0);
-  const newest = Math.max(0, ...lists.map((list) => list.newest));
-  const query = { facets: lists.map((list) => list.facet), total, newest, search, versions };
+  const query = {
+    facets: lists.map((list) => list.facet),
+    // With the posts that are left out: a list is read by how many there are.
+    total: [...hidden.values()].reduce((sum, { posts }) => sum + posts, total),
+    newest: Math.max(0, ...lists.map((list) => list.newest)),
+    accept: hidden.size === 0 ? undefined : ({ profile_key }: ListRow) => !hidden.has(String(profile_key)),
+    search,
+    versions,
+  };
   return readListPage((slice) => store.posts.list(query, slice), { total, search }, order, request);
 };

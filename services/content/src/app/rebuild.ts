@@ -10,6 +10,7 @@ import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts'
 import { createFetchProfiles } from './fetch-profiles.ts';
 import { createDeleteBoosts } from './record-removal.ts';
 import { createRebuildMedia } from './save-media.ts';
+import { createChangeState, createInSteps } from './update-profile.ts';
 
 type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts' | 'mediaCopies'>;
 
@@ -62,6 +63,9 @@ const batches = <Item>(items: readonly Item[]): Item[][] =>
 const createRebuildProfiles = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
   const fetchProfiles = createFetchProfiles(dependencies);
+  const changeState = createChangeState(dependencies);
+  const rewritePosts = createRewritePosts(dependencies);
+  const inSteps = createInSteps(dependencies);
   return async (refs: readonly ProfileRef[]): Promise<void> => {
     // Read first: a version that an event stores from here on is newer than the answer.
     const before = await store.profiles.find(refs);
@@ -69,22 +73,48 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
     for (const ref of refs) {
       const answer = fetched.get(profileKey(ref)) ?? { state: GONE_PROFILE, version: 0 };
       await store.profiles.insertIfMissing(ref, answer);
-      await store.transaction(async (session) => {
+      const versionBefore = before.get(profileKey(ref))?.version;
+      await inSteps(ref, (session, known) => {
+        const isAsBefore = known.version === (versionBefore ?? known.version);
+        const state = isAsBefore ? answer.state : known.state;
+        return changeState(session, known, { state, version: Math.max(known.version, answer.version) });
+      });
+      await rewritePosts(ref);
+    }
+  };
+};
+
+/** Gives all posts of a profile its state, and counts them. It stays visible: hardly any of them has another state. */
+const createRewritePosts = ({ store }: Pick<Dependencies, 'store'>) => {
+  const inSteps = createInSteps({ store });
+  return async (ref: ProfileRef): Promise<void> => {
+    let through: number | undefined = 0;
+    while (through !== undefined) {
+      const after: number = through;
+      through = await store.transaction(async (session) => {
         const known = await store.profiles.findOne(session, ref);
-        if (known === undefined) return;
-        const versionBefore = before.get(profileKey(ref))?.version ?? known.version;
-        const state = known.version === versionBefore ? answer.state : known.state;
-        await store.profiles.setState(session, ref, {
-          state,
-          version: Math.max(known.version, answer.version),
-        });
-        await store.posts.updateVisibility(session, ref, state);
-        await store.counters.incrementPosts(session, {}, { shardKey: ref.id, changed: [profileKey(ref)] });
-        if (state.gone) return;
-        const { counts, newest } = await store.posts.recount(session, ref);
-        await store.profiles.setCounts(session, ref, counts, newest);
+        // A change of the profile conflicts with this transaction, so that the posts get the state that it stores.
+        await store.profiles.lockUnlessGone(session, ref);
+        return known && store.posts.updateVisibility(session, ref, known.state, after);
       });
     }
+    await inSteps(ref, async (session, { state, movedThrough }) => {
+      const key = profileKey(ref);
+      await store.counters.incrementPosts(
+        session,
+        {},
+        {
+          shardKey: ref.id,
+          changed: [key],
+          // One that no profile has anymore would hide its posts for ever.
+          ...(movedThrough === undefined && { moving: [key, undefined] as const }),
+        },
+      );
+      if (state.gone) return 'done';
+      const { counts, newest } = await store.posts.recount(session, ref);
+      await store.profiles.setCounts(session, ref, counts, newest);
+      return 'done';
+    });
   };
 };
 
@@ -98,9 +128,9 @@ const recount = (store: Dependencies['store']): Promise<void> =>
     let newest = 0;
     for (const group of await store.profiles.sums(session)) {
       newest = Math.max(newest, group.newest);
-      if (group.state.gone) continue;
+      if (group.shown.gone) continue;
       for (const key of COUNT_KEYS) {
-        const total = totalKey(flagsOf(key), group.kind, group.state);
+        const total = totalKey(flagsOf(key), group.kind, group.shown);
         totals[total] = (totals[total] ?? 0) + group.counts[key];
       }
     }

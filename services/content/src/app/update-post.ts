@@ -30,7 +30,7 @@ export const createUpdatePost = (
       );
       if (profile === undefined) throw notFound();
       const { kind } = post.profile;
-      const deltas = moveOnePost(totalKey(post, kind, profile.state), totalKey(fields, kind, profile.state));
+      const deltas = moveOnePost(totalKey(post, kind, profile.shown), totalKey(fields, kind, profile.shown));
       await store.counters.incrementPosts(session, deltas, { shardKey: id, changed: [id] });
       const after = await store.posts.update(session, post, fields, profile.state, clock.now());
       await recordPostChange(dependencies, session, caller, { before: post, after });

@@ -15,6 +15,10 @@ export const typeOf = (kind: ProfileKind): ProfileType => (kind === 'gym' ? MODE
 
 /** `gym:12`, `user:7` */
 export const profileKey = ({ kind, id }: ProfileRef): string => `${kind}:${id}`;
+export const profileOfKey = (key: string): ProfileRef => {
+  const [kind, id] = key.split(':');
+  return { kind: kind as ProfileKind, id: Number(id) };
+};
 
 /** The state of a profile. Gyms or identity owns it; the copy of this service may be older. */
 export interface ProfileState {
@@ -31,6 +35,12 @@ export interface VersionedProfileState {
   /** The version that the owning service gives in its events and answers; 0 when it gives none. */
   version: number;
 }
+
+/** A profile while its posts go from one state to another, in several steps: none of them is public. */
+export const unlisted = (state: ProfileState): ProfileState => ({ ...state, isActive: false });
+
+export const isSameState = (one: ProfileState, other: ProfileState): boolean =>
+  one.ownerUserId === other.ownerUserId && one.isActive === other.isActive && one.gone === other.gone;
 
 export const GONE_PROFILE: ProfileState = { ownerUserId: null, isActive: false, gone: true };
 

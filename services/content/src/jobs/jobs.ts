@@ -3,9 +3,14 @@ import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const createJobs = (
-  { finishPurchases, removeGonePosts }: Pick<UseCases, 'finishPurchases' | 'removeGonePosts'>,
+  {
+    finishPurchases,
+    finishMoves,
+    removeGonePosts,
+  }: Pick<UseCases, 'finishPurchases' | 'finishMoves' | 'removeGonePosts'>,
   everySeconds: number,
 ): Job[] => [
   { name: 'finish purchases', intervalMs: everySeconds * SECOND_MS, run: finishPurchases },
+  { name: 'finish changes of visibility', intervalMs: everySeconds * SECOND_MS, run: finishMoves },
   { name: 'remove gone posts', intervalMs: everySeconds * SECOND_MS, run: removeGonePosts },
 ];

@@ -12,7 +12,7 @@ import {
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
-import type { CounterDocument, Models } from './models.ts';
+import type { CounterDocument, Models, MovingProfile } from './models.ts';
 
 /** Several documents, so that concurrent writers seldom conflict. */
 const SHARDS = 16;
@@ -21,8 +21,11 @@ const shardsOf = (first: string, name: string): string[] =>
 const POST_COUNTERS = shardsOf('posts/0', 'posts');
 // The first one has the name of the only one that older releases had.
 const SERVICE_COUNTERS = shardsOf('training_services', 'training_services');
+
 export interface PostTotals {
   count(key: TotalKey): number;
+  /** By `profileKey`, of the same moment as the counts. */
+  moving: ReadonlyMap<string, MovingProfile>;
   /** Of the lists of posts. */
   versions: ListVersions;
   /** The largest id that a post ever had. */
@@ -48,6 +51,8 @@ interface Increment {
   newest?: number | undefined;
   /** Ids, or keys of profiles whose posts changed; without it, any row. */
   changed?: readonly ChangedRow[] | undefined;
+  /** Sets or unsets what is known of a moving profile. Always with the same `shardKey`. */
+  moving?: readonly [key: string, MovingProfile | undefined];
 }
 
 export interface Counters {
@@ -74,18 +79,27 @@ export interface Counters {
   setServices(session: ClientSession, totals: Omit<ServiceTotals, 'versions'>): Promise<void>;
 }
 
+const movingUpdate = ([key, profile]: NonNullable<Increment['moving']>) => {
+  const path = `moving.${key}`;
+  return profile === undefined ? { $unset: { [path]: '' } } : { $set: { [path]: profile } };
+};
+
 export const createCounters = ({ counters }: Models): Counters => {
   const increment =
     (shards: readonly string[]) =>
     async (
       session: ClientSession,
       deltas: Partial<Record<string, number>>,
-      { shardKey, newest = 0, changed }: Increment,
+      { shardKey, newest = 0, changed, moving }: Increment,
     ): Promise<void> => {
       const increments = Object.fromEntries(
         Object.entries(deltas).map(([key, by = 0]) => [`counts.${key}`, by]),
       );
-      const change = { $max: { newest }, ...versionUpdate(changed, increments) };
+      const change = {
+        $max: { newest },
+        ...versionUpdate(changed, increments),
+        ...(moving && movingUpdate(moving)),
+      };
       await counters.updateOne({ _id: String(shards[shardKey % SHARDS]) }, change, { session });
     };
 
@@ -96,6 +110,7 @@ export const createCounters = ({ counters }: Models): Counters => {
         .toArray();
       return {
         count: (key: string) => found.reduce((total, { counts }) => total + (counts[key] ?? 0), 0),
+        moving: new Map(found.flatMap(({ moving = {} }) => Object.entries(moving))),
         versions: versionsOf(found),
         newest: Math.max(0, ...found.map(({ newest }) => newest)),
       };

@@ -41,15 +41,28 @@ export interface ProfileDocument {
   counts: ProfileCounts;
   /** The largest id that a post of it ever had. */
   newest: number;
+  /** The largest id of a post that has the state above; missing unless others still have an older one. */
+  moved_through?: number;
   /** Incremented to write the document, so that a concurrent erasure conflicts; the value has no meaning. */
   pins?: number;
 }
 
-/** Counters over a whole collection, sharded over several documents so that concurrent writers rarely conflict. */
-/** Changes name a row by its id, or posts by a key in `profiles`. */
+/** A profile whose posts go from one state to another, in several steps. */
+export interface MovingProfile {
+  /** About how many posts it has. */
+  posts: number;
+  gone: boolean;
+}
+
+/**
+ * Counters over a whole collection, sharded over several documents so that concurrent writers rarely conflict. Changes name
+ * a row by its id, or posts by a key in `profiles`.
+ */
 export interface CounterDocument extends VersionedCounter {
   _id: string;
   counts: Record<string, number>;
+  /** By the key in `profiles`: lists leave out their posts, and the public counts do not have them. */
+  moving?: Record<string, MovingProfile>;
   /** The largest id counted in this document. */
   newest: number;
 }
@@ -134,7 +147,7 @@ const postSchema = new Schema<PostDocument>(
   settings('posts'),
 )
   .index({ facets: 1, _id: -1 })
-  .index({ profile_key: 1, is_draft: 1, in_blog: 1 });
+  .index({ profile_key: 1, _id: 1 });
 
 const textSchema = (collection: string) =>
   new Schema<TextDocument>({ row: number, grams: { type: [String], required: true } }, settings(collection))
@@ -159,6 +172,7 @@ const profileSchema = new Schema<ProfileDocument>(
     version: number,
     counts: { type: countsSchema, required: true },
     newest: number,
+    moved_through: Number,
     pins: Number,
   },
   settings('profiles'),
@@ -168,6 +182,7 @@ const counterSchema = new Schema<CounterDocument>(
   {
     _id: text,
     counts: { type: Schema.Types.Mixed, required: true },
+    moving: Schema.Types.Mixed,
     newest: number,
     version: Number,
     changes: { type: [Schema.Types.Mixed], default: undefined },
@@ -252,6 +267,7 @@ privacy(
     'gone',
     'version',
   ),
+  retain('how far a change of its posts has come', 'moved_through'),
   retain('counters', 'newest', 'pins', 'counts.published_blog', 'counts.published_regular'),
   retain('counters', 'counts.draft_blog', 'counts.draft_regular'),
 );
@@ -260,6 +276,7 @@ privacy(
   counterSchema,
   retain('how many there are', '_id', 'counts', 'newest', 'version'),
   pseudonymise('the numbers of the posts, training services and profiles that changed last', 'changes'),
+  pseudonymise('the numbers of the profiles whose posts are being changed', 'moving'),
 );
 
 privacy(

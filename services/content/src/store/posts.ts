@@ -6,9 +6,9 @@ import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts
 import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
+import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
 import { isPublicPost, type Post, type PostFields, type PostFlags, pickPostFields } from '../domain/post.ts';
 import {
-  COUNT_KEYS,
   countKey,
   facetsOf,
   flagsOf,
@@ -19,7 +19,7 @@ import {
 import { type ProfileRef, type ProfileState, profileKey } from '../domain/profile.ts';
 import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
-import { isPersonalPostField, type Models, type PostDocument } from './models.ts';
+import { isPersonalPostField, type Models, type PostDocument, type ProfileDocument } from './models.ts';
 
 /** `facets`: no post has two of them. */
 interface PostQuery extends Omit<ListQuery, 'keys'> {
@@ -33,6 +33,7 @@ interface PostPage extends Omit<Listed, 'rows'> {
 export interface Posts {
   /** By the path of a stored field. */
   isPersonal: IsPersonal;
+  /** Of a moving profile it is shown as a post of its owner that is not public. */
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
   /** In the order of `ids`; unknown ones and those whose profile is gone are missing. */
   findMany(ids: readonly number[]): Promise<Post[]>;
@@ -47,10 +48,18 @@ export interface Posts {
   ): Promise<Post>;
   /** The removed post; undefined when it did not exist. */
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
-  /** Sets owner, visibility and facets of every post of a profile. */
-  updateVisibility(session: ClientSession, ref: ProfileRef, profile: ProfileState): Promise<void>;
-  /** How many posts a short list has. */
-  count(facet: string, versions: ListVersions): Promise<number>;
+  /**
+   * One step: sets owner, visibility and facets of the posts of a profile after this id. Returns the id that the next step
+   * starts after; undefined when none is left.
+   */
+  updateVisibility(
+    session: ClientSession,
+    ref: ProfileRef,
+    profile: ProfileState,
+    after: number,
+  ): Promise<number | undefined>;
+  /** How many posts a short list has, without those of some profiles. */
+  count(facet: string, versions: ListVersions, without: readonly string[]): Promise<number>;
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
@@ -91,6 +100,14 @@ const visibility = (
   facets: facetsOf(flags, ref, profile),
 });
 
+/** What a post of a moving profile may store as an older state of it. */
+const visibilityOfMoving = (
+  profile: ProfileDocument | undefined,
+): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone'> | undefined =>
+  profile?.moved_through === undefined
+    ? undefined
+    : { owner_user_id: profile.owner_user_id, is_public: false, gone: profile.gone };
+
 export const toPostDocument = (post: Post, profile: ProfileState): PostDocument => ({
   _id: post.id,
   profile_key: profileKey(post.profile),
@@ -107,7 +124,7 @@ export const toPostDocument = (post: Post, profile: ProfileState): PostDocument 
 const TEXTS = ['title', 'content'] as const;
 
 export const createPosts = (
-  { posts, postTexts }: Models,
+  { posts, postTexts, profiles }: Models,
   counters: Pick<Counters, 'incrementPosts'>,
   transaction: Transaction,
   cache: ListCache | undefined,
@@ -124,11 +141,21 @@ export const createPosts = (
   return {
     isPersonal: isPersonalPostField,
     find: async (id, session) => {
-      const found = await posts
-        .findById(id, { facets: 0 })
-        .session(session ?? null)
-        .lean();
-      return found === null ? undefined : fromDocument(found);
+      const [found] = await posts
+        .aggregate<PostDocument & { profiles: ProfileDocument[] }>([
+          { $match: { _id: id } },
+          { $project: { facets: 0 } },
+          {
+            $lookup: {
+              from: profiles.collection.name,
+              localField: 'profile_key',
+              foreignField: '_id',
+              as: 'profiles',
+            },
+          },
+        ])
+        .session(session ?? null);
+      return found && { ...fromDocument(found), ...visibilityOfMoving(found.profiles[0]) };
     },
     findMany: async (ids) => {
       if (ids.length === 0) return [];
@@ -167,17 +194,29 @@ export const createPosts = (
       await texts.remove(session, [id]);
       return removed === null ? undefined : fromDocument(removed);
     },
-    updateVisibility: async (session, ref, profile) => {
-      for (const key of COUNT_KEYS) {
-        const flags = flagsOf(key);
-        await posts.updateMany(
-          { profile_key: profileKey(ref), ...flags },
-          { $set: visibility(flags, ref, profile) },
-          { session },
-        );
+    updateVisibility: async (session, ref, profile, after) => {
+      const rows = await posts
+        .find({ profile_key: profileKey(ref), _id: trusted({ $gt: after }) }, { is_draft: 1, in_blog: 1 })
+        .sort({ _id: 1 })
+        .limit(STEP_MAX)
+        .session(session)
+        .lean();
+      for (const [key, some] of Map.groupBy(rows, countKey)) {
+        const ids = some.map(({ _id }) => _id);
+        const change = { $set: visibility(flagsOf(key), ref, profile) };
+        await posts.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
       }
+      return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
     },
-    count: (facets, versions) => lists.count({ facets }, versions),
+    count: async (facets, versions, without) => {
+      if (without.length === 0) return lists.count({ facets }, versions);
+      const [counted] = await posts.aggregate<{ total: number }>([
+        { $match: { facets } },
+        { $match: { profile_key: { $nin: without } } },
+        { $count: 'total' },
+      ]);
+      return counted?.total ?? 0;
+    },
     list: async ({ facets, ...query }, slice) => {
       const listed = await lists.read({ ...query, keys: facets.map((one) => ({ facets: one })) }, slice);
       return { ...listed, rows: listed.rows.map((row) => fromDocument(row as unknown as PostDocument)) };

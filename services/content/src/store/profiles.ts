@@ -7,12 +7,17 @@ import {
   type ProfileRef,
   type ProfileState,
   profileKey,
+  unlisted,
   type VersionedProfileState,
 } from '../domain/profile.ts';
 import type { Models, ProfileDocument } from './models.ts';
 
 export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
+  /** As lists and totals have it: `state`, or unlisted until all its posts have that. */
+  shown: ProfileState;
+  /** The largest id of a post that has `state`; undefined when all have. */
+  movedThrough: number | undefined;
   counts: ProfileCounts;
   /** The largest id that a post of it ever had. */
   newest: number;
@@ -21,7 +26,7 @@ export interface Profile extends VersionedProfileState {
 /** Profiles of one kind and state. */
 interface ProfileSums {
   kind: ProfileKind;
-  state: Pick<ProfileState, 'isActive' | 'gone'>;
+  shown: Pick<ProfileState, 'isActive' | 'gone'>;
   counts: ProfileCounts;
   newest: number;
 }
@@ -32,8 +37,13 @@ export interface Profiles {
   /** Leaves an existing copy as it is. */
   insertIfMissing(ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   findOne(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
-  insert(session: ClientSession, profile: Profile): Promise<void>;
-  setState(session: ClientSession, ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
+  /** One without posts. */
+  insert(session: ClientSession, ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
+  setState(
+    session: ClientSession,
+    ref: ProfileRef,
+    profile: VersionedProfileState & Partial<Pick<Profile, 'movedThrough'>>,
+  ): Promise<void>;
   /**
    * Undefined when the profile is gone. A concurrent change of the profile conflicts with this write and is retried, so
    * that it also reaches the post whose transaction increments the counters.
@@ -52,18 +62,32 @@ export interface Profiles {
   all(): AsyncIterable<Profile>;
 }
 
-const fromDocument = (found: ProfileDocument): Profile => ({
-  ref: { kind: found.kind, id: found.profile_id },
-  state: { ownerUserId: found.owner_user_id, isActive: found.is_active, gone: found.gone },
-  version: found.version,
-  counts: found.counts,
-  newest: found.newest,
-});
+const fromDocument = (found: ProfileDocument): Profile => {
+  const state = { ownerUserId: found.owner_user_id, isActive: found.is_active, gone: found.gone };
+  return {
+    ref: { kind: found.kind, id: found.profile_id },
+    state,
+    shown: found.moved_through === undefined ? state : unlisted(state),
+    movedThrough: found.moved_through,
+    version: found.version,
+    counts: found.counts,
+    newest: found.newest,
+  };
+};
 
 const fieldsOf = ({ ownerUserId, isActive, gone }: ProfileState) => ({
   owner_user_id: ownerUserId,
   is_active: isActive,
   gone,
+});
+
+const emptyProfile = (ref: ProfileRef, { state, version }: VersionedProfileState) => ({
+  kind: ref.kind,
+  profile_id: ref.id,
+  ...fieldsOf(state),
+  version,
+  counts: NO_POSTS,
+  newest: 0,
 });
 
 const incOf = (deltas: Partial<ProfileCounts>): Record<string, number> =>
@@ -75,17 +99,10 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     const found = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
     return new Map(found.map((document) => [document._id, fromDocument(document)]));
   },
-  insertIfMissing: async (ref, { state, version }) => {
-    const fresh = {
-      kind: ref.kind,
-      profile_id: ref.id,
-      ...fieldsOf(state),
-      version,
-      counts: NO_POSTS,
-      newest: 0,
-    };
+  insertIfMissing: async (ref, profile) => {
+    const fresh = { $setOnInsert: emptyProfile(ref, profile) };
     try {
-      await profiles.updateOne({ _id: profileKey(ref) }, { $setOnInsert: fresh }, { upsert: true });
+      await profiles.updateOne({ _id: profileKey(ref) }, fresh, { upsert: true });
     } catch (error) {
       // A concurrent upsert inserted it first.
       if (!isDuplicateKey(error)) throw error;
@@ -95,22 +112,17 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     const found = await profiles.findById(profileKey(ref)).session(session).lean();
     return found === null ? undefined : fromDocument(found);
   },
-  insert: async (session, { ref, state, version, counts, newest }) => {
-    const document = {
-      _id: profileKey(ref),
-      kind: ref.kind,
-      profile_id: ref.id,
-      ...fieldsOf(state),
-      version,
-      counts,
-      newest,
-    };
-    await profiles.create([document], { session });
+  insert: async (session, ref, profile) => {
+    await profiles.create([{ _id: profileKey(ref), ...emptyProfile(ref, profile) }], { session });
   },
-  setState: async (session, ref, { state, version }) => {
+  setState: async (session, ref, { state, version, movedThrough }) => {
     const counts = state.gone ? { counts: NO_POSTS } : {};
-    const change = { ...fieldsOf(state), version, ...counts };
-    await profiles.updateOne({ _id: profileKey(ref) }, { $set: change }, { session });
+    const moved = movedThrough === undefined ? {} : { moved_through: movedThrough };
+    const change = {
+      $set: { ...fieldsOf(state), version, ...counts, ...moved },
+      ...(movedThrough === undefined && { $unset: { moved_through: '' } }),
+    };
+    await profiles.updateOne({ _id: profileKey(ref) }, change, { session });
   },
   incrementCounts: async (session, ref, deltas, newest = 0) => {
     const counted = await profiles
@@ -132,11 +144,14 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
   sums: async (session) => {
     const groups = await profiles
       .aggregate<
-        ProfileCounts & { _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone'>; newest: number }
+        ProfileCounts & {
+          _id: Pick<ProfileDocument, 'kind' | 'is_active' | 'gone' | 'moved_through'>;
+          newest: number;
+        }
       >([
         {
           $group: {
-            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone' },
+            _id: { kind: '$kind', is_active: '$is_active', gone: '$gone', moved_through: '$moved_through' },
             newest: { $max: '$newest' },
             ...Object.fromEntries(COUNT_KEYS.map((key) => [key, { $sum: `$counts.${key}` }])),
           },
@@ -145,7 +160,7 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
       .session(session);
     return groups.map(({ _id, newest, ...counts }) => ({
       kind: _id.kind,
-      state: { isActive: _id.is_active, gone: _id.gone },
+      shown: { isActive: _id.is_active && _id.moved_through === undefined, gone: _id.gone },
       counts,
       newest,
     }));

@@ -1,0 +1,361 @@
+/** What readers see of the posts of a profile while they go from one state to another in steps. */
+import { gymChanged } from '@fitness/proto/events/gyms.ts';
+import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { caller, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { createUpdateProfile } from '../src/app/update-profile.ts';
+import { countKey, facetsOf, NO_POSTS, totalKey } from '../src/domain/post-lists.ts';
+import { GONE_PROFILE, type ProfileState } from '../src/domain/profile.ts';
+import { createStore, type Store } from '../src/store/store.ts';
+import { fillPosts, type Harness, LIST_CACHES, openHarness } from './support.ts';
+
+const USER = 'App\\Models\\User';
+const GYM = 'App\\Models\\Gym';
+const [OWNER, HEIR, OTHER] = [2, 4, 3];
+const OPERATOR = caller(9, ['posts.view_all']);
+const VIEWERS: [string, Caller][] = [
+  ['a guest', GUEST],
+  ['the owner', caller(OWNER)],
+  ['the next owner', caller(HEIR)],
+  ['somebody else', caller(OTHER)],
+  ['a holder of posts.view_all', OPERATOR],
+];
+/** Copies of each post of the gym, which make two steps. */
+const COPIES = 120;
+
+interface Row {
+  _id: number;
+  profile_key: string;
+  is_draft: boolean;
+  in_blog: boolean;
+}
+
+describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => {
+  let harness: Harness;
+  let store: Store;
+  /** The gym of the current test. */
+  let gym = 100;
+  /** Of that gym, as the next event gives it. */
+  let state: ProfileState;
+  let isMoving = false;
+  let version = 1;
+
+  beforeAll(async () => {
+    harness = await openHarness({ listCacheMib });
+    store = createStore(harness.connection, 0);
+    await write(USER, OTHER, OTHER);
+    await write(USER, OWNER, OWNER, { is_draft: true });
+  });
+  // The lists of the next test are shorter without it.
+  afterEach(async () => {
+    await step(GONE_PROFILE);
+    await harness.content.finishMoves();
+    await harness.content.removeGonePosts();
+  });
+  afterAll(() => harness.close());
+
+  const write = async (
+    type: string,
+    profile: number,
+    userId: number,
+    flags: object = {},
+  ): Promise<number> => {
+    const body = { profile_type: type, profile_id: profile, title: 'T', content: 'C', ...flags };
+    const answer = await harness.send('POST', '/posts', { as: caller(userId), body });
+    expect(answer.status).toBe(201);
+    return answer.body.data.id;
+  };
+
+  /** A gym with its posts, between those of others. */
+  const openGym = async (isActive: boolean): Promise<void> => {
+    gym += 1;
+    version = 1;
+    isMoving = false;
+    state = { ownerUserId: OWNER, isActive, gone: false };
+    harness.standIns.gyms.set(gym, { user_id: OWNER, is_active: isActive, version });
+    for (const is_draft of [false, true])
+      for (const in_blog of [false, true]) {
+        await write(GYM, gym, OWNER, { is_draft, in_blog });
+        await fillPosts(harness.connection, { profile_key: `gym:${gym}`, is_draft, in_blog }, COPIES);
+        await write(USER, OTHER, OTHER, { in_blog });
+      }
+  };
+
+  /** One step of what the event of the gym does. */
+  const step = async (next?: ProfileState): Promise<'done' | 'more'> => {
+    if (next !== undefined) {
+      state = next;
+      version += 1;
+    }
+    const update = { ref: { kind: 'gym' as const, id: gym }, state, version };
+    const updateProfile = createUpdateProfile({ store });
+    const rest = await store.transaction((session: ClientSession) => updateProfile(session, update));
+    isMoving = rest === 'more';
+    return rest;
+  };
+
+  const rows = (): Promise<Row[]> =>
+    harness.connection
+      .collection<Row>('posts')
+      .find({}, { projection: { profile_key: 1, is_draft: 1, in_blog: 1 } })
+      .toArray();
+
+  const ownerOf = async (key: string): Promise<ProfileState> => {
+    if (key === `gym:${gym}`) return state;
+    const profile = await harness.connection.collection<{ _id: string }>('profiles').findOne({ _id: key });
+    const { owner_user_id: ownerUserId, is_active: isActive, gone } = profile as never;
+    return { ownerUserId, isActive, gone };
+  };
+
+  /** The ids that a list must have, newest first. `inProfile`: in the list of that gym. */
+  const expected = async (
+    viewer: Caller,
+    { blog, inProfile = false }: { blog?: boolean; inProfile?: boolean },
+  ) => {
+    const found = await rows();
+    const states = new Map<string, ProfileState>();
+    for (const key of new Set(found.map(({ profile_key }) => profile_key)))
+      states.set(key, await ownerOf(key));
+    return found
+      .filter(({ profile_key, is_draft, in_blog }) => {
+        if (blog !== undefined && in_blog !== blog) return false;
+        const isOfGym = profile_key === `gym:${gym}`;
+        if (inProfile && !isOfGym) return false;
+        const profile = states.get(profile_key) as ProfileState;
+        if (profile.gone) return false;
+        if (viewer === OPERATOR) return true;
+        const isOwn = viewer.kind === 'user' && viewer.userId === profile.ownerUserId;
+        if (isOfGym && isMoving) return inProfile && isOwn;
+        return isOwn || (profile.isActive && !is_draft);
+      })
+      .map(({ _id }) => _id)
+      .toSorted((a, b) => b - a);
+  };
+
+  const idsOf = ({ body }: { body: { data: { id: number }[] } }): number[] => body.data.map(({ id }) => id);
+
+  /** All rows of a list, by cursor and by page number, each page with the same total. */
+  const readWhole = async (as: Caller, query: string) => {
+    const first = await harness.send('GET', `/posts?${query}&per_page=100`, { as });
+    if (first.status === 404) return 404;
+    // Null for a text with more matches than are counted, whose pages may be short.
+    const total: number | null = first.body.meta.total;
+    const byPage = idsOf(first);
+    for (let page = 2; total !== null && byPage.length < total; page += 1) {
+      const next = await harness.send('GET', `/posts?${query}&per_page=100&page=${page}`, { as });
+      expect([next.body.meta.total, next.body.data.length]).toEqual([
+        total,
+        Math.min(100, total - byPage.length),
+      ]);
+      byPage.push(...idsOf(next));
+    }
+    const byCursor = idsOf(first);
+    for (let cursor = first.body.meta.next_cursor; cursor; ) {
+      const next = await harness.send('GET', `/posts?${query}&per_page=100&cursor=${cursor}`, { as });
+      byCursor.push(...idsOf(next));
+      cursor = next.body.meta.next_cursor;
+    }
+    return { total, byPage, byCursor };
+  };
+
+  const expectLists = async (): Promise<void> => {
+    for (const [name, as] of VIEWERS) {
+      const lists: [string, { blog?: boolean; inProfile?: boolean }][] = [
+        ['order=DESC', {}],
+        ['in_blog=1', { blog: true }],
+        ['search=t', {}],
+        [`type=${encodeURIComponent(GYM)}&item_id=${gym}`, { inProfile: true }],
+      ];
+      for (const [query, filter] of lists) {
+        const ids = await expected(as, filter);
+        const found = await readWhole(as, query);
+        const where = [name, query, state, isMoving];
+        const isUnknown =
+          filter.inProfile &&
+          as !== OPERATOR &&
+          (state.gone ||
+            ((isMoving || !state.isActive) && !(as.kind === 'user' && as.userId === state.ownerUserId)));
+        if (isUnknown || (filter.inProfile && state.gone)) expect([where, found]).toEqual([where, 404]);
+        else {
+          const { total, byPage, byCursor } = found as Exclude<typeof found, 404>;
+          // Not all ids: the difference would be thousands of lines.
+          const summary = (list: readonly number[]) => [
+            list.length,
+            list.find((id, index) => id !== ids[index]),
+          ];
+          const isCounted = total !== null || !query.startsWith('search');
+          const pages = isCounted ? [total, summary(byPage)] : [];
+          const right = isCounted ? [ids.length, summary(ids)] : [];
+          expect([where, ...pages, summary(byCursor)]).toEqual([where, ...right, summary(ids)]);
+        }
+      }
+      const visible = new Set([...(await expected(as, {})), ...(await expected(as, { inProfile: true }))]);
+      const all = (await rows()).filter(({ profile_key }) => profile_key === `gym:${gym}`);
+      for (const { _id } of [all[0], all[COPIES], all.at(-1)] as Row[]) {
+        const { status } = await harness.send('GET', `/posts/${_id}`, { as });
+        expect([name, _id, state, isMoving, status]).toEqual([
+          name,
+          _id,
+          state,
+          isMoving,
+          visible.has(_id) ? 200 : 404,
+        ]);
+      }
+    }
+  };
+
+  /** Compares facets and counters with what the rows say. */
+  const expectExact = async (): Promise<void> => {
+    const { connection } = harness;
+    const profiles = await connection.collection<{ _id: string }>('profiles').find().toArray();
+    const totals: Record<string, number> = {};
+    for (const profile of profiles as unknown as Record<string, never>[]) {
+      const { _id, kind, profile_id, owner_user_id, is_active, gone, counts } = profile as never as {
+        _id: string;
+        kind: 'gym' | 'user';
+        profile_id: number;
+        owner_user_id: number | null;
+        is_active: boolean;
+        gone: boolean;
+        counts: object;
+      };
+      expect(profile.moved_through).toBeUndefined();
+      const current: ProfileState = { ownerUserId: owner_user_id, isActive: is_active, gone };
+      const posts = await connection.collection('posts').find({ profile_key: _id }).toArray();
+      const counted = { ...NO_POSTS };
+      for (const post of posts as unknown as (Row & { facets: string[] })[]) {
+        expect(post.facets).toEqual(facetsOf(post, { kind, id: profile_id }, current));
+        if (gone) continue;
+        counted[countKey(post)] += 1;
+        const total = totalKey(post, kind, current);
+        totals[total] = (totals[total] ?? 0) + 1;
+      }
+      expect([_id, counts]).toEqual([_id, counted]);
+    }
+    const found = await store.counters.posts();
+    expect(found.moving.size).toBe(0);
+    for (const kind of ['gym', 'user'] as const)
+      for (const is_draft of [false, true])
+        for (const in_blog of [false, true]) {
+          const key = totalKey({ is_draft, in_blog }, kind, { isActive: true, gone: false });
+          expect([key, found.count(key)]).toEqual([key, totals[key] ?? 0]);
+        }
+  };
+
+  const CHANGES: [string, boolean, ProfileState][] = [
+    ['closed', true, { ownerUserId: OWNER, isActive: false, gone: false }],
+    ['opened', false, { ownerUserId: OWNER, isActive: true, gone: false }],
+    ['given away', true, { ownerUserId: HEIR, isActive: true, gone: false }],
+    ['given away while it is closed', false, { ownerUserId: HEIR, isActive: false, gone: false }],
+    ['deleted', true, GONE_PROFILE],
+  ];
+
+  test.each(CHANGES)(
+    'from the first step until the last, lists and totals of a gym that is %s have none of its posts, then all that they must have',
+    async (_how, isActive, next) => {
+      await openGym(isActive);
+      await expectLists();
+      expect(await step(next)).toBe('more');
+      await expectLists();
+      expect(await step()).toBe('done');
+      await expectLists();
+      await expectExact();
+      // Its event again, and an older one.
+      expect(await step()).toBe('done');
+      await expectExact();
+    },
+  );
+
+  test('a gym that changes between the steps ends in its last state, whatever the first event still does', async () => {
+    await openGym(true);
+    const ref = { kind: 'gym' as const, id: gym };
+    const updateProfile = createUpdateProfile({ store });
+    const closed = { ownerUserId: OWNER, isActive: false, gone: false };
+    expect(await step(closed)).toBe('more');
+    const first = { ref, state: closed, version };
+    expect(await step({ ownerUserId: HEIR, isActive: true, gone: false })).toBe('more');
+    await expectLists();
+    expect(await store.transaction((session) => updateProfile(session, first))).toBe('done');
+    // The same state again continues what the version before has begun.
+    expect(await step(state)).toBe('done');
+    await expectLists();
+    await expectExact();
+    expect(await step({ ...closed })).toBe('more');
+    expect(await step(GONE_PROFILE)).toBe('more');
+    await expectLists();
+    expect(await harness.content.finishMoves()).toBe(1);
+    isMoving = false;
+    await expectLists();
+    await expectExact();
+    expect(await harness.content.finishMoves()).toBe(0);
+  });
+
+  test('posts that are written, changed and deleted between the steps are counted once, and their owner sees them', async () => {
+    await openGym(false);
+    expect(await step({ ownerUserId: OWNER, isActive: true, gone: false })).toBe('more');
+    harness.standIns.gyms.set(gym, { user_id: OWNER, is_active: true, version });
+    const as = caller(OWNER);
+    const written = await write(GYM, gym, OWNER);
+    expect((await harness.send('GET', `/posts/${written}`, { as })).status).toBe(200);
+    const all = (await rows()).filter(({ profile_key }) => profile_key === `gym:${gym}`);
+    // Those of the first step, and those of a later one.
+    for (const { _id, is_draft, in_blog } of [
+      all[1],
+      all[COPIES],
+      all[COPIES * 2 + 5],
+      all.at(-2),
+    ] as Row[]) {
+      const body = { is_draft: !is_draft, in_blog: !in_blog };
+      expect((await harness.send('PUT', `/posts/${_id}`, { as, body })).status).toBe(200);
+      await expectLists();
+    }
+    for (const { _id } of [all[2], all.at(-3)] as Row[])
+      expect((await harness.send('DELETE', `/posts/${_id}`, { as })).status).toBe(204);
+    await expectLists();
+    expect(await step()).toBe('done');
+    await expectLists();
+    await expectExact();
+  });
+
+  test('writers and changes of a gym at the same time leave exact counters and facets, and no reader sees half of a change', async () => {
+    await openGym(true);
+    const base = (await expected(GUEST, {})).length;
+    const withoutGym = base - (await expected(GUEST, { inProfile: true })).length;
+    let isOver = false;
+    const as = caller(OWNER);
+    const writeMany = async (): Promise<void> => {
+      for (let index = 0; index < 6; index += 1) {
+        const id = await write(GYM, gym, OWNER, { is_draft: true, in_blog: index % 2 === 0 });
+        await harness.send('PUT', `/posts/${id}`, { as, body: { title: 'Text', in_blog: index % 3 === 0 } });
+        if (index % 2 === 0) await harness.send('DELETE', `/posts/${id}`, { as });
+      }
+    };
+    const read = async (): Promise<void> => {
+      while (!isOver) {
+        const { total } = (await harness.send('GET', '/posts?per_page=1')).body.meta;
+        expect([withoutGym, base]).toContain(total);
+      }
+    };
+    const change = async (): Promise<void> => {
+      for (const is_active of [false, true, false, true]) {
+        version += 1;
+        harness.standIns.gyms.set(gym, { user_id: OWNER, is_active, version });
+        const data = { gym_id: gym, name: 'Gym', user_id: OWNER, is_active };
+        await harness.publish(gymChanged, { subject: gym, version, data });
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+      const wanted = { _id: `gym:${gym}`, version, moved_through: { $exists: false } };
+      const profiles = harness.connection.collection<{ _id: string }>('profiles');
+      await eventually(async () => (await profiles.findOne(wanted)) !== null);
+    };
+    const readers = [read(), read()];
+    await Promise.all([writeMany(), writeMany(), change()]).finally(() => {
+      isOver = true;
+    });
+    await Promise.all(readers);
+    state = { ownerUserId: OWNER, isActive: true, gone: false };
+    await expectLists();
+    await expectExact();
+  });
+});
