@@ -213,7 +213,7 @@ test('the end of a boost is published once, with the owner at that time; not wit
   expect(times).toEqual([1, 0, 0]);
 });
 
-test('the rebuild reads running boosts from store-billing, also for gyms of an older release', async () => {
+test('the rebuild corrects grams, and reads running boosts from store-billing, also for gyms of an older release', async () => {
   const ids: number[] = [];
   for (const name of ['omega 1', 'omega 2', 'omega 3'])
     ids.push(await harness.createGym(member(24), { name }));
@@ -237,12 +237,18 @@ test('the rebuild reads running boosts from store-billing, also for gyms of an o
       created_at: '2026-01-01 00:00:00',
     },
   ];
+  const texts = harness.connection.collection('gyms_texts');
+  const grams = async () => (await texts.find({ row: plain }).toArray()).flatMap((part) => part.grams).sort();
+  const before = await grams();
+  await texts.updateMany({ row: plain }, { $set: { grams: ['x'] } });
   const child = spawn(process.execPath, [REBUILD], {
     env: environmentOf(harness.config),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   child.stdout.resume();
   expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(before).not.toEqual([]);
+  expect(await grams()).toEqual(before);
   expect(await order()).toEqual([old, plain, wrong]);
   await publish(boostEnded, boostData(old, 7_001, 1, -1_000));
   await untilBoosted(old, 1, false);

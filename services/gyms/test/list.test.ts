@@ -1,4 +1,5 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
@@ -42,6 +43,10 @@ const list = async (query: string, as?: UserCaller) => {
   const answer = await harness.send('GET', `/gyms?${query}`, as === undefined ? {} : { as });
   expect(answer.status).toBe(200);
   return answer.body;
+};
+const gramsOf = async (id: number): Promise<string[]> => {
+  const stored = await harness.connection.collection('gyms_texts').find({ row: id }).toArray();
+  return stored.flatMap(({ grams }) => grams);
 };
 const names = async (query: string, as?: UserCaller): Promise<string[]> =>
   (await list(query, as)).data.map((gym: { name: string }) => gym.name);
@@ -221,13 +226,28 @@ describe('search', () => {
       description: `${syllables(1_990, 510)} farewell`,
     };
     const id = await harness.createGym(member(14), { ...texts, location_lat: 61 });
-    const stored = await harness.connection.collection('gyms_texts').find({ row: id }).toArray();
-    expect(stored.flatMap(({ grams }) => grams)).toHaveLength(1);
+    expect(await gramsOf(id)).toHaveLength(1);
     for (const search of [texts.name.slice(0, 3), texts.address.slice(-40), 'farewell', 'ewe'])
       for (const near of ['', '&near=61,100'])
         expect(await names(`search=${encodeURIComponent(search)}${near}`)).toEqual([texts.name]);
     expect(await names('search=farewells')).toEqual([]);
     await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
+  });
+
+  test('the grams of a gym are those of its texts, and go with it', async () => {
+    const texts = { name: 'Zephyr', address: 'Quay 5', description: 'Oars and ropes' };
+    const id = await harness.createGym(member(14), texts);
+    const put = (body: object) => harness.send('PUT', `/gyms/${id}`, { as: member(14), body });
+    const expectGrams = async (of: string[]) =>
+      expect((await gramsOf(id)).toSorted()).toEqual(documentGrams(of).toSorted());
+    await expectGrams(Object.values(texts));
+    for (const change of [{ address: 'Wharf 7' }, { description: null }, { is_active: false }]) {
+      expect((await put(change)).status).toBe(200);
+      Object.assign(texts, change);
+      await expectGrams([texts.name, texts.address, texts.description ?? '']);
+    }
+    await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
+    expect(await gramsOf(id)).toEqual([]);
   });
 
   test('no match spans two fields', async () => {
