@@ -368,13 +368,15 @@ describe('a search that finds more than 1,000 gyms', () => {
       );
   });
 
-  test.each(['', '&near=20,20'])('has no total and no last page%s', async (near) => {
+  test.each(['', '&near=20,20'])('has no total and no last page, on no page%s', async (near) => {
     for (const page of [1, 2]) {
       const { data, meta, links } = await list(`search=plenum&page=${page}${near}`);
       expect(data).toHaveLength(30);
       expect([meta.total, meta.last_page, links.last]).toEqual([null, null, null]);
       expect([typeof meta.next_cursor, typeof links.next]).toEqual(['string', 'string']);
     }
+    const last = await list(`search=plenum&page=34${near}`);
+    expect([last.data.length, last.meta.total, last.links.next]).toEqual([11, null, null]);
   });
 
   test('is counted where it finds 1,000, also among the nearest', async () => {

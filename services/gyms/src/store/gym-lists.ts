@@ -259,7 +259,7 @@ interface DistanceSearch {
 
 interface FoundByDistance {
   ordered: Placed[];
-  /** All candidates were read. */
+  /** All candidates were read; of a search, and they are few enough to be counted. */
   isAll: boolean;
   /** The search ended at its limit, before it had found enough: the next page continues after this gym. */
   continueAfter?: Placed;
@@ -297,7 +297,7 @@ const searchByDistance = async (
       portion = 0;
     }
   }
-  return { ordered, isAll: true };
+  return { ordered, isAll: candidates.length <= COUNTED_MAX };
 };
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
