@@ -9,6 +9,7 @@
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
 import {
   type Database,
+  hasAnyKey,
   type ListKey,
   type ListQuery,
   type ListRow,
@@ -157,12 +158,16 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     },
     whole: async (query) => {
       const lists = query.range === undefined ? await listsOf(query) : undefined;
-      return lists === undefined ? database.whole(query) : byIds([...new Set(lists.flat())]);
+      if (lists === undefined) return database.whole(query);
+      const rows = await byIds([...new Set(lists.flat())]);
+      return rows.filter((row) => hasAnyKey(row, query));
     },
     windows: async (query, window) => {
       const lists = await listsOf(query);
       if (lists === undefined) return database.windows(query, window);
-      return Promise.all(lists.map((ids) => byIds(inWindow(ids, window))));
+      const rows = await Promise.all(lists.map((ids) => byIds(inWindow(ids, window))));
+      // A row may have changed since its id was read; it is in a list if it has any of the keys.
+      return rows.map((some) => some.filter((row) => hasAnyKey(row, query)));
     },
     count: async (query, ids) => {
       const lists = await listsOf(query);

@@ -16,8 +16,10 @@ export interface ListCollections {
   fields: readonly string[];
   /** See `texts.ts`. */
   grams: Collection;
-  /** Long fields that no list shows. */
+  /** Fields that no list shows. */
   unshown?: readonly string[];
+  /** Fields that only tell the keys of a row: what is read by a key does not need them. */
+  keysOnly?: readonly string[];
   /** The field by which a change names several rows, where there are such changes. */
   nameField?: string;
 }
@@ -37,10 +39,12 @@ export const createDatabaseSource = ({
   fields,
   grams,
   unshown = [],
+  keysOnly = [],
   nameField,
 }: ListCollections): Database => {
   // An older release stored grams in the rows.
   const shown = Object.fromEntries(['grams', ...unshown].map((field) => [field, 0]));
+  const shownByKey = { ...shown, ...Object.fromEntries(keysOnly.map((field) => [field, 0])) };
 
   const find = async (
     condition: Condition,
@@ -54,8 +58,8 @@ export const createDatabaseSource = ({
   const findWindow = async (key: ListKey, { from, to, order }: Window, session?: ClientSession) => {
     const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
     // One that cannot have more rows is cheaper without a sort and a limit.
-    if (to - from <= WINDOW_MAX) return find(condition, shown, session);
-    const options = { projection: shown, batchSize: BATCH_SIZE, ...(session && { session }) };
+    if (to - from <= WINDOW_MAX) return find(condition, shownByKey, session);
+    const options = { projection: shownByKey, batchSize: BATCH_SIZE, ...(session && { session }) };
     const cursor = rows.find(condition, options).sort({ _id: order === 'ASC' ? 1 : -1 });
     return (await cursor.limit(WINDOW_MAX).toArray()) as unknown as ListRow[];
   };
@@ -82,9 +86,11 @@ export const createDatabaseSource = ({
       const { keys, range } = query;
       const field = range === undefined ? onlyFieldOf(keys) : undefined;
       if (field === undefined)
-        return (await eachKey(query, (key, session) => find({ ...key, ...range }, shown, session))).flat();
+        return (
+          await eachKey(query, (key, session) => find({ ...key, ...range }, shownByKey, session))
+        ).flat();
       const anyKey = { [field]: { $in: keys.map((key) => key[field]) } };
-      return atOneMoment(query, (session) => find(anyKey, shown, session));
+      return atOneMoment(query, (session) => find(anyKey, shownByKey, session));
     },
     windows: (query, window) => eachKey(query, (key, session) => findWindow(key, window, session)),
     count: async (query, { from, to }) => {

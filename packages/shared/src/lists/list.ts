@@ -90,7 +90,10 @@ export interface Window extends Ids {
 
 export const WINDOW_MAX = 500;
 
-/** Where rows are: the database, or a cache in front of it. Rows and ids are in any order; several keys are read at one moment. */
+/**
+ * Where rows are: the database, or a cache in front of it. Rows and ids are in any order; several keys are read at one moment.
+ * Rows by a key have it; those by a gram or by ids are to be checked.
+ */
 export interface ListSource {
   /** Everything below is at least as new as these versions afterwards. */
   catchUp(versions: ListVersions | undefined): Promise<void>;
@@ -120,3 +123,6 @@ export const hasKey = (row: ListRow, key: ListKey): boolean =>
     const stored = row[field];
     return Array.isArray(stored) ? stored.includes(value) : stored === value;
   });
+
+export const hasAnyKey = (row: ListRow, { keys }: Pick<ListQuery, 'keys'>): boolean =>
+  keys.some((key) => hasKey(row, key));

@@ -9,7 +9,7 @@
 import { EVERY_SEARCH, hasSearchTerms, queryGrams, type TextMatch } from '../kernel/text-search.ts';
 import type { Gram, RarestGram } from './grams.ts';
 import {
-  hasKey,
+  hasAnyKey,
   type Listed,
   type ListQuery,
   type ListRow,
@@ -67,11 +67,14 @@ const densityOf = ({ total = Number.POSITIVE_INFINITY, newest }: ListQuery): num
 const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): boolean => total <= max;
 
 export const createReader = (source: ListSource, rarestGram: RarestGram, texts: readonly string[]): Lists => {
-  /** Whether a row is in the list now: it may have changed since its id was read. */
-  const isListed = ({ keys, accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
+  /** Whether a row that has a key of the list is in it. */
+  const isListed = ({ accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
     const others = new Set(without);
-    return (row) => keys.some((key) => hasKey(row, key)) && !others.has(row._id) && (accept?.(row) ?? true);
+    return (row) => !others.has(row._id) && (accept?.(row) ?? true);
   };
+
+  const listed = (rows: readonly ListRow[], query: ListQuery): ListRow[] =>
+    rows.filter((row) => hasAnyKey(row, query)).filter(isListed(query));
 
   async function* wholeList(query: ListQuery, slice: Slice): AsyncGenerator<Batch> {
     const found = await source.whole(query);
@@ -102,7 +105,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
       const ids = items.map(({ _id }) => _id);
       for (let start = 0; start === 0 || start < ids.length; start += SEARCH_CHUNK) {
         const chunk = ids.slice(start, start + SEARCH_CHUNK);
-        const rows = (await source.byIds(chunk)).filter(isListed(query));
+        const rows = listed(await source.byIds(chunk), query);
         const end = start + SEARCH_CHUNK >= ids.length ? batch : { lastId: chunk.at(-1) ?? 0, isLast: false };
         yield { ...end, rows: inOrder(rows, slice.order), read: chunk.length };
       }
@@ -214,7 +217,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     },
     few: async (condition, query) => {
       await source.catchUp(query.versions);
-      const rows = (await source.few(condition)).filter(isListed(query));
+      const rows = listed(await source.few(condition), query);
       const searched = searchOf(query);
       return searched === undefined ? rows : rows.filter((row) => searched.match(row).isMatch);
     },

@@ -1,9 +1,8 @@
 /** Windows of ids, one after the other. A position is the id before the next one in the order of the list. */
 import type { Order, Slice, Window } from './list.ts';
 
-/** The first window is wider than the average, so that one is enough for most pages. */
-const FIRST_WINDOW_SLACK = 1.3;
-const FIRST_WINDOW_EXTRA = 8;
+/** The first window is wider than the average by three standard deviations, so that one is enough for almost every page. */
+const DEVIATIONS = 3;
 export const WINDOW_GROWTH = 4;
 
 export const isAfter = (id: number, after: number, order: Order): boolean =>
@@ -17,7 +16,7 @@ export const startOf = ({ order, after }: Slice, newest: number): number =>
     : Math.min(Math.ceil(after ?? newest + 1), newest + 1);
 /** How many ids have `wanted` rows. */
 export const widthFor = (wanted: number, density: number): number =>
-  Math.ceil((wanted / density) * FIRST_WINDOW_SLACK) + FIRST_WINDOW_EXTRA;
+  Math.ceil((wanted + DEVIATIONS * Math.sqrt(wanted * (1 - density))) / density) + 1;
 /** `width` ids after a position. */
 export const windowAfter = (position: number, width: number, order: Order, newest: number): Window =>
   order === 'ASC'

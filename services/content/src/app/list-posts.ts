@@ -50,7 +50,7 @@ export const createListPosts = (
     const totals = await store.counters.posts();
     const lists =
       query.itemIds === undefined
-        ? await listsOfAll(store, totals, viewer, kinds, blog)
+        ? await listsOfAll(store, totals, viewer, { kinds, blog, isPaged: request.mode === 'page' })
         : await listsOfProfiles(viewer, totals, kinds, query.itemIds, blog);
     // A list of profiles has none that is moving.
     const hidden = query.itemIds === undefined ? hiddenProfiles(viewer, totals) : NOTHING_HIDDEN;
@@ -76,13 +76,15 @@ const NOTHING_HIDDEN: Hidden = new Map();
 const hiddenProfiles = (viewer: Caller, { moving }: PostTotals): Hidden =>
   new Map([...moving].filter(([, { gone }]) => gone || !can(viewer, 'posts.view_all')));
 
+/** A page by cursor shows no total, and a list of so many posts is read by about how many there are. */
+const ESTIMATED_FROM = 1_000;
+
 /** The lists without `itemIds`; no post is in two of them. */
 const listsOfAll = async (
   store: Dependencies['store'],
   totals: PostTotals,
   viewer: Caller,
-  kinds: readonly ProfileKind[],
-  blog: BlogFilter,
+  { kinds, blog, isPaged }: { kinds: readonly ProfileKind[]; blog: BlogFilter; isPaged: boolean },
 ): Promise<PartOfList[]> => {
   const [only] = kinds;
   const kind = kinds.length === 1 && only !== undefined ? only : 'any';
@@ -92,7 +94,9 @@ const listsOfAll = async (
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const ownScope: Scope = `own:${viewer.userId}`;
   const own = facet(ownScope, kind, blog);
-  const total = await store.posts.count(own, totals.versions, [...hiddenProfiles(viewer, totals).keys()]);
+  const without = [...hiddenProfiles(viewer, totals).keys()];
+  const isCounted = isPaged || count < ESTIMATED_FROM;
+  const total = isCounted ? await store.posts.count(own, totals.versions, without) : 0;
   return [common, { facet: own, total, newest: totals.newest }];
 };
 

@@ -132,6 +132,7 @@ export const createPosts = (
   const texts = createRowTexts(postTexts, posts.collection, TEXTS, transaction);
   const lists = createLists(posts.collection, {
     fields: ['facets'],
+    keysOnly: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
     nameField: 'profile_key',

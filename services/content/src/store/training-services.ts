@@ -119,6 +119,7 @@ export const createTrainingServices = (
   const texts = createRowTexts(trainingServiceTexts, collection, TEXTS, transaction);
   const lists = createLists(collection, {
     fields: ['facets'],
+    keysOnly: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
     cache,
