@@ -65,10 +65,11 @@ const newTrainee = async () => {
 
 const ROWS: RouteCost[] = [
   { route: 'GET /posts', as: GUEST, commands: 1 },
-  { route: 'GET /posts', as: member, commands: 1 },
+  { route: 'GET /posts', as: member, commands: 2 },
   { route: 'GET /posts', as: operator, commands: 1 },
   { route: 'GET /posts?page=2&per_page=5', as: GUEST, commands: 1 },
-  { route: 'GET /posts?page=2&per_page=5', as: member, commands: 1 },
+  // The posts that only the member sees.
+  { route: 'GET /posts?page=2&per_page=5', as: member, commands: 2 },
   { route: 'GET /posts?search=title', as: GUEST, commands: 1 },
   { route: `GET /posts?profile_type=${encodeURIComponent(USER)}&profile_id=7`, as: GUEST, commands: 1 },
   { route: 'GET /posts/:id', as: GUEST, commands: 1, request: () => ({ path: '/posts/1' }) },

@@ -10,6 +10,7 @@ import { createKeyedQueue } from '../kernel/keyed-queue.ts';
 import {
   type Database,
   hasAnyKey,
+  KEYS_MAX,
   type ListKey,
   type ListQuery,
   type ListRow,
@@ -28,8 +29,6 @@ export interface CacheOptions {
 
 /** The rows of `few`: no gram is so long. */
 const FEW = 'the few rows';
-/** Anybody may name a hundred profiles, whose lists one query reads and nobody reads again. */
-const KEYS_MAX = 5;
 /** Candidates that end so many windows before the wanted one are read up to it. */
 const NEAR = 4;
 /** More of them at once stop the process for longer than reading all again takes. */
@@ -64,8 +63,9 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const { versions: now, changed: all } = await changesSince(since);
     const ids = [...new Set(all?.filter((one) => typeof one === 'number'))];
     const names = [...new Set(all?.filter((one) => typeof one === 'string'))];
-    const [rows, named] = await Promise.all([database.byIds(ids), database.named(names)]);
-    if (all === undefined || (ids.length + named.length) * memory.listCount() > PLACEMENTS_MAX) forgetAll();
+    const changesMax = PLACEMENTS_MAX / Math.max(memory.listCount(), 1);
+    const [rows, named] = await Promise.all([database.byIds(ids), database.named(names, changesMax + 1)]);
+    if (all === undefined || ids.length + named.length > changesMax) forgetAll();
     else {
       const changed = new Map(ids.map((id): [number, Changed] => [id, { id, row: undefined }]));
       for (const row of [...rows, ...named]) changed.set(row._id, { id: row._id, row });
@@ -88,6 +88,8 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     readingLists.set(name, running);
     try {
       const ids = (await running.ids).sort((a, b) => a - b);
+      // It is newer than the other lists, with which a request reads it at one moment.
+      await queue.run('versions', () => follow(known ?? new Map()));
       if (readingLists.get(name) !== running) return;
       for (const change of running.changed) place(ids, change, key);
       memory.keepList(key, ids);
@@ -98,7 +100,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
 
   /** The ids of each key at one moment, in ascending order; undefined where the database must tell. */
   const listsOf = async ({ keys, total = 0 }: ListQuery): Promise<(readonly number[])[] | undefined> => {
-    if (keys.length > KEYS_MAX) return undefined;
+    if (keys.length > KEYS_MAX || !memory.fits(total)) return undefined;
     const missing = keys.filter((key) => memory.list(key) === undefined);
     if (missing.length > 0) {
       const reading = Promise.all(missing.map(readList));
@@ -108,8 +110,6 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
         return undefined;
       }
       await reading;
-      // The new list is newer than the others.
-      if (keys.length > 1) await queue.run('versions', () => follow(known ?? new Map()));
     }
     const lists = keys.map(memory.list);
     return lists.every((ids) => ids !== undefined) ? lists : undefined;
@@ -165,9 +165,16 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     windows: async (query, window) => {
       const lists = await listsOf(query);
       if (lists === undefined) return database.windows(query, window);
-      const rows = await Promise.all(lists.map((ids) => byIds(inWindow(ids, window))));
+      const wanted = lists.map((ids) => inWindow(ids, window));
       // A row may have changed since its id was read; it is in a list if it has any of the keys.
-      return rows.map((some) => some.filter((row) => hasAnyKey(row, query)));
+      const rows = (await Promise.all(wanted.map(byIds))).map((some) =>
+        some.filter((row) => hasAnyKey(row, query)),
+      );
+      // Without such a row, a window that is full looks like one that ends with its last row.
+      const isCut = rows.some(
+        ({ length }, index) => length < WINDOW_MAX && wanted[index]?.length === WINDOW_MAX,
+      );
+      return isCut ? database.windows(query, window) : rows;
     },
     count: async (query, ids) => {
       const lists = await listsOf(query);

@@ -1,8 +1,10 @@
 /** The queries of lists. Each is the equalities of one index, with at most a range of its next field (docs/adr/0101). */
 import type { ClientSession, Collection } from 'mongoose';
+import { commandLimit } from '../mongo/command-rules.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 import {
   type Database,
+  KEYS_MAX,
   type ListKey,
   type ListQuery,
   type ListRow,
@@ -50,8 +52,15 @@ export const createDatabaseSource = ({
     condition: Condition,
     projection = shown,
     session?: ClientSession,
+    limit = 0,
   ): Promise<ListRow[]> => {
-    const options = { projection, batchSize: BATCH_SIZE, ...(session && { session }) };
+    const options = {
+      projection,
+      limit,
+      batchSize: BATCH_SIZE,
+      ...commandLimit(),
+      ...(session && { session }),
+    };
     return (await rows.find(condition as never, options).toArray()) as unknown as ListRow[];
   };
 
@@ -59,7 +68,12 @@ export const createDatabaseSource = ({
     const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
     // One that cannot have more rows is cheaper without a sort and a limit.
     if (to - from <= WINDOW_MAX) return find(condition, shownByKey, session);
-    const options = { projection: shownByKey, batchSize: BATCH_SIZE, ...(session && { session }) };
+    const options = {
+      projection: shownByKey,
+      batchSize: BATCH_SIZE,
+      ...commandLimit(),
+      ...(session && { session }),
+    };
     const cursor = rows.find(condition, options).sort({ _id: order === 'ASC' ? 1 : -1 });
     return (await cursor.limit(WINDOW_MAX).toArray()) as unknown as ListRow[];
   };
@@ -68,13 +82,15 @@ export const createDatabaseSource = ({
   const atOneMoment = <Result>(
     { keys }: ListQuery,
     read: (session?: ClientSession) => Promise<Result>,
-  ): Promise<Result> => (keys.length > 1 ? inTransaction(rows.conn, read, { isEffect: false }) : read());
+  ): Promise<Result> =>
+    keys.length > 1 && keys.length <= KEYS_MAX ? inTransaction(rows.conn, read, { isEffect: false }) : read();
 
   const eachKey = <Result>(
     query: ListQuery,
     read: (key: ListKey, session?: ClientSession) => Promise<Result>,
   ): Promise<Result[]> =>
     atOneMoment(query, async (session) => {
+      if (session === undefined) return Promise.all(query.keys.map((key) => read(key)));
       const results: Result[] = [];
       for (const key of query.keys) results.push(await read(key, session));
       return results;
@@ -96,22 +112,23 @@ export const createDatabaseSource = ({
     count: async (query, { from, to }) => {
       const counts = await eachKey(query, (key, session) => {
         const condition = { ...key, _id: { $gte: from, $lt: to } } as never;
-        return rows.countDocuments(condition, { ...(session && { session }) });
+        return rows.countDocuments(condition, { ...commandLimit(), ...(session && { session }) });
       });
       return counts.reduce((sum, count) => sum + count, 0);
     },
     candidates: async (gram, { from, to }) => {
       const condition = { grams: gram, row: { $gte: from, $lt: to } };
-      const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE };
+      const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE, ...commandLimit() };
       const found = await grams.find(condition, options).toArray();
       return found.map(({ row }) => ({ _id: Number(row) }));
     },
     few: find,
     ids: async (key) => (await find(key, { _id: 1 })).map(({ _id }) => _id),
-    named: async (names) =>
-      names.length === 0 || nameField === undefined
-        ? []
-        : find({ [nameField]: { $in: names } }, Object.fromEntries(fields.map((field) => [field, 1]))),
+    named: async (names, limit) => {
+      if (names.length === 0 || nameField === undefined) return [];
+      const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+      return find({ [nameField]: { $in: names } }, projection, undefined, Math.ceil(limit));
+    },
     byIds: async (ids) => (ids.length === 0 ? [] : find({ _id: { $in: ids } })),
   };
 };

@@ -17,6 +17,9 @@ export interface RowSearch {
   match(row: ListRow): TextMatch;
 }
 
+/** More keys, such as those of a hundred profiles, are not read at one moment: no row goes from one to another. */
+export const KEYS_MAX = 5;
+
 export interface ListQuery {
   /** A list is the rows of all its keys. */
   keys: readonly ListKey[];
@@ -113,8 +116,8 @@ export interface ListSource {
 export interface Database extends ListSource {
   /** All ids of a key. */
   ids(key: ListKey): Promise<number[]>;
-  /** The rows that changes named together, with the fields of keys alone. */
-  named(names: readonly string[]): Promise<ListRow[]>;
+  /** At most `limit` of the rows that changes named together, with the fields of keys alone. */
+  named(names: readonly string[], limit: number): Promise<ListRow[]>;
 }
 
 /** Whether a row has the values of a key now. */

@@ -7,6 +7,8 @@ import { textLength } from './match.ts';
 interface Candidates {
   from: number;
   ids: Set<number>;
+  /** How many changed rows were added since it was read. */
+  changed?: number;
 }
 
 /** A row that changed, as it is now; undefined if it was deleted. */
@@ -15,9 +17,9 @@ export interface Changed {
   row: ListRow | undefined;
 }
 
-/** What a row takes besides its text, which counts four times: two bytes a character, and once more folded. */
-const ROW_BYTES = 1_000;
-const CHARACTER_BYTES = 4;
+/** What a row takes besides its text, of which a character has two bytes, and up to four more where it is folded. */
+const ROW_BYTES = 2_000;
+const CHARACTER_BYTES = 6;
 const ID_BYTES = 8;
 const LIST_BYTES = 200;
 const CANDIDATE_BYTES = 40;
@@ -28,7 +30,7 @@ const LONG_LIFETIME_MS = 600_000;
 export const LONG_LIST = 20_000;
 /** Every change looks into every list, and into the candidates of every gram. */
 const NAMES_MAX = 5_000;
-/** More changes at once cost more than reading candidates again. */
+/** After more changes reading candidates again costs less than looking at all rows that changed. */
 const CANDIDATE_CHANGES_MAX = 100;
 
 /** How many ids are smaller than `id`. */
@@ -56,6 +58,8 @@ export const nameOf = (key: ListKey): string => JSON.stringify(key);
 export interface Memory {
   row(id: number): ListRow | undefined;
   keepRow(row: ListRow): void;
+  /** Whether a list of so many rows can be kept. */
+  fits(rows: number): boolean;
   /** In ascending order. */
   list(key: ListKey): readonly number[] | undefined;
   keepList(key: ListKey, ids: number[]): void;
@@ -80,9 +84,10 @@ export const createListMemory = (
 ): ListMemory | undefined => {
   if (mib === 0) return undefined;
   const bytes = mib * MIB;
+  const maxEntrySize = Math.ceil(bytes / 2);
   const kept = new LRUCache<string, ListRow | number[] | Candidates>({
     maxSize: bytes,
-    maxEntrySize: Math.ceil(bytes / 2),
+    maxEntrySize,
     ttl: LIFETIME_MS,
     perf,
   });
@@ -108,6 +113,7 @@ export const createListMemory = (
       keepRow: (row) => {
         kept.set(rowName(row._id), row, { size: ROW_BYTES + CHARACTER_BYTES * textLength(row, texts) });
       },
+      fits: (rows) => LIST_BYTES + ID_BYTES * rows <= maxEntrySize,
       list: (key) => kept.get(listName(key)) as number[] | undefined,
       keepList: (key, ids) => {
         const ttl = ids.length > LONG_LIST ? LONG_LIFETIME_MS : LIFETIME_MS;
@@ -130,9 +136,11 @@ export const createListMemory = (
         }
         for (const name of grams.keys()) {
           const candidates = kept.peek(name) as Candidates | undefined;
-          if (changed.length > CANDIDATE_CHANGES_MAX) kept.delete(name);
+          if (candidates === undefined) continue;
+          candidates.changed = (candidates.changed ?? 0) + changed.length;
+          if (candidates.changed > CANDIDATE_CHANGES_MAX) kept.delete(name);
           // Whether it has the gram is told by its text, which a search compares.
-          else for (const { id } of changed) if (candidates && id >= candidates.from) candidates.ids.add(id);
+          else for (const { id } of changed) if (id >= candidates.from) candidates.ids.add(id);
         }
       },
       clear: () => {

@@ -10,6 +10,7 @@ import { EVERY_SEARCH, hasSearchTerms, queryGrams, type TextMatch } from '../ker
 import type { Gram, RarestGram } from './grams.ts';
 import {
   hasAnyKey,
+  KEYS_MAX,
   type Listed,
   type ListQuery,
   type ListRow,
@@ -65,6 +66,9 @@ const newestOf = ({ newest }: ListQuery): number => Math.max(newest, 1);
 const densityOf = ({ total = Number.POSITIVE_INFINITY, newest }: ListQuery): number =>
   Math.min(Math.max(total, 1) / Math.max(newest, 1), 1);
 const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): boolean => total <= max;
+/** Windows of many keys, or of rows of which a range is left out, cost more than reading all that the list has. */
+const isWhole = (query: ListQuery): boolean =>
+  isSmall(query, query.range !== undefined || query.keys.length > KEYS_MAX ? COUNTED_MAX : WHOLE_MAX);
 
 export const createReader = (source: ListSource, rarestGram: RarestGram, texts: readonly string[]): Lists => {
   /** Whether a row that has a key of the list is in it. */
@@ -155,7 +159,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
       const isSpent =
         read >= SEARCHED_ROWS_MAX || searched >= SEARCHED_CHARACTERS_MAX || signal?.aborted === true;
       const isCounting = search?.isCounted === true && isCountable && !isSpent;
-      if (more && !isCounting) return { rows, more, total: undefined };
+      if ((more && !isCounting) || signal?.aborted === true) return { rows, more, total: undefined };
       if (search !== undefined && isSpent)
         return { rows, more: true, continueAfter: portion.lastId, total: undefined };
     }
@@ -167,13 +171,13 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     (hasSearchTerms(search) ? { grams: queryGrams(search), match: rowMatcher(texts, search) } : undefined);
 
   const search = async (query: ListQuery, slice: Slice, { grams, match }: RowSearch): Promise<Listed> => {
-    if (isSmall(query, COUNTED_MAX)) {
-      const rows = isSmall(query, WHOLE_MAX)
-        ? wholeList(query, slice)
-        : listInWindows(query, slice, SEARCH_CHUNK);
-      return page(matching(rows, match), slice, { isCounted: slice.counted });
-    }
+    const inList = (rows: AsyncIterable<Batch>) =>
+      page(matching(rows, match), slice, { isCounted: slice.counted });
+    if (isWhole(query)) return inList(wholeList(query, slice));
     const gram = await rarestGram(grams, newestOf(query));
+    // A short list of a large collection has fewer rows than the gram.
+    if (isSmall(query, Math.min(COUNTED_MAX, gram.share * newestOf(query))))
+      return inList(listInWindows(query, slice, SEARCH_CHUNK));
     const isCounted = slice.counted && gram.share * newestOf(query) <= COUNTED_MAX;
     const width = isCounted
       ? newestOf(query)
@@ -210,7 +214,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
       await source.catchUp(query.versions);
       const searched = searchOf(query);
       if (searched !== undefined) return search(query, slice, searched);
-      if (isSmall(query, WHOLE_MAX)) return page(wholeList(query, slice), slice, undefined);
+      if (isWhole(query)) return page(wholeList(query, slice), slice, undefined);
       const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
       const rest = isCountable ? await skipWindows(query, slice) : slice;
       return page(listInWindows(query, rest, rest.skip + rest.take + 1), rest, undefined);

@@ -21,8 +21,8 @@ export type Transaction = <T>(work: (session: ClientSession) => Promise<T>) => P
 
 export interface RowTexts {
   grams: Collection;
-  /** Stores the grams of a new row that has these texts. */
-  add(session: ClientSession, id: number, texts: readonly string[]): Promise<void>;
+  /** Stores the grams of a new row with these fields. */
+  add(session: ClientSession, id: number, row: object): Promise<void>;
   remove(session: ClientSession, ids: readonly number[]): Promise<void>;
   /** Removes at most `limit` documents of grams of rows that are going to be deleted; a `Part` of a step. */
   removeSome(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
@@ -34,8 +34,8 @@ export interface RowTexts {
 }
 
 export interface RowTextsOptions {
-  /** The texts of a row, where they are not its fields. */
-  textsOf?: (row: Readonly<Record<string, unknown>>) => readonly string[];
+  /** The grams of a row, where they are not those of its fields. */
+  gramsOf?: (row: Readonly<Record<string, unknown>>) => string[];
   /** Fields of rows in which an older release stored grams or texts. */
   older?: readonly string[];
   /** Its indexes. */
@@ -62,7 +62,7 @@ export const createRowTexts = (
   fields: readonly string[],
   transaction: Transaction,
   {
-    textsOf = (row) => fields.map((field) => String(row[field] ?? '')),
+    gramsOf = (row) => documentGrams(fields.map((field) => String(row[field] ?? ''))),
     older = ['grams'],
     olderIndexes = ['grams_1__id_-1'],
     pin,
@@ -89,7 +89,7 @@ export const createRowTexts = (
     let corrected = 0;
     for (const row of found) {
       const id = Number(row._id);
-      const fresh = documentGrams(textsOf(row));
+      const fresh = gramsOf(row);
       const before = known.get(id)?.flatMap((part) => part.grams) ?? [];
       known.delete(id);
       const isWrong = !sameWords(before, fresh);
@@ -110,6 +110,9 @@ export const createRowTexts = (
     return corrected;
   };
 
+  const allIds = async (): Promise<number[]> =>
+    (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => Number(_id));
+
   const correctAll = async (ids: readonly number[], onBatch: (rows: number) => void): Promise<number> => {
     let corrected = 0;
     for (let start = 0; start < ids.length; start += BATCH) {
@@ -122,18 +125,18 @@ export const createRowTexts = (
 
   return {
     grams,
-    add: (session, id, ofRow) => insert(session, id, documentGrams(ofRow)),
+    add: (session, id, row) => insert(session, id, gramsOf(row as Record<string, unknown>)),
     remove,
     removeSome: (session, ids, limit) =>
       deleteSome(session, texts, { row: trusted({ $in: [...ids] }) }, limit),
     reindex: async (progress) => {
-      const ids = (await rows.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => Number(_id));
+      const ids = await allIds();
       const corrected = await correctAll(ids, (count) =>
         progress.advance(`words of ${rows.collectionName}`, count),
       );
-      const existing = new Set(ids);
       const indexed = await grams.aggregate<{ _id: number }>([{ $group: { _id: '$row' } }]).toArray();
-      // One that was created meanwhile is among them, and is correct.
+      // A row that was created after its grams were read is not among them, one that was deleted meanwhile is.
+      const existing = new Set(await allIds());
       await correctAll(
         indexed.map(({ _id }) => _id).filter((id) => !existing.has(id)),
         () => undefined,

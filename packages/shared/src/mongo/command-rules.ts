@@ -31,6 +31,12 @@ const commandLimitMs = (): number | undefined => {
   return Math.max(1, Math.floor(Math.min(COMMAND_MAX_MS, leftMs)));
 };
 
+/** The same as an option, for a command that no model sends. */
+export const commandLimit = (): { maxTimeMS?: number } => {
+  const maxTimeMS = commandLimitMs();
+  return maxTimeMS === undefined ? {} : { maxTimeMS };
+};
+
 /**
  * Whether a read finds work by itself: the relay, a sealer, a job, a consumer. What it finds may be published, sealed, refunded
  * or deleted elsewhere before anything is written here. A request only knows what was told after a majority had it.

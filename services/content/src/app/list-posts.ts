@@ -94,9 +94,8 @@ const listsOfAll = async (
   if (scope === 'all' || viewer.kind === 'guest') return [common];
   const ownScope: Scope = `own:${viewer.userId}`;
   const own = facet(ownScope, kind, blog);
-  const without = [...hiddenProfiles(viewer, totals).keys()];
   const isCounted = isPaged || count < ESTIMATED_FROM;
-  const total = isCounted ? await store.posts.count(own, totals.versions, without) : 0;
+  const total = isCounted ? await store.profiles.countHidden(viewer.userId, kinds, blog) : 0;
   return [common, { facet: own, total, newest: totals.newest }];
 };
 

@@ -2,7 +2,8 @@ import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { createRemovePost } from './remove-post.ts';
 
-const BATCH = 100;
+/** A counter document remembers 64 changes; after more of them at once every process forgets its lists. */
+const BATCH = 50;
 
 /** One round: deletes the posts of deleted gyms and erased accounts. Returns how many. */
 export const createRemoveGonePosts = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {

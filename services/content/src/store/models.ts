@@ -176,7 +176,7 @@ const profileSchema = new Schema<ProfileDocument>(
     pins: Number,
   },
   settings('profiles'),
-);
+).index({ owner_user_id: 1 });
 
 const counterSchema = new Schema<CounterDocument>(
   {

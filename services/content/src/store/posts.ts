@@ -3,7 +3,6 @@ import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
-import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -58,8 +57,6 @@ export interface Posts {
     profile: ProfileState,
     after: number,
   ): Promise<number | undefined>;
-  /** How many posts a short list has, without those of some profiles. */
-  count(facet: string, versions: ListVersions, without: readonly string[]): Promise<number>;
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
@@ -166,7 +163,7 @@ export const createPosts = (
     },
     insert: async (session, post, profile) => {
       await posts.create([toPostDocument(post, profile)], { session });
-      await texts.add(session, post.id, [post.title, post.content]);
+      await texts.add(session, post.id, post);
     },
     update: async (session, post, fields, profile, now) => {
       const sameText = fields.title === post.title && fields.content === post.content;
@@ -185,7 +182,7 @@ export const createPosts = (
         .lean();
       if (!sameText) {
         await texts.remove(session, [post.id]);
-        await texts.add(session, post.id, [fields.title, fields.content]);
+        await texts.add(session, post.id, fields);
       }
       if (written === null) throw new Error(`Post ${post.id} was deleted within the transaction`);
       return fromDocument(written);
@@ -208,15 +205,6 @@ export const createPosts = (
         await posts.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
       }
       return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
-    },
-    count: async (facets, versions, without) => {
-      if (without.length === 0) return lists.count({ facets }, versions);
-      const [counted] = await posts.aggregate<{ total: number }>([
-        { $match: { facets } },
-        { $match: { profile_key: { $nin: without } } },
-        { $count: 'total' },
-      ]);
-      return counted?.total ?? 0;
     },
     list: async ({ facets, ...query }, slice) => {
       const listed = await lists.read({ ...query, keys: facets.map((one) => ({ facets: one })) }, slice);

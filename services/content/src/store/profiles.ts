@@ -1,7 +1,7 @@
 /** The read model of profiles: copies of gyms and accounts, and how many posts each has. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
-import { COUNT_KEYS, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
+import { type BlogFilter, COUNT_KEYS, countIn, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
 import {
   type ProfileKind,
   type ProfileRef,
@@ -34,6 +34,8 @@ interface ProfileSums {
 export interface Profiles {
   /** By `profileKey`; profiles without a stored copy are missing. */
   find(refs: readonly ProfileRef[]): Promise<Map<string, Profile>>;
+  /** How many posts only this user and those who see everything see. Those of moving profiles are in no list of theirs. */
+  countHidden(userId: number, kinds: readonly ProfileKind[], blog: BlogFilter): Promise<number>;
   /** Leaves an existing copy as it is. */
   insertIfMissing(ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   findOne(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
@@ -98,6 +100,20 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     if (refs.length === 0) return new Map();
     const found = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
     return new Map(found.map((document) => [document._id, fromDocument(document)]));
+  },
+  countHidden: async (userId, kinds, blog) => {
+    const found = await profiles.find({ owner_user_id: userId }).lean();
+    return found
+      .map(fromDocument)
+      .filter(
+        ({ ref, state, movedThrough }) =>
+          kinds.includes(ref.kind) && !state.gone && movedThrough === undefined,
+      )
+      .reduce(
+        (sum, { counts, state }) =>
+          sum + countIn(counts, state, 'all', blog) - countIn(counts, state, 'public', blog),
+        0,
+      );
   },
   insertIfMissing: async (ref, profile) => {
     const fresh = { $setOnInsert: emptyProfile(ref, profile) };

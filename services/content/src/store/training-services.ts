@@ -88,11 +88,6 @@ const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
 });
 
-const textsOf = ({ title, description }: Pick<TrainingServiceFields, (typeof TEXTS)[number]>) => [
-  title,
-  description,
-];
-
 const priceRange = ({ minPrice, maxPrice }: PriceRange): Record<string, unknown> | undefined => {
   if (minPrice === undefined && maxPrice === undefined) return undefined;
   return {
@@ -183,7 +178,7 @@ export const createTrainingServices = (
         media: service.media,
       };
       await trainingServices.create([document], { session });
-      await texts.add(session, service.id, textsOf(service));
+      await texts.add(session, service.id, service);
     },
     update: async (session, current, fields, now) => {
       const { id, user_id: userId } = current;
@@ -197,7 +192,7 @@ export const createTrainingServices = (
       if (written === null) throw new Error(`Training service ${id} was deleted within the transaction`);
       if (current.title !== fields.title || current.description !== fields.description) {
         await texts.remove(session, [id]);
-        await texts.add(session, id, textsOf(fields));
+        await texts.add(session, id, fields);
       }
       return fromDocument(written);
     },

@@ -111,13 +111,14 @@ const scopeKeys = (viewer: ListViewer): ListKey[] => {
   return viewer.kind === 'guest' ? [everyone] : [everyone, { visibleTo: viewer.userId }];
 };
 
-/** The keys of the most selective filter, which a gym may have several of; undefined without one. */
-const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[] | undefined => {
-  if (ownerId !== undefined) return [{ ownerId }];
-  if (cityId !== undefined) return [{ cityId }];
-  if (majorIds === undefined || majorIds.length > MAJOR_KEYS_MAX) return undefined;
-  return majorIds.map((id) => ({ majorIds: id }));
-};
+/** The keys of each filter, any of which leads to the gyms of the list; a gym may have several keys of one filter. */
+const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[][] => [
+  ...(ownerId === undefined ? [] : [[{ ownerId }]]),
+  ...(cityId === undefined ? [] : [[{ cityId }]]),
+  ...(majorIds === undefined || majorIds.length > MAJOR_KEYS_MAX
+    ? []
+    : [majorIds.map((id) => ({ majorIds: id }))]),
+];
 
 /** Whether a list has a filter besides its viewer and its text. */
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
@@ -375,6 +376,17 @@ export const createGymLists = (
     return counts.reduce((sum, count) => sum + count, 0);
   };
 
+  /** The filter that the fewest gyms meet. */
+  const shortest = async (
+    filters: readonly ListKey[][],
+    counted: GymTotals,
+  ): Promise<{ keys: ListKey[]; total: number } | undefined> => {
+    const sizes = await Promise.all(
+      filters.map(async (keys) => ({ keys, total: await countKeys(keys, counted) })),
+    );
+    return sizes.toSorted((a, b) => a.total - b.total)[0];
+  };
+
   /** How many gyms a viewer sees. */
   const totalOf = async (viewer: ListViewer, counted: GymTotals): Promise<number> => {
     if (viewer.kind === 'all') return counted.all;
@@ -386,12 +398,14 @@ export const createGymLists = (
     const { viewer, search } = query;
     const counted = await counters.totals();
     const { newest, versions } = counted;
-    const filter = filterKeys(query);
     // `total` of the keys: the reader must not take a city for a short list because few of its gyms have a major.
-    const ofKeys = await (filter === undefined ? totalOf(viewer, counted) : countKeys(filter, counted));
-    const total = isFiltered(query) ? await totals.ofFiltered(query) : ofKeys;
+    const keyed = (await shortest(filterKeys(query), counted)) ?? {
+      keys: scopeKeys(viewer),
+      total: await totalOf(viewer, counted),
+    };
+    const total = isFiltered(query) ? await totals.ofFiltered(query) : keyed.total;
     const listed = {
-      ...{ keys: filter ?? scopeKeys(viewer), total: ofKeys, newest, search, versions },
+      ...{ ...keyed, newest, search, versions },
       accept: isFiltered(query) ? accepts(query) : undefined,
     };
     const few = await lists.few({ boostedUntil: { $gt: now } }, listed);

@@ -19,7 +19,6 @@ import {
   readGyms,
   readGymsById,
   SEARCHED,
-  textsOf,
   toDocument,
   toGym,
 } from './gym-document.ts';
@@ -83,7 +82,7 @@ export const createGyms = (
     insert: async (session, gym) => {
       const document = toDocument(gym);
       await gyms.create([document], { session });
-      await texts.add(session, gym.id, textsOf(gym));
+      await texts.add(session, gym.id, gym);
       counters.move(session, gym.id, undefined, document);
     },
     find: async (id, session) => (await readGyms(gyms, { _id: id }, session))[0],
@@ -96,7 +95,7 @@ export const createGyms = (
       await gyms.updateOne({ _id: before.id }, { $set: set }, { session });
       if (SEARCHED.some((field) => after[field] !== before[field])) {
         await texts.remove(session, [before.id]);
-        await texts.add(session, before.id, textsOf(after));
+        await texts.add(session, before.id, after);
       }
       counters.move(session, before.id, countedOf(before), countedOf(after));
       return after;

@@ -1,6 +1,5 @@
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { describe, expect, test } from '@jest/globals';
-import { contactTexts, nameSearch } from './search-text.ts';
+import { nameSearch, searchGrams } from './search-text.ts';
 
 const NOBODY = {
   username: 'nobody',
@@ -15,7 +14,7 @@ describe('a search by name', () => {
     const user = { ...NOBODY, ...names };
     const query = nameSearch(search);
     if (query === undefined) return true;
-    const stored = documentGrams(contactTexts(user));
+    const stored = searchGrams(user);
     return query.grams.every((gram) => stored.includes(gram)) && query.match(user).isMatch;
   };
 
@@ -31,4 +30,10 @@ describe('a search by name', () => {
     [{ email: 'x@example.com' }, 'x@example.com', false],
     [{ username: 'x' }, '   ', true],
   ])('finds %j by %j: %p', (names, search, expected) => expect(isFound(names, search)).toBe(expected));
+
+  test('reads no account because of its e-mail or phone', () => {
+    const stored = searchGrams({ ...NOBODY, email: 'quartz@example.com', phone: '+989120001234' });
+    for (const search of ['quartz', '@', '0001'])
+      expect(nameSearch(search)?.grams.filter((gram) => stored.includes(gram))).toEqual([]);
+  });
 });

@@ -1,5 +1,10 @@
 /** By which texts an account is found (`@fitness/shared/kernel/text-search.ts`). */
-import { foldedSpellings, queryGrams, textMatcher } from '@fitness/shared/kernel/text-search.ts';
+import {
+  documentGrams,
+  foldedSpellings,
+  queryGrams,
+  textMatcher,
+} from '@fitness/shared/kernel/text-search.ts';
 import { localPhone, normalizePhone } from './phone.ts';
 import type { User } from './user.ts';
 
@@ -12,6 +17,14 @@ export const contactTexts = (user: SearchedFields): string[] => {
   const local = localPhone(user.phone);
   return [...nameTexts(user), user.email, user.phone, ...(local === undefined ? [] : [local])];
 };
+
+/** Grams of names are stored twice: what a search by names reads must not depend on e-mail or phone. No gram is so long. */
+const nameGram = (gram: string): string => `name ${gram}`;
+
+export const searchGrams = (user: SearchedFields): string[] => [
+  ...documentGrams(contactTexts(user)),
+  ...documentGrams(nameTexts(user)).map(nameGram),
+];
 
 export interface UserSearch {
   /** A match has all of these grams. */
@@ -46,7 +59,7 @@ const searchFor = (
 /** Undefined when the folded query is empty. */
 export const nameSearch = (search: string): UserSearch | undefined => {
   const grams = queryGrams(search);
-  return grams.length === 0 ? undefined : searchFor([search], grams, nameTexts);
+  return grams.length === 0 ? undefined : searchFor([search], grams.map(nameGram), nameTexts);
 };
 
 /**

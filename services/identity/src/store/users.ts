@@ -7,7 +7,7 @@ import { COMMAND_MAX_MS } from '@fitness/shared/mongo/command-rules.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
-import { contactTexts } from '../domain/search-text.ts';
+import { contactTexts, type SearchedFields, searchGrams } from '../domain/search-text.ts';
 import { reviewedNameAfter } from '../domain/trainer-license.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
@@ -61,9 +61,9 @@ const createTexts = (connection: Connection) =>
     ['username', 'email', 'phone', 'first_name', 'last_name', 'erased_at'],
     (work) => inTransaction(connection, work),
     {
-      textsOf: (row) => {
-        const { erased_at, ...user } = row as unknown as StoredUser;
-        return erased_at === null ? contactTexts(user) : [];
+      gramsOf: (row) => {
+        const { erased_at = null, ...user } = row as unknown as Partial<StoredUser> & SearchedFields;
+        return erased_at === null ? searchGrams(user) : [];
       },
       older: OLDER_TEXTS,
       olderIndexes: OLDER_INDEXES,
@@ -211,7 +211,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       const [created] = await users.create([{ ...user, standing }], { session });
       if (created === undefined) throw new Error('the account was not created');
       const row = toUser(created.toObject());
-      await texts.add(session, row._id, contactTexts(row));
+      await texts.add(session, row._id, row);
       if (row.referrer_user_id !== null) await markReferrer(session, row.referrer_user_id);
       return row;
     },
@@ -230,10 +230,9 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
         { _id: id },
         { ...changes, ...proof, trainer_license_reviewed_name: reviewedNameAfter(current, changes) },
       );
-      const found = contactTexts(next);
-      if (!sameWords(contactTexts(current), found)) {
+      if (!sameWords(contactTexts(current), contactTexts(next))) {
         await texts.remove(session, [id]);
-        await texts.add(session, id, found);
+        await texts.add(session, id, next);
       }
       return updated;
     },
