@@ -2,10 +2,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type Leaf, nextSeal } from '@fitness/shared/kernel/seal.ts';
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import { LOGIN_FIELDS, loginKey } from '../services/identity/src/domain/login.ts';
-import { contactTexts } from '../services/identity/src/domain/search-text.ts';
+import { searchGrams } from '../services/identity/src/domain/search-text.ts';
 import type { StoredUser } from '../services/identity/src/store/user-document.ts';
 import { bookingRows } from '../services/wallet/src/domain/booking.ts';
 import { createEntry } from '../services/wallet/src/domain/ledger.ts';
@@ -29,7 +28,7 @@ const userOf = (model: StoredUser, id: number): StoredUser => {
   return { ...model, _id: id, ...names, referral_code: `COPY${id}` };
 };
 
-const toTexts = (user: StoredUser) => toTextDocuments(user._id, documentGrams(contactTexts(user)));
+const toTexts = (user: StoredUser) => toTextDocuments(user._id, searchGrams(user));
 /** The stand-in never ends an insert with some 300,000 index entries, and an account has hundreds. */
 const TEXTS_BATCH = 50;
 

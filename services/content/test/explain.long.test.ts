@@ -7,6 +7,7 @@ import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
@@ -203,6 +204,7 @@ const EXCEPTIONS = [
   ...exceptOnPrebuilt('it sorts what any condition finds; a window of few rows', [
     'SORT: find posts {"facets":"?","_id":{"$gte":"?","$lt":"?"}}',
     'SORT: find training_services {"facets":"?","_id":{"$gte":"?","$lt":"?"}}',
+    'SORT: find posts {"profile_key":"?","_id":{"$gt":"?"}}',
   ]),
   ...exceptOnPrebuilt(
     'it scans for a condition behind two values of an index; the rows of one buyer or seller are few',
@@ -342,9 +344,10 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
   test('the erasure of an account takes no more commands for more training services', async () => {
     for (let index = 0; index < OWN; index += 1)
       await useCases.createTrainingService(caller(9), service(index));
-    const sent = await watch.during(() =>
-      dependencies.store.transaction((session) => useCases.eraseAccount(session, 9, 3)),
-    );
+    const sent = await watch.during(async () => {
+      const step = (session: ClientSession) => useCases.eraseAccount(session, 9, 3);
+      while ((await dependencies.store.transaction(step)) === 'more');
+    });
     expect(sent.length).toBeLessThan(OWN);
     expect(await connection.collection('training_services').countDocuments({ user_id: 9 })).toBe(0);
   });

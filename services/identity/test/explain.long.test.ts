@@ -1,5 +1,4 @@
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { type CommandWatch, monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
@@ -10,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
 import { newMember } from '../src/app/register.ts';
 import { hashCode } from '../src/domain/confirmation-code.ts';
-import { contactSearch, contactTexts, nameSearch } from '../src/domain/search-text.ts';
+import { contactSearch, nameSearch, searchGrams } from '../src/domain/search-text.ts';
 import { createNewNotifications } from '../src/store/notifications.ts';
 import type { OauthRecord } from '../src/store/oauth.ts';
 import { createStore, type Store } from '../src/store/store.ts';
@@ -166,7 +165,7 @@ const fill = async (): Promise<void> => {
   await scores.save({ _id: real, score: 1, computed_at: later });
   await codes.replace(real, 'reset', CODE);
   await like('users', accountChange);
-  await like('users_texts', (n) => ({ row: n, grams: searched(documentGrams(contactTexts(member(n)))) }));
+  await like('users_texts', (n) => ({ row: n, grams: searched(searchGrams(member(n))) }));
   await like('login_keys', (n) => ({ _id: `username:user.${n}`, user_id: n, stamp: `${n}` }));
   await like('tokens', (n) => ({
     _id: `filled-${n}`,
