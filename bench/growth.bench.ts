@@ -47,7 +47,7 @@ const report = (line: string, expectedSeconds: number): void => {
   console.log(`${line}; ${(elapsedMs / 1_000).toFixed(0)} s${left && `, ${left}`}`);
 };
 
-/** By the name of the work; the samples in the order of `TIMES`, empty where it could not be measured. */
+/** Keys are names of work; the samples are in the order of `TIMES`, empty where it could not be measured. */
 const measured = new Map<string, { goals: NonNullable<Work['goals']>; sizes: Sample[][] }>();
 const skipped: string[] = [];
 

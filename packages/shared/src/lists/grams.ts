@@ -18,7 +18,7 @@ interface Sample {
   until: number;
 }
 
-/** Of those of a search. `newest`: the largest id of the collection. */
+/** Chooses among the grams of a search. `newest`: the largest id of the collection. */
 export type RarestGram = (grams: readonly string[], newest: number) => Promise<Gram>;
 
 export const createRarestGram = (texts: Collection): RarestGram => {

@@ -66,7 +66,7 @@ export interface Listed {
   rows: ListRow[];
   /** Whether more rows follow, or may follow after `continueAfter`. */
   more: boolean;
-  /** Of a search that ended at its limit, before the page was full: the next page continues after this id. */
+  /** Set where a search ended at its limit, before the page was full: the next page continues after this id. */
   continueAfter?: number | undefined;
   /** Number of rows after `after`, if it is known. */
   total: number | undefined;
@@ -86,7 +86,7 @@ interface Ids {
   to: number;
 }
 
-/** Of more than {@link WINDOW_MAX} rows of a key only the first ones in `order` may be there, and so many of them. */
+/** Where a key has more than {@link WINDOW_MAX} rows, only so many of the first ones in `order` may be there. */
 export interface Window extends Ids {
   order: Order;
 }

@@ -34,7 +34,7 @@ export const createChangeState =
     }
     const from = isSame ? movedThrough : undefined;
     const through = await store.posts.updateVisibility(session, ref, state, from ?? 0);
-    // Written last, so that the step fails rather than whoever writes a post meanwhile.
+    // Written last, so that the step fails rather than a request that writes a post meanwhile.
     await store.profiles.setState(session, ref, { ...change, movedThrough: through });
     const isMoving = through !== undefined;
     if (isMoving && isSame) return 'more';

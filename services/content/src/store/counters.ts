@@ -24,7 +24,7 @@ const SERVICE_COUNTERS = shardsOf('training_services', 'training_services');
 
 export interface PostTotals {
   count(key: TotalKey): number;
-  /** By `profileKey`, of the same moment as the counts. */
+  /** Keys are those of `profileKey`; of the same moment as the counts. */
   moving: ReadonlyMap<string, MovingProfile>;
   /** Of the lists of posts. */
   versions: ListVersions;

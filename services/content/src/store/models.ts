@@ -61,7 +61,7 @@ export interface MovingProfile {
 export interface CounterDocument extends VersionedCounter {
   _id: string;
   counts: Record<string, number>;
-  /** By the key in `profiles`: lists leave out their posts, and the public counts do not have them. */
+  /** Keys are those of `profiles`: lists leave out their posts, and the public counts do not have them. */
   moving?: Record<string, MovingProfile>;
   /** The largest id counted in this document. */
   newest: number;
