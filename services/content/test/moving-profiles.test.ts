@@ -36,7 +36,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   let store: Store;
   /** The gym of the current test. */
   let gym = 100;
-  /** Of that gym, as the next event gives it. */
+  /** The state of that gym in its next event. */
   let state: ProfileState;
   let isMoving = false;
   let version = 1;

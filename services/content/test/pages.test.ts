@@ -118,7 +118,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect(await pageOf()).toEqual(newestIds().slice(1, 4));
     await write(3, false);
     expect(await pageOf()).toEqual(newestIds().slice(1, 4));
-    // As the rebuild and the seeds do, which change many posts at once.
+    // The rebuild and the seeds change many posts at once in the same way.
     const { newest } = await other.counters.posts();
     const { ref, state } = userProfile(3);
     const id = newest + 1;

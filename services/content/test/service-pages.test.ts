@@ -113,7 +113,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     }
     await boost(third, 1);
     await boost(fourth, 2);
-    // Of an inactive one: listed first for its seller alone.
+    // A boosted inactive one is listed first for its seller alone.
     await boost(fifth, 2);
     await expectPages();
     const as = caller(sixth.seller);

@@ -28,7 +28,7 @@ test('texts whose grams an older release has folded are found in every spelling 
   const serviceId = await write('/training-services', service);
   const { connection } = harness;
   const old = { $set: { grams: ['و', 'وز', 'وزن'] } };
-  // As of 1.0.0, which stored the grams in the rows.
+  // Version 1.0.0 stored the grams in the rows.
   for (const collection of ['posts', 'training_services'])
     expect((await connection.collection(collection).updateMany({}, old)).modifiedCount).toBe(1);
   for (const collection of ['posts', 'training_services']) {

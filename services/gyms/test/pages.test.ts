@@ -112,7 +112,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
     await boost(third, 1);
     await boost(fourth, 2);
-    // Of an inactive gym: listed first for its owner alone.
+    // A boosted inactive gym is listed first for its owner alone.
     await boost(fifth, 2);
     await expectPages();
     expect((await harness.send('DELETE', `/gyms/${sixth.id}`, { as: operator() })).status).toBe(204);

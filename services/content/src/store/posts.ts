@@ -32,7 +32,7 @@ interface PostPage extends Omit<Listed, 'rows'> {
 export interface Posts {
   /** By the path of a stored field. */
   isPersonal: IsPersonal;
-  /** Of a moving profile it is shown as a post of its owner that is not public. */
+  /** The post of a moving profile is shown as one of its owner that is not public. */
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
   /** In the order of `ids`; unknown ones and those whose profile is gone are missing. */
   findMany(ids: readonly number[]): Promise<Post[]>;

@@ -14,7 +14,7 @@ import type { Models, ProfileDocument } from './models.ts';
 
 export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
-  /** As lists and totals have it: `state`, or unlisted until all its posts have that. */
+  /** What lists and totals show: `state`, or unlisted until all posts have that state. */
   shown: ProfileState;
   /** The largest id of a post that has `state`; undefined when all have. */
   movedThrough: number | undefined;

@@ -117,7 +117,7 @@ privacy(
   retain('data of a place, not of a person', '_id', 'name', 'address'),
   retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
   retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
-  retain('likewise', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash'),
+  retain('data of a place, not of a person', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash'),
   retain('likewise', 'boosts.id', 'boosts.level', 'boosts.endsAt', 'boosts.version'),
   retain('likewise', 'boostedUntil', 'boostLevel'),
   retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
