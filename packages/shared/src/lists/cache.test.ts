@@ -52,7 +52,7 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
         `rows ${ids.join()}`,
         ids.flatMap((id) => rows.get(id) ?? []),
       ),
-    few: () => Promise.reject(new Error('is not kept')),
+    ranked: () => Promise.reject(new Error('is not kept')),
     ids: ({ facets }) =>
       read(
         `ids ${facets}`,

@@ -27,8 +27,8 @@ export interface CacheOptions {
   changesSince(since: ListVersions): Promise<ListChanges>;
 }
 
-/** The rows of `few`: no gram is so long. */
-const FEW = 'the few rows';
+/** The name of the ranked rows among the candidates: no gram is so long. */
+const RANKED = 'the ranked rows';
 /** Candidates that end so many windows before the wanted one are read up to it. */
 const NEAR = 4;
 /** More of them at once stop the process for longer than reading all again takes. */
@@ -190,13 +190,13 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       return found.filter(({ _id }) => _id >= window.from && _id < window.to);
     },
     byIds,
-    few: async (condition) => {
-      const candidates = memory.candidates(FEW);
+    ranked: async (condition) => {
+      const candidates = memory.candidates(RANKED);
       if (candidates !== undefined) return byIds([...candidates.ids]);
       const before = changes;
-      const rows = await database.few(condition);
+      const rows = await database.ranked(condition);
       if (changes === before) {
-        memory.keepCandidates(FEW, { from: 0, ids: new Set(rows.map(({ _id }) => _id)) });
+        memory.keepCandidates(RANKED, { from: 0, ids: new Set(rows.map(({ _id }) => _id)) });
         rows.forEach(memory.keepRow);
       }
       return rows;

@@ -14,8 +14,6 @@ import {
 
 export interface ListCollections {
   rows: Collection;
-  /** The fields of the keys. */
-  fields: readonly string[];
   /** See `texts.ts`. */
   grams: Collection;
   /** Fields that no list shows. */
@@ -38,7 +36,6 @@ const onlyFieldOf = (keys: readonly ListKey[]): string | undefined => {
 
 export const createDatabaseSource = ({
   rows,
-  fields,
   grams,
   unshown = [],
   keysOnly = [],
@@ -122,11 +119,11 @@ export const createDatabaseSource = ({
       const found = await grams.find(condition, options).toArray();
       return found.map(({ row }) => ({ _id: Number(row) }));
     },
-    few: find,
+    ranked: find,
     ids: async (key) => (await find(key, { _id: 1 })).map(({ _id }) => _id),
     named: async (names, limit) => {
       if (names.length === 0 || nameField === undefined) return [];
-      const projection = Object.fromEntries(fields.map((field) => [field, 1]));
+      const projection = Object.fromEntries(keysOnly.map((field) => [field, 1]));
       return find({ [nameField]: { $in: names } }, projection, undefined, Math.ceil(limit));
     },
     byIds: async (ids) => (ids.length === 0 ? [] : find({ _id: { $in: ids } })),

@@ -25,5 +25,5 @@ export const createLists = (rows: Collection, options: ListOptions): Lists => {
     cache === undefined
       ? database
       : createCache(database, { ...cache, memory: cache.memory(rows.collectionName, texts) });
-  return createReader(source, createRarestGram(options.grams), texts);
+  return createReader(source, createRarestGram(options.grams));
 };

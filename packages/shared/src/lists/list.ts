@@ -10,7 +10,7 @@ export type Order = 'ASC' | 'DESC';
  */
 export type ListKey = Readonly<Record<string, string | number | boolean>>;
 
-/** Which rows a search finds. */
+/** Which rows a search finds; `searchIn` makes one of a text. */
 export interface RowSearch {
   /** A match has all of them. */
   grams: readonly string[];
@@ -32,14 +32,11 @@ export interface ListQuery {
   newest: number;
   /** Leaves out rows of the keys. It is needed where a row may have two of the keys. */
   accept?: ((row: ListRow) => boolean) | undefined;
-  /** What `accept` demands of the next field of another index, for lists that are read as a whole. */
+  /** What `accept` demands of one field, such as a range of prices; an index has it after the fields of the keys. For short lists. */
   range?: Readonly<Record<string, unknown>> | undefined;
-  /** Rows of the keys that are shown elsewhere: few. */
+  /** Rows that are shown elsewhere, such as the ranked ones. */
   without?: readonly number[] | undefined;
-  /** Not folded; ignored if it folds to ''. */
-  search?: string | undefined;
-  /** Instead of `search`, where the texts of a row are not the fields of the list. */
-  searched?: RowSearch | undefined;
+  search?: RowSearch | undefined;
   /** Those that were read with the totals. */
   versions?: ListVersions | undefined;
 }
@@ -74,8 +71,18 @@ export interface Listed {
 
 export interface Lists {
   read(query: ListQuery, slice: Slice): Promise<Listed>;
-  /** The rows of a list that meet the condition of another index, which few do, or did, and the text, in any order. */
-  few(condition: Record<string, unknown>, query: ListQuery): Promise<ListRow[]>;
+  /**
+   * The ranked rows of a list and its text, in any order: those that meet the condition of another index, which few rows do. Rows
+   * that met it some time ago may be among them.
+   */
+  ranked(condition: Record<string, unknown>, query: ListQuery): Promise<ListRow[]>;
+  /** The ids of the rows whose texts may match, in any order. */
+  mayMatch(query: { search: RowSearch } & Pick<ListQuery, 'newest' | 'versions'>): Promise<number[]>;
+  /** The matches among these rows, in the order of `ids`. */
+  among(
+    query: { ids: readonly number[]; search: RowSearch } & Pick<ListQuery, 'versions'>,
+    slice: Omit<Slice, 'order' | 'after'>,
+  ): Promise<Listed>;
   /** How many rows a key has that no counter counts. */
   count(key: ListKey, versions: ListVersions | undefined): Promise<number>;
 }
@@ -109,7 +116,7 @@ export interface ListSource {
   candidates(gram: string, window: Window): Promise<readonly Pick<ListRow, '_id'>[]>;
   byIds(ids: readonly number[]): Promise<readonly ListRow[]>;
   /** A collection has one such condition; rows that met it some time ago may be among them. */
-  few(condition: Record<string, unknown>): Promise<readonly ListRow[]>;
+  ranked(condition: Record<string, unknown>): Promise<readonly ListRow[]>;
 }
 
 /** What only the cache asks the database. */

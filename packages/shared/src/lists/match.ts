@@ -1,6 +1,12 @@
 /** Compares the texts of rows with a search. */
-import { foldedSpellings, type TextMatch, textMatcher } from '../kernel/text-search.ts';
-import type { ListRow } from './list.ts';
+import {
+  foldedSpellings,
+  hasSearchTerms,
+  queryGrams,
+  type TextMatch,
+  textMatcher,
+} from '../kernel/text-search.ts';
+import type { ListRow, RowSearch } from './list.ts';
 
 /** The folded spellings of each searched field, as long as the row is in memory. */
 const folded = new WeakMap<ListRow, readonly (readonly string[])[]>();
@@ -11,8 +17,12 @@ const textOf = (row: ListRow, field: string): string => (row[field] as string | 
 export const textLength = (row: ListRow, fields: readonly string[]): number =>
   fields.reduce((sum, field) => sum + textOf(row, field).length, 0);
 
+/** Undefined for a text that folds to ''. It is not folded. */
+export const searchIn = (fields: readonly string[], text: string | undefined): RowSearch | undefined =>
+  hasSearchTerms(text) ? { grams: queryGrams(text), match: rowMatcher(fields, text) } : undefined;
+
 /** Searches the fields of a row, until one contains the text. */
-export const rowMatcher = (fields: readonly string[], search: string): ((row: ListRow) => TextMatch) => {
+const rowMatcher = (fields: readonly string[], search: string): ((row: ListRow) => TextMatch) => {
   const match = textMatcher(search);
   return (row) => {
     const spellings = folded.get(row) ?? fields.map((field) => foldedSpellings(textOf(row, field)));

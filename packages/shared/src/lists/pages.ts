@@ -1,7 +1,7 @@
 /** Pages of lists: their totals and cursors. */
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
 import { hasSearchTerms } from '../kernel/text-search.ts';
-import type { Listed, ListQuery, Order, Slice } from './list.ts';
+import type { Listed, Order, Slice } from './list.ts';
 
 /**
  * A page of a list with a known total (`query.total` must be exact, not considering `search`); the cursor is the last id.
@@ -9,7 +9,7 @@ import type { Listed, ListQuery, Order, Slice } from './list.ts';
  */
 export const readListPage = async <Row extends { id: number }>(
   read: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>,
-  { total: known, search }: Pick<ListQuery, 'search'> & { total: number },
+  { total: known, search }: { total: number; search?: string | undefined },
   order: Order,
   request: PageRequest,
 ): Promise<PageOf<Row>> => {
@@ -64,7 +64,9 @@ export const readRankedPage = async <Row extends { id: number }>(
     findMany: (ids: readonly number[]) => Promise<Row[]>;
     /** Reads the rows of rank 0. */
     readRest: (slice: Slice) => Promise<Omit<Listed, 'rows'> & { rows: Row[] }>;
-  } & Pick<ListQuery, 'search'> & { total: number },
+    total: number;
+    search?: string | undefined;
+  },
   request: PageRequest,
 ): Promise<PageOf<Row>> => {
   const isPaged = request.mode === 'page';

@@ -6,7 +6,7 @@
  * A search reads windows of the index of its rarest gram, then these rows, and compares their texts. It reads limited rows and
  * characters: then it returns what it has found and from where the next page continues, so that no match is missed.
  */
-import { EVERY_SEARCH, hasSearchTerms, queryGrams, type TextMatch } from '../kernel/text-search.ts';
+import { EVERY_SEARCH, type TextMatch } from '../kernel/text-search.ts';
 import type { Gram, RarestGram } from './grams.ts';
 import {
   hasAnyKey,
@@ -21,7 +21,6 @@ import {
   WINDOW_MAX,
   type Window,
 } from './list.ts';
-import { rowMatcher } from './match.ts';
 import {
   endOf,
   inOrder,
@@ -44,7 +43,7 @@ export const COUNTED_MAX = 1_000;
 export const SEARCHED_ROWS_MAX = 5_000;
 export const SEARCHED_CHARACTERS_MAX = 8_000_000;
 /** Characters that are searched before a pause for other work: a search of long texts takes seconds of CPU time. */
-export const PORTION_CHARACTERS = 100_000;
+const PORTION_CHARACTERS = 100_000;
 
 /** Rows of the list in order, before the texts are compared. */
 interface Batch {
@@ -70,7 +69,7 @@ const isSmall = ({ total = Number.POSITIVE_INFINITY }: ListQuery, max: number): 
 const isWhole = (query: ListQuery): boolean =>
   isSmall(query, query.range !== undefined || query.keys.length > KEYS_MAX ? COUNTED_MAX : WHOLE_MAX);
 
-export const createReader = (source: ListSource, rarestGram: RarestGram, texts: readonly string[]): Lists => {
+export const createReader = (source: ListSource, rarestGram: RarestGram): Lists => {
   /** Whether a row that has a key of the list is in it. */
   const isListed = ({ accept, without = [] }: ListQuery): ((row: ListRow) => boolean) => {
     const others = new Set(without);
@@ -106,13 +105,21 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
       Promise.all([gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)));
     const widths = { firstWidth, widthMax: COUNTED_MAX / gram.share, limit: Number.POSITIVE_INFINITY };
     for await (const { items, ...batch } of inWindows(slice, newestOf(query), widths, read)) {
-      const ids = items.map(({ _id }) => _id);
-      for (let start = 0; start === 0 || start < ids.length; start += SEARCH_CHUNK) {
-        const chunk = ids.slice(start, start + SEARCH_CHUNK);
-        const rows = listed(await source.byIds(chunk), query);
-        const end = start + SEARCH_CHUNK >= ids.length ? batch : { lastId: chunk.at(-1) ?? 0, isLast: false };
-        yield { ...end, rows: inOrder(rows, slice.order), read: chunk.length };
-      }
+      for await (const chunk of inGivenOrder(items.map(({ _id }) => _id)))
+        yield { ...chunk, ...(chunk.isLast ? batch : {}), rows: listed(chunk.rows, query) };
+    }
+  }
+
+  async function* inGivenOrder(ids: readonly number[]): AsyncGenerator<Batch> {
+    for (let start = 0; start === 0 || start < ids.length; start += SEARCH_CHUNK) {
+      const chunk = ids.slice(start, start + SEARCH_CHUNK);
+      const rows = new Map((await source.byIds(chunk)).map((row) => [row._id, row]));
+      yield {
+        rows: chunk.flatMap((id) => rows.get(id) ?? []),
+        read: chunk.length,
+        lastId: chunk.at(-1) ?? 0,
+        isLast: start + SEARCH_CHUNK >= ids.length,
+      };
     }
   }
 
@@ -140,7 +147,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
   /** The first page of `portions`. `isCounted`: all of them are read, as long as they are not too many. */
   const page = async (
     portions: AsyncIterable<Batch & Partial<Portion>>,
-    { skip, take, signal }: Slice,
+    { skip, take, signal }: Omit<Slice, 'order'>,
     search: { isCounted: boolean } | undefined,
   ): Promise<Listed> => {
     const found: ListRow[] = [];
@@ -165,10 +172,6 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     }
     return { rows: found, more: false, total: undefined };
   };
-
-  const searchOf = ({ search, searched }: ListQuery): RowSearch | undefined =>
-    searched ??
-    (hasSearchTerms(search) ? { grams: queryGrams(search), match: rowMatcher(texts, search) } : undefined);
 
   const search = async (query: ListQuery, slice: Slice, { grams, match }: RowSearch): Promise<Listed> => {
     const inList = (rows: AsyncIterable<Batch>) =>
@@ -212,18 +215,27 @@ export const createReader = (source: ListSource, rarestGram: RarestGram, texts: 
     read: async (query, slice) => {
       if (query.keys.length === 0 || query.total === 0) return { rows: [], more: false, total: 0 };
       await source.catchUp(query.versions);
-      const searched = searchOf(query);
-      if (searched !== undefined) return search(query, slice, searched);
+      if (query.search !== undefined) return search(query, slice, query.search);
       if (isWhole(query)) return page(wholeList(query, slice), slice, undefined);
       const isCountable = query.accept === undefined && slice.skip > WINDOW_MAX;
       const rest = isCountable ? await skipWindows(query, slice) : slice;
       return page(listInWindows(query, rest, rest.skip + rest.take + 1), rest, undefined);
     },
-    few: async (condition, query) => {
+    ranked: async (condition, query) => {
       await source.catchUp(query.versions);
-      const rows = listed(await source.few(condition), query);
-      const searched = searchOf(query);
-      return searched === undefined ? rows : rows.filter((row) => searched.match(row).isMatch);
+      const rows = listed(await source.ranked(condition), query);
+      return query.search === undefined ? rows : rows.filter((row) => query.search?.match(row).isMatch);
+    },
+    mayMatch: async ({ search: { grams }, newest, versions }) => {
+      await source.catchUp(versions);
+      const gram = await rarestGram(grams, newest);
+      const window: Window = { order: 'DESC', from: 1, to: newest + 1 };
+      const found = await Promise.all([gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)));
+      return [...new Set(found.flat().map(({ _id }) => _id))];
+    },
+    among: async ({ ids, search: { match }, versions }, slice) => {
+      await source.catchUp(versions);
+      return page(matching(inGivenOrder(ids), match), slice, { isCounted: slice.counted });
     },
     count: async (key, versions) => {
       await source.catchUp(versions);

@@ -10,6 +10,7 @@ import {
 } from '../../src/kernel/text-search.ts';
 import { createLists } from '../../src/lists/index.ts';
 import type { Listed, ListQuery, Lists, Order, Slice } from '../../src/lists/list.ts';
+import { searchIn } from '../../src/lists/match.ts';
 import { readListPage, readRankedPage } from '../../src/lists/pages.ts';
 import { COUNTED_MAX, SEARCHED_CHARACTERS_MAX, SEARCHED_ROWS_MAX } from '../../src/lists/reader.ts';
 import { toTextDocuments } from '../../src/lists/texts.ts';
@@ -54,7 +55,7 @@ const watched = (target: Collection): Collection =>
 const readerOf = (target: Collection): Lists => {
   const rows = watched(target);
   const grams = watched(connection.collection(`${target.collectionName}_texts`));
-  return createLists(rows, { fields: ['facets'], grams, texts: ['title'] });
+  return createLists(rows, { grams, texts: ['title'] });
 };
 /** Writes rows, with their grams apart. */
 const insertRows = async (
@@ -71,6 +72,7 @@ const insertRows = async (
     await texts.insertMany(some.flatMap(({ _id, grams }) => toTextDocuments(_id, grams)));
   }
 };
+const textOf = (text: string) => searchIn(['title'], text);
 const listWith = (facet: string, total: number, newest = total): ListQuery => ({
   keys: [{ facets: facet }],
   total,
@@ -241,7 +243,11 @@ describe('a text', () => {
     query: string,
     slice: { order: Order; after?: number; skip?: number; counted?: boolean },
     by: Lists = reader,
-  ) => by.read({ ...listOf('third', 'rest'), search: query }, { skip: 0, take: 30, counted: true, ...slice });
+  ) =>
+    by.read(
+      { ...listOf('third', 'rest'), search: textOf(query) },
+      { skip: 0, take: 30, counted: true, ...slice },
+    );
 
   /** Rows that are checked one by one. */
   const rowsOfRarestGram = (query: string): number =>
@@ -265,7 +271,7 @@ describe('a text', () => {
   );
 
   test('of a small list reads its rows only, however common the text is in others', async () => {
-    const query = { ...listOf('rare'), search: 'hay' };
+    const query = { ...listOf('rare'), search: textOf('hay') };
     const slice = { order: 'DESC', skip: 0, take: 50, counted: true } as const;
     const expected = idsWith(({ facets, title }) => facets.includes('rare') && title.includes('hay'), 'DESC');
     let found: Listed | undefined;
@@ -340,7 +346,7 @@ describe('a document with too many grams', () => {
     mixedReader.read(
       {
         ...listWith('all', stored.length),
-        search: query,
+        search: textOf(query),
       },
       { skip: 0, take: 20, counted: true, ...slice },
     );
@@ -387,7 +393,7 @@ describe('a search that finds nothing among common grams', () => {
     commonReader.read(commonQuery, { order: 'DESC', skip: 0, take: 30, counted: true, ...slice });
   const commonQuery: ListQuery = {
     ...listWith('all', COUNT),
-    search: QUERY,
+    search: textOf(QUERY),
   };
 
   beforeAll(async () => {
@@ -491,7 +497,7 @@ test('a search of long texts reads limited characters', async () => {
   const longReader = readerOf(long);
   const query = {
     ...listWith('all', count),
-    search: 'bcabca',
+    search: textOf('bcabca'),
   };
   const slice = { order: 'DESC', skip: 0, take: 30, counted: true } as const;
   const first = await longReader.read(query, slice);
@@ -503,7 +509,7 @@ test('a search of long texts reads limited characters', async () => {
 
 test('a search past the end counts its results, as on the first page', async () => {
   const readSlice = async (slice: Slice) => {
-    const listed = await reader.read({ ...listOf('all'), search: 'needle' }, slice);
+    const listed = await reader.read({ ...listOf('all'), search: textOf('needle') }, slice);
     return { ...listed, rows: listed.rows.map(({ _id }) => ({ id: _id })) };
   };
   const total = await collection.countDocuments({ title: /needle/ });

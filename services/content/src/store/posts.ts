@@ -2,6 +2,7 @@ import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
+import { searchIn } from '@fitness/shared/lists/match.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
@@ -21,8 +22,9 @@ import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument, type ProfileDocument } from './models.ts';
 
 /** `facets`: no post has two of them. */
-interface PostQuery extends Omit<ListQuery, 'keys'> {
+interface PostQuery extends Omit<ListQuery, 'keys' | 'search'> {
   facets: readonly string[];
+  search?: string | undefined;
 }
 
 interface PostPage extends Omit<Listed, 'rows'> {
@@ -128,7 +130,6 @@ export const createPosts = (
 ): Posts => {
   const texts = createRowTexts(postTexts, posts.collection, TEXTS, transaction);
   const lists = createLists(posts.collection, {
-    fields: ['facets'],
     keysOnly: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
@@ -206,8 +207,9 @@ export const createPosts = (
       }
       return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
     },
-    list: async ({ facets, ...query }, slice) => {
-      const listed = await lists.read({ ...query, keys: facets.map((one) => ({ facets: one })) }, slice);
+    list: async ({ facets, search, ...query }, slice) => {
+      const keys = facets.map((one) => ({ facets: one }));
+      const listed = await lists.read({ ...query, keys, search: searchIn(TEXTS, search) }, slice);
       return { ...listed, rows: listed.rows.map((row) => fromDocument(row as unknown as PostDocument)) };
     },
     saveMedia: createSaveMedia(posts, (session, id) =>

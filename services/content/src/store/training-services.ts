@@ -4,6 +4,7 @@ import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { ListQuery, ListRow } from '@fitness/shared/lists/list.ts';
+import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
 import type { ListVersions } from '@fitness/shared/lists/versions.ts';
@@ -25,7 +26,8 @@ export interface PriceRange {
   maxPrice?: number | undefined;
 }
 
-interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'search' | 'versions'> {
+interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'versions'> {
+  search?: string | undefined;
   /** No training service has two of them. */
   facets: readonly string[];
   /** With a price in the range. */
@@ -113,7 +115,6 @@ export const createTrainingServices = (
   const { collection } = trainingServices;
   const texts = createRowTexts(trainingServiceTexts, collection, TEXTS, transaction);
   const lists = createLists(collection, {
-    fields: ['facets'],
     keysOnly: ['facets'],
     grams: texts.grams,
     texts: TEXTS,
@@ -130,13 +131,14 @@ export const createTrainingServices = (
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
-  const page: TrainingServices['page'] = async ({ facets, ...list }, now, request) => {
-    const { search, total } = list;
+  const page: TrainingServices['page'] = async ({ facets, search, ...list }, now, request) => {
+    const { total } = list;
     const range = priceRange(list);
     const accept = range && ((row: ListRow) => isInPriceRange(list, row));
-    const query = { ...list, keys: facets.map((one) => ({ facets: one })), range, accept };
-    const few = await lists.few({ boosted_until: { $gt: now } }, query);
-    const boosted = few.filter((row) => (row.boosted_until as Date) > now);
+    const keys = facets.map((one) => ({ facets: one }));
+    const query = { ...list, keys, search: searchIn(TEXTS, search), range, accept };
+    const ranked = await lists.ranked({ boosted_until: { $gt: now } }, query);
+    const boosted = ranked.filter((row) => (row.boosted_until as Date) > now);
     const without = boosted.map(({ _id }) => _id);
     const services = new Map(boosted.map((row) => [row._id, toService(row)]));
     return readRankedPage(

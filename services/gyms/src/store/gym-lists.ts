@@ -1,17 +1,9 @@
 /** The lists of gyms, which are read as described in docs/adr/0101. */
 import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
-import { EVERY_SEARCH, hasSearchTerms, queryGrams } from '@fitness/shared/kernel/text-search.ts';
-import { createRarestGram } from '@fitness/shared/lists/grams.ts';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
-import type { ListKey, ListRow } from '@fitness/shared/lists/list.ts';
-import { rowMatcher } from '@fitness/shared/lists/match.ts';
+import type { ListKey, ListRow, Lists, RowSearch } from '@fitness/shared/lists/list.ts';
+import { searchIn } from '@fitness/shared/lists/match.ts';
 import { readRankedPage } from '@fitness/shared/lists/pages.ts';
-import {
-  COUNTED_MAX,
-  PORTION_CHARACTERS,
-  SEARCHED_CHARACTERS_MAX,
-  SEARCHED_ROWS_MAX,
-} from '@fitness/shared/lists/reader.ts';
 import { type Collection, type Connection, type PipelineStage, type QueryFilter, trusted } from 'mongoose';
 import { distanceM, neighbourhood, type Point } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
@@ -55,8 +47,6 @@ const CELL_LENGTHS = [6, 5, 4, 3, 2];
 const AFTER_EVERY_GEOHASH = '~';
 const ANY_GEOHASH = trusted({ $gte: '' });
 
-/** The fields of the keys of lists. */
-const KEY_FIELDS = ['visibleTo', 'isActive', 'ownerId', 'cityId', 'majorIds'] as const;
 /** Gyms with one of more majors are looked for among those of the city, or all: each key is a query. */
 const MAJOR_KEYS_MAX = 5;
 
@@ -124,8 +114,8 @@ const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[][] => [
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
   ownerId !== undefined || cityId !== undefined || majorIds !== undefined;
 
-/** Rows that are read at once. */
-const SEARCH_CHUNK = 250;
+/** Gyms whose locations are read at once. */
+const IDS_MAX = 250;
 
 interface Placed extends Point {
   id: number;
@@ -163,16 +153,12 @@ const createTotals = (connection: Connection, counters: Counters) => {
       const [{ activePlaced, allPlaced }, own] = await Promise.all([counters.totals(), ownPlaced(query)]);
       return query.viewer.kind === 'all' ? allPlaced : activePlaced + own;
     },
-    newest: async (): Promise<number> => (await counters.totals()).newest,
   };
 };
 
-type Totals = ReturnType<typeof createTotals>;
-
 /** Gyms with a location, by their distance. */
-const createNearest = (connection: Connection, totals: Totals, grams: Collection) => {
+const createNearest = (connection: Connection, counters: Counters, lists: Lists) => {
   const gyms = gymModel(connection);
-  const rarestGram = createRarestGram(grams);
 
   /** Only ids and locations: the gyms of the page are read after sorting. */
   const locate = async (filter: Filter, from: Point): Promise<Placed[]> => {
@@ -195,36 +181,26 @@ const createNearest = (connection: Connection, totals: Totals, grams: Collection
     return perCell.flat();
   };
 
-  /** The ids of the gyms whose texts may contain a text. */
-  const withGram = async (search: string): Promise<number[]> => {
-    const gram = await rarestGram(queryGrams(search), await totals.newest());
-    const found = await Promise.all(
-      [gram.text, EVERY_SEARCH].map((one) =>
-        grams.find<{ row: number }>({ grams: one }, { projection: { _id: 0, row: 1 } }).toArray(),
-      ),
-    );
-    return [...new Set(found.flat().map(({ row }) => row))];
-  };
-
-  /** Every gym that matches the filters and, where there is a text, may contain it. */
-  const candidates = async (query: GymQuery, from: Point): Promise<Placed[]> => {
-    const { search, ownerId } = query;
+  /** Every gym that matches the filters and may contain the text. */
+  const candidates = async (query: GymQuery, search: RowSearch, from: Point): Promise<Placed[]> => {
     const conditions = { ...conditionsOf(query), geohash: ANY_GEOHASH };
-    // Usually a text is more selective than a city, and an owner more than a text.
-    if (!hasSearchTerms(search) || ownerId !== undefined) return locate(conditions, from);
-    const ids = await withGram(search);
+    // An owner is more selective than a text, which usually is more so than a city.
+    if (query.ownerId !== undefined) return locate(conditions, from);
+    const { newest, versions } = await counters.totals();
+    const ids = await lists.mayMatch({ search, newest, versions });
     const placed: Placed[] = [];
-    for (let start = 0; start < ids.length; start += SEARCH_CHUNK) {
-      const _id = trusted({ $in: ids.slice(start, start + SEARCH_CHUNK) });
+    for (let start = 0; start < ids.length; start += IDS_MAX) {
+      const _id = trusted({ $in: ids.slice(start, start + IDS_MAX) });
       placed.push(...(await locate({ _id, ...conditions }, from)));
     }
     return placed;
   };
 
   return {
+    candidates,
     /**
-     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order; of a search
-     * all candidates. `isAll`: all gyms were read.
+     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order. `isAll`: all gyms
+     * were read.
      */
     find: async (
       query: GymQuery,
@@ -232,73 +208,22 @@ const createNearest = (connection: Connection, totals: Totals, grams: Collection
       wanted: number,
       after: (gym: Placed) => boolean,
     ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
-      if (isFiltered(query) || hasSearchTerms(query.search)) {
-        const found = await candidates(query, from);
-        return { ordered: found.filter(after).toSorted(byDistance), isAll: true };
-      }
-      for (const length of CELL_LENGTHS) {
+      for (const length of isFiltered(query) ? [] : CELL_LENGTHS) {
         const around = neighbourhood(from, length);
         if (around === undefined) break;
         const near = await inCells(query, around.cells, from);
         const certain = near.filter((gym) => gym.metres <= around.radiusM && after(gym));
         if (certain.length > wanted) return { ordered: certain.toSorted(byDistance), isAll: false };
       }
-      const all = await locate({ geohash: ANY_GEOHASH, ...conditionsOf(query) }, from);
+      const conditions = conditionsOf(query);
+      // The first condition is that of the index: a filter is more selective than having a location.
+      const all = await locate(
+        isFiltered(query) ? { ...conditions, geohash: ANY_GEOHASH } : { geohash: ANY_GEOHASH, ...conditions },
+        from,
+      );
       return { ordered: all.filter(after).toSorted(byDistance), isAll: true };
     },
   };
-};
-
-interface DistanceSearch {
-  /** In the order of their distance. */
-  candidates: readonly Placed[];
-  text: string;
-  wanted: number;
-  counted: boolean;
-  signal: AbortSignal | undefined;
-}
-
-interface FoundByDistance {
-  ordered: Placed[];
-  /** All candidates were read; of a search, and they are few enough to be counted. */
-  isAll: boolean;
-  /** The search ended at its limit, before it had found enough: the next page continues after this gym. */
-  continueAfter?: Placed;
-}
-
-/**
- * Reads the texts of candidates in the order of their distance: as much as a page of any search (docs/adr/0101), and all
- * of few candidates, to count the matches.
- */
-const searchByDistance = async (
-  texts: (ids: readonly number[]) => Promise<ReadonlyMap<number, ListRow>>,
-  { candidates, text, wanted, counted, signal }: DistanceSearch,
-): Promise<FoundByDistance> => {
-  const match = rowMatcher(SEARCHED, text);
-  const isCountable = counted && candidates.length <= COUNTED_MAX;
-  const ordered: Placed[] = [];
-  let characters = 0;
-  let portion = 0;
-  for (let start = 0; start < candidates.length; start += SEARCH_CHUNK) {
-    const chunk = candidates.slice(start, start + SEARCH_CHUNK);
-    const rows = await texts(chunk.map(({ id }) => id));
-    for (const [index, gym] of chunk.entries()) {
-      const searched = match(rows.get(gym.id) ?? { _id: gym.id });
-      if (searched.isMatch) ordered.push(gym);
-      characters += searched.characters;
-      portion += searched.characters;
-      const isSpent =
-        start + index + 1 >= SEARCHED_ROWS_MAX ||
-        characters >= SEARCHED_CHARACTERS_MAX ||
-        signal?.aborted === true;
-      if (ordered.length > wanted && (isSpent || !isCountable)) return { ordered, isAll: false };
-      if (isSpent) return { ordered, isAll: false, continueAfter: gym };
-      if (portion < PORTION_CHARACTERS) continue;
-      await new Promise(setImmediate);
-      portion = 0;
-    }
-  }
-  return { ordered, isAll: candidates.length <= COUNTED_MAX };
 };
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
@@ -356,14 +281,13 @@ export const createGymLists = (
 ): GymLists => {
   const gyms = gymModel(connection);
   const lists = createLists(gyms.collection, {
-    fields: KEY_FIELDS,
     unshown: Object.keys(GYM_PROJECTION),
     grams,
     texts: SEARCHED,
     cache,
   });
   const totals = createTotals(connection, counters);
-  const near = createNearest(connection, totals, grams);
+  const near = createNearest(connection, counters, lists);
 
   /** In the order of `ids`; unknown ones are missing. */
   const findMany = async (ids: readonly number[]): Promise<Gym[]> => {
@@ -405,11 +329,11 @@ export const createGymLists = (
     };
     const total = isFiltered(query) ? await totals.ofFiltered(query) : keyed.total;
     const listed = {
-      ...{ ...keyed, newest, search, versions },
+      ...{ ...keyed, newest, search: searchIn(SEARCHED, search), versions },
       accept: isFiltered(query) ? accepts(query) : undefined,
     };
-    const few = await lists.few({ boostedUntil: { $gt: now } }, listed);
-    const boosted = few.filter((row) => (row.boostedUntil as Date) > now);
+    const ranked = await lists.ranked({ boostedUntil: { $gt: now } }, listed);
+    const boosted = ranked.filter((row) => (row.boostedUntil as Date) > now);
     const gymsById = new Map(boosted.map((row) => [row._id, toRow(row)]));
     return readRankedPage(
       {
@@ -426,52 +350,38 @@ export const createGymLists = (
     );
   };
 
-  const textsOf = async (ids: readonly number[]): Promise<Map<number, ListRow>> => {
-    const projection = Object.fromEntries(SEARCHED.map((field) => [field, 1]));
-    const found = await gyms.find({ _id: trusted({ $in: [...ids] }) }, projection).lean<ListRow[]>();
-    return new Map(found.map((row) => [row._id, row]));
-  };
-
-  const findNearest = async (
-    query: GymQuery,
-    {
-      from,
-      wanted,
-      after,
-      page,
-    }: { from: Point; wanted: number; after: (gym: Placed) => boolean; page: PageRequest },
-  ): Promise<FoundByDistance> => {
-    const found = await near.find(query, from, wanted, after);
-    const { search: text } = query;
-    if (!hasSearchTerms(text)) return found;
-    const counted = page.mode === 'page';
-    return searchByDistance(textsOf, {
-      ...{ candidates: found.ordered, text, wanted },
-      ...{ counted, signal: page.signal },
-    });
-  };
-
   const listNearest: GymLists['listNearest'] = async (query, from, page) => {
     const [metres = -1, id = 0] = page.mode === 'cursor' ? page.after : [];
     const after = (gym: Placed): boolean => gym.metres > metres || (gym.metres === metres && gym.id < id);
-    const skip = page.mode === 'page' ? page.skip : 0;
-    const isFilteredOrSearched = isFiltered(query) || hasSearchTerms(query.search);
-    if (skip > 0 && !isFilteredOrSearched) {
+    const isPaged = page.mode === 'page';
+    const skip = isPaged ? page.skip : 0;
+    const take = page.perPage;
+    const search = searchIn(SEARCHED, query.search);
+    if (search !== undefined) {
+      const candidates = await near.candidates(query, search, from);
+      const ordered = candidates.filter(after).toSorted(byDistance);
+      const { versions } = await counters.totals();
+      const slice = { skip, take, counted: isPaged, signal: page.signal };
+      const found = await lists.among({ ids: ordered.map((gym) => gym.id), search, versions }, slice);
+      const lastId = found.continueAfter ?? found.rows.at(-1)?._id;
+      const last = found.more ? ordered.find((gym) => gym.id === lastId) : undefined;
+      return {
+        rows: found.rows.map(toRow),
+        total: isPaged ? found.total : undefined,
+        next: last && [last.metres, last.id],
+      };
+    }
+    if (skip > 0 && !isFiltered(query)) {
       const placed = await totals.ofPlaced(query);
       if (skip >= placed) return { rows: [], total: placed, next: undefined };
     }
-    const wanted = skip + page.perPage;
-    const found = await findNearest(query, { from, wanted, after, page });
-    const window = found.ordered.slice(skip, wanted);
-    const rows = await findMany(window.map((gym) => gym.id));
-    const last = found.ordered.length > wanted ? window.at(-1) : found.continueAfter;
-    const total = async () => {
-      if (found.isAll) return found.ordered.length;
-      return hasSearchTerms(query.search) ? undefined : totals.ofPlaced(query);
-    };
+    const { ordered, isAll } = await near.find(query, from, skip + take, after);
+    const window = ordered.slice(skip, skip + take);
+    const last = ordered.length > skip + take ? window.at(-1) : undefined;
+    const total = isAll ? ordered.length : undefined;
     return {
-      rows,
-      total: page.mode === 'page' ? await total() : undefined,
+      rows: await findMany(window.map((gym) => gym.id)),
+      total: isPaged ? (total ?? (await totals.ofPlaced(query))) : undefined,
       next: last && [last.metres, last.id],
     };
   };

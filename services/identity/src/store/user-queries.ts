@@ -65,7 +65,6 @@ export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
   // Without a cache: whatever writes an account, also the use of its credentials, would have to write a version of the lists too.
   const lists = createLists(users.collection, {
-    fields: ['standing', 'is_trainer', 'role_ids'],
     grams: userTextModel(connection).collection,
     texts: [],
     unshown: OLDER_TEXTS,
@@ -76,8 +75,8 @@ export const createUserQueries = (connection: Connection) => {
       size: Pick<ListQuery, 'total' | 'newest'>,
       slice: Slice,
     ): Promise<Omit<Listed, 'rows'> & { rows: User[] }> => {
-      const searched = filter.search as RowSearch | undefined;
-      const query = { ...size, keys: keysOf(filter), accept: acceptOf(filter), searched };
+      const search = filter.search as RowSearch | undefined;
+      const query = { ...size, keys: keysOf(filter), accept: acceptOf(filter), search };
       const listed = await lists.read(query, slice);
       return { ...listed, rows: listed.rows.map((row) => toUser(row as unknown as StoredUser)) };
     },
