@@ -7,10 +7,10 @@ import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
-import { LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
 import { startRelay } from '@fitness/shared/messaging/relay.ts';

@@ -67,8 +67,10 @@ export const smtpUrl = z
   .register(providerUrls);
 export const percent = z.coerce.number().min(0).max(100);
 export const seconds = z.coerce.number().int().positive();
-/** How much of the lists a process keeps in memory; 0: nothing. */
-export const listCacheMib = z.coerce.number().int().min(0).default(64);
+/** The default of `LIST_CACHE_MIB`. */
+export const LIST_CACHE_MIB = 64;
+/** How much of its lists a process keeps in memory, in MiB; 0: nothing. */
+export const listCacheMib = z.coerce.number().int().min(0).default(LIST_CACHE_MIB);
 
 export const redisUrl = z
   .url({ protocol: /^rediss?$/, error: 'must be the redis:// or rediss:// address of one server' })

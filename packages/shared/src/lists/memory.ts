@@ -73,8 +73,6 @@ export interface Memory {
 /** The memory of a process: one part for each collection. `texts`: the long fields of its rows. */
 export type ListMemory = (collection: string, texts: readonly string[]) => Memory;
 
-/** For all lists of a process together. */
-export const LIST_CACHE_MIB = 64;
 const MIB = 2 ** 20;
 
 /** Undefined, without a cache, for 0. */

@@ -1,5 +1,6 @@
 /** The collections of this service. */
-import { createListMemory, LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
+import { createListMemory } from '@fitness/shared/lists/memory.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Boosts, createBoosts } from './boosts.ts';

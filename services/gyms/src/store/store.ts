@@ -1,6 +1,8 @@
 /** The collections of this service. */
+
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import { createListMemory, LIST_CACHE_MIB } from '@fitness/shared/lists/memory.ts';
+import { createListMemory } from '@fitness/shared/lists/memory.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { type Counters, createCounters } from './counters.ts';
