@@ -1,11 +1,12 @@
 import { createLog } from '@fitness/shared/kernel/log.ts';
+import { queryGrams } from '@fitness/shared/kernel/text-search.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { dropDatabase, testConfig } from '@fitness/shared/testing/harness.ts';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { distanceM, type Point } from '../src/domain/geohash.ts';
 import { newGym } from '../src/domain/gym.ts';
-import { gymModel, toDocument } from '../src/store/gym-document.ts';
+import { gymModel, gymTextModel, toDocument } from '../src/store/gym-document.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 
 const config = testConfig('gyms');
@@ -47,7 +48,7 @@ beforeAll(async () => {
   await store.counters.prepare();
   await connection
     .collection<{ _id: number }>('gym_counters')
-    .updateOne({ _id: 0 }, { $set: { active_placed: documents.length, newest: documents.length } });
+    .updateOne({ _id: 0 }, { $set: { active_placed: documents.length, newest: documents.length + 1 } });
 });
 afterAll(async () => {
   await connection.close();
@@ -75,3 +76,36 @@ test.each(SPREADS)('from within %d degrees every page has the nearest gyms in or
     expect(rows.map((gym) => gym.id)).toEqual(expected);
   }
 });
+
+test.each([undefined, 'closing'])(
+  'a gym that closes after it was located is not shown (search: %s)',
+  async (search) => {
+    const id = 601;
+    const at = { lat: -44, lng: 170 };
+    const { collection } = gymModel(connection);
+    const details = { name: 'closing', address: null, description: null, isActive: true, showCrowd: false };
+    const gym = newGym(id, { ...details, ...at, cityId: null, majorIds: [], ownerId: null }, new Date(0));
+    await collection.insertOne(toDocument(gym) as never);
+    await gymTextModel(connection).collection.insertOne({ row: id, grams: queryGrams('closing') });
+    const fresh = createStore(connection, createLog({ service: 'test', level: 'silent' }), 0);
+    const query = { viewer: { kind: 'guest' as const }, search };
+    const page = { mode: 'cursor' as const, perPage: 1, after: [-1, 0] };
+    expect((await fresh.gyms.listNearest(query, at, page)).rows).toMatchObject([{ id }]);
+
+    const find = collection.find.bind(collection);
+    jest.spyOn(collection, 'find').mockImplementationOnce((...args: Parameters<typeof find>) => {
+      const cursor = find(...args);
+      const toArray = cursor.toArray.bind(cursor);
+      cursor.toArray = async () => {
+        const closed = toDocument({ ...gym, isActive: false, name: 'closing down' });
+        await collection.replaceOne({ _id: id } as never, closed as never);
+        return toArray();
+      };
+      return cursor;
+    });
+    const { rows } = await fresh.gyms.listNearest(query, at, page);
+    expect(rows.map((row) => row.id)).not.toContain(id);
+    await collection.deleteOne({ _id: id } as never);
+    await gymTextModel(connection).collection.deleteMany({ row: id });
+  },
+);

@@ -10,7 +10,7 @@ import { queryCount } from './validation.ts';
 
 const DEFAULT_PER_PAGE = 30;
 const MAX_PER_PAGE = 100;
-/** A page by number reads what it skips. */
+/** A page by number counts or reads the rows before it. */
 const SKIPPED_MAX = 10_000;
 
 const count = queryCount(999_999_999);

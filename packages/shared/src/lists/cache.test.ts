@@ -16,6 +16,7 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
   const rows = new Map<number, ListRow>();
   const changes: (number | string)[] = [];
   const reads: string[] = [];
+  const fail = { rows: false };
   const read = async <Result>(name: string, result: Result): Promise<Result> => {
     reads.push(name);
     const isSlow = name === slow && reads.filter((one) => one === name).length === 1;
@@ -46,12 +47,15 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
         'count',
         keys.reduce((sum, { facets }) => sum + having(facets, ids).length, 0),
       ),
+    keptCount: () => undefined,
     candidates: (gram, window) => read(`gram ${gram}`, having(gram, window)),
     byIds: (ids) =>
-      read(
-        `rows ${ids.join()}`,
-        ids.flatMap((id) => rows.get(id) ?? []),
-      ),
+      fail.rows
+        ? Promise.reject(new Error('takes too long'))
+        : read(
+            `rows ${ids.join()}`,
+            ids.flatMap((id) => rows.get(id) ?? []),
+          ),
     ranked: () => Promise.reject(new Error('is not kept')),
     ids: ({ facets }) =>
       read(
@@ -67,6 +71,7 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
   const cache = createCache(database, {
     memory: (createListMemory(bytes / MIB) as ListMemory)('rows', ['title']),
     changesSince: async (since) => {
+      reads.push('changes');
       const missed = changes.slice(since.get('counter') ?? 0);
       return { versions: versions(), changed: missed.includes('any') ? undefined : missed };
     },
@@ -90,7 +95,7 @@ const store = ({ bytes = MIB, slow = 'nothing' } = {}) => {
   const rowsOf = async (names: string | string[], window: Window, total = 10): Promise<ListRow[]> =>
     (await cache.windows(list(names, total), window)).flat();
   const idsOf = (found: readonly { _id: number }[]) => found.map(({ _id }) => _id).toSorted((a, b) => a - b);
-  return { cache, versions, write, reads, list, rowsOf, idsOf, rows };
+  return { cache, versions, write, reads, list, rowsOf, idsOf, rows, fail };
 };
 
 describe('a list', () => {
@@ -175,6 +180,41 @@ describe('a list', () => {
     await rowsOf('one', { ...ALL, to: 10 });
     rows.delete(300);
     expect((await rowsOf('one', ALL)).length).toBeGreaterThanOrEqual(500);
+  });
+
+  test('is read once for all requests that wait for it', async () => {
+    const { cache, versions, write, rowsOf, reads } = store();
+    write(1, ['one']);
+    await cache.catchUp(versions());
+    const found = await Promise.all(Array.from({ length: 50 }, () => rowsOf('one', ALL)));
+    expect(found.every(({ length }) => length === 1)).toBe(true);
+    expect(reads.filter((name) => name === 'ids one' || name === 'changes')).toEqual(['ids one', 'changes']);
+  });
+
+  test('that is short is read beside a long one that is kept', async () => {
+    const { cache, versions, write, rowsOf, reads, idsOf } = store();
+    for (let id = 1; id <= 50; id += 1) write(id, ['one'], 'plain', id === 1 ? 'any' : 'none');
+    write(900, ['two']);
+    await cache.catchUp(versions());
+    await rowsOf('one', ALL);
+    reads.length = 0;
+    expect(idsOf(await rowsOf(['one', 'two'], ALL, 20_051))).toHaveLength(51);
+    expect(reads).toContain('windows one,two');
+    expect(idsOf(await rowsOf(['one', 'two'], ALL, 20_050))).toHaveLength(51);
+    reads.length = 0;
+    expect(idsOf(await rowsOf(['one', 'two'], ALL, 20_050))).toHaveLength(51);
+    expect(reads.filter((name) => name.startsWith('windows'))).toEqual([]);
+  });
+
+  test('tells its length where it is kept, after every change', async () => {
+    const { cache, versions, write, rowsOf } = store();
+    write(1, ['one']);
+    await cache.catchUp(versions());
+    expect(cache.keptCount({ facets: 'one' })).toBeUndefined();
+    await rowsOf('one', ALL);
+    write(2, ['one']);
+    await cache.catchUp(versions());
+    expect(cache.keptCount({ facets: 'one' })).toBe(2);
   });
 
   test('that is long is not waited for', async () => {
@@ -282,15 +322,47 @@ test('a change that names no row forgets everything', async () => {
   await cache.catchUp(versions());
   reads.length = 0;
   expect(idsOf(await rowsOf('one', ALL))).toEqual([1, 2]);
-  expect(reads.filter((name) => name !== 'rows ' && name !== 'named')).toEqual(['ids one', 'rows 1,2']);
+  expect(reads.filter((name) => !['rows ', 'named', 'changes'].includes(name))).toEqual([
+    'ids one',
+    'rows 1,2',
+  ]);
 });
 
-test('so many lists are kept that a change can look into each of them', async () => {
+test('so many lists are kept that a change can look into each of them: those that are used', async () => {
   const memory = (createListMemory(64) as ListMemory)('rows', ['title']);
-  for (let profile = 1; profile <= 12_000; profile += 1)
+  memory.keepList({ facets: 'public' }, [1, 2, 3]);
+  for (let profile = 1; profile <= 12_000; profile += 1) {
     memory.keepList({ facets: `gym:${profile}` }, [profile]);
+    expect(memory.list({ facets: 'public' })).toEqual([1, 2, 3]);
+  }
   expect(memory.listCount()).toBeLessThanOrEqual(5_000);
   expect(memory.list({ facets: 'gym:12000' })).toEqual([12_000]);
+  expect(memory.list({ facets: 'gym:1' })).toBeUndefined();
+});
+
+test('more changed rows than a process can place at once make it forget', async () => {
+  const { cache, versions, write, reads, rowsOf, idsOf } = store();
+  for (let id = 1; id <= 990; id += 1) write(id, ['one'], 'plain', id === 1 ? 'any' : 'none');
+  await cache.catchUp(versions());
+  await rowsOf('one', ALL);
+  for (let id = 1; id <= 1_200; id += 1) write(id, ['one', 'two']);
+  await cache.catchUp(versions());
+  reads.length = 0;
+  expect(idsOf(await rowsOf('one', { ...ALL, from: 900 }))).toHaveLength(100);
+  expect(reads).toContain('ids one');
+});
+
+test('changed rows that cannot be read are forgotten, and no later request fails by them', async () => {
+  const { cache, versions, write, rowsOf, idsOf, fail } = store();
+  write(1, ['one'], 'old');
+  await cache.catchUp(versions());
+  await rowsOf('one', ALL);
+  write(1, ['one'], 'new');
+  fail.rows = true;
+  await cache.catchUp(versions());
+  fail.rows = false;
+  expect(await rowsOf('one', ALL)).toMatchObject([{ title: 'new' }]);
+  expect(idsOf(await rowsOf('one', ALL))).toEqual([1]);
 });
 
 test('what is kept is read again after a minute', async () => {

@@ -7,6 +7,7 @@
  * corrected when it arrives.
  */
 import { createKeyedQueue } from '../kernel/keyed-queue.ts';
+import { outsideRequest } from '../kernel/request-scope.ts';
 import {
   type Database,
   hasAnyKey,
@@ -31,12 +32,15 @@ export interface CacheOptions {
 const RANKED = 'the ranked rows';
 /** Candidates that end so many windows before the wanted one are read up to it. */
 const NEAR = 4;
-/** More of them at once stop the process for longer than reading all again takes. */
+/** More changed rows, or more looks into lists for them, stop the process for longer than reading all again takes. */
+const CHANGES_MAX = 1_000;
 const PLACEMENTS_MAX = 1_000_000;
+/** Longer candidates would be copied and looked through by every search for their gram. */
+const CANDIDATES_MAX = LONG_LIST;
 
 export const createCache = (database: Database, { memory, changesSince }: CacheOptions): ListSource => {
   /** Lists that are being read, with what changed since. */
-  const readingLists = new Map<string, { ids: Promise<number[]>; changed: Changed[] }>();
+  const readingLists = new Map<string, { kept: Promise<void>; changed: Changed[] }>();
   /** Increases with each change: what is read when one arrives is not kept. */
   let changes = 0;
   /** The largest end of a window until now. */
@@ -63,9 +67,11 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const { versions: now, changed: all } = await changesSince(since);
     const ids = [...new Set(all?.filter((one) => typeof one === 'number'))];
     const names = [...new Set(all?.filter((one) => typeof one === 'string'))];
-    const changesMax = PLACEMENTS_MAX / Math.max(memory.listCount(), 1);
-    const [rows, named] = await Promise.all([database.byIds(ids), database.named(names, changesMax + 1)]);
-    if (all === undefined || ids.length + named.length > changesMax) forgetAll();
+    const changesMax = Math.min(CHANGES_MAX, PLACEMENTS_MAX / Math.max(memory.listCount(), 1));
+    // Rows that cannot be read are forgotten with all others, or every later request would fail by them.
+    const reading = Promise.all([database.byIds(ids), database.named(names, changesMax + 1)]);
+    const [rows, named] = (all && (await reading.catch(() => undefined))) ?? [];
+    if (rows === undefined || named === undefined || ids.length + named.length > changesMax) forgetAll();
     else {
       const changed = new Map(ids.map((id): [number, Changed] => [id, { id, row: undefined }]));
       for (const row of [...rows, ...named]) changed.set(row._id, { id: row._id, row });
@@ -82,20 +88,28 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     await follow(new Map(behind.map(([name]) => [name, before.get(name) ?? 0])));
   };
 
-  const readList = async (key: ListKey): Promise<void> => {
+  const readList = (key: ListKey): Promise<void> => {
     const name = nameOf(key);
-    const running = readingLists.get(name) ?? { ids: database.ids(key), changed: [] };
-    readingLists.set(name, running);
-    try {
-      const ids = (await running.ids).sort((a, b) => a - b);
-      // It is newer than the other lists, with which a request reads it at one moment.
-      await queue.run('versions', () => follow(known ?? new Map()));
-      if (readingLists.get(name) !== running) return;
-      for (const change of running.changed) place(ids, change, key);
-      memory.keepList(key, ids);
-    } finally {
-      if (readingLists.get(name) === running) readingLists.delete(name);
-    }
+    const running = readingLists.get(name);
+    if (running !== undefined) return running.kept;
+    const changed: Changed[] = [];
+    const isRunning = (): boolean => readingLists.get(name)?.changed === changed;
+    const keep = async (): Promise<void> => {
+      try {
+        const ids = (await database.ids(key)).sort((a, b) => a - b);
+        // It is newer than the other lists, with which a request reads it at one moment.
+        await queue.run('versions', () => follow(known ?? new Map()));
+        if (!isRunning()) return;
+        for (const change of changed) place(ids, change, key);
+        memory.keepList(key, ids);
+      } finally {
+        if (isRunning()) readingLists.delete(name);
+      }
+    };
+    // All that wait share it: it must not end at the deadline of the first one.
+    const kept = outsideRequest(keep);
+    readingLists.set(name, { kept, changed });
+    return kept;
   };
 
   /** The ids of each key at one moment, in ascending order; undefined where the database must tell. */
@@ -104,8 +118,9 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const missing = keys.filter((key) => memory.list(key) === undefined);
     if (missing.length > 0) {
       const reading = Promise.all(missing.map(readList));
-      // Nobody waits until a long list is read.
-      if (total > LONG_LIST) {
+      // Nobody waits until a long list is read. Beside one that is kept the others may be short, such as the posts of the viewer.
+      const kept = keys.reduce((sum, key) => sum + (memory.list(key)?.length ?? 0), 0);
+      if (total - kept > LONG_LIST) {
         reading.catch(() => undefined);
         return undefined;
       }
@@ -146,7 +161,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
     const before = changes;
     const found = await database.candidates(gram, { ...window, to });
     const ids = new Set([...(candidates?.ids ?? []), ...found.map(({ _id }) => _id)]);
-    if (changes === before && memory.candidates(gram) === candidates)
+    if (ids.size <= CANDIDATES_MAX && changes === before && memory.candidates(gram) === candidates)
       memory.keepCandidates(gram, { from: window.from, ids });
     return [...ids].map((_id) => ({ _id }));
   };
@@ -181,6 +196,7 @@ export const createCache = (database: Database, { memory, changesSince }: CacheO
       if (lists === undefined) return database.count(query, ids);
       return lists.reduce((sum, list) => sum + rankOf(list, ids.to) - rankOf(list, ids.from), 0);
     },
+    keptCount: (key) => memory.list(key)?.length,
     candidates: async (gram, window) => {
       const candidates = memory.candidates(gram);
       const found =

@@ -113,6 +113,7 @@ export const createDatabaseSource = ({
       });
       return counts.reduce((sum, count) => sum + count, 0);
     },
+    keptCount: () => undefined,
     candidates: async (gram, { from, to }) => {
       const condition = { grams: gram, row: { $gte: from, $lt: to } };
       const options = { projection: { _id: 0, row: 1 }, batchSize: BATCH_SIZE, ...commandLimit() };

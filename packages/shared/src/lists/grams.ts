@@ -5,6 +5,8 @@ export interface Gram {
   text: string;
   /** Estimated share of the rows that contain it, above 0. */
   share: number;
+  /** No row of the sample contains it. */
+  isRare: boolean;
 }
 
 const SAMPLE = 128;
@@ -51,7 +53,10 @@ export const createRarestGram = (texts: Collection): RarestGram => {
   return async (grams, newest) => {
     const counts = await sampleOf(newest).counts;
     return grams
-      .map((text): Gram => ({ text, share: Math.max(counts.get(text) ?? 0, 0.5) / SAMPLE }))
+      .map((text): Gram => {
+        const count = counts.get(text) ?? 0;
+        return { text, share: Math.max(count, 0.5) / SAMPLE, isRare: count === 0 };
+      })
       .reduce((rarest, gram) => (gram.share < rarest.share ? gram : rarest));
   };
 };

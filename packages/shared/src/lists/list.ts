@@ -80,11 +80,13 @@ export interface Lists {
   mayMatch(query: { search: RowSearch } & Pick<ListQuery, 'newest' | 'versions'>): Promise<number[]>;
   /** The matches among these rows, in the order of `ids`. */
   among(
-    query: { ids: readonly number[]; search: RowSearch } & Pick<ListQuery, 'versions'>,
+    query: { ids: readonly number[]; search: RowSearch } & Pick<ListQuery, 'accept' | 'versions'>,
     slice: Omit<Slice, 'order' | 'after'>,
   ): Promise<Listed>;
   /** How many rows a key has that no counter counts. */
   count(key: ListKey, versions: ListVersions | undefined): Promise<number>;
+  /** The same where memory tells it, without reading anything. */
+  keptCount(key: ListKey, versions: ListVersions | undefined): Promise<number | undefined>;
 }
 
 /** The ids from `from` on, before `to`. */
@@ -112,6 +114,7 @@ export interface ListSource {
   windows(query: ListQuery, window: Window): Promise<readonly (readonly ListRow[])[]>;
   /** How many rows all keys have together. */
   count(query: ListQuery, ids: Ids): Promise<number>;
+  keptCount(key: ListKey): number | undefined;
   /** The rows whose text has this gram; others may be among them. */
   candidates(gram: string, window: Window): Promise<readonly Pick<ListRow, '_id'>[]>;
   byIds(ids: readonly number[]): Promise<readonly ListRow[]>;

@@ -8,8 +8,14 @@ import {
 } from '../kernel/text-search.ts';
 import type { ListRow, RowSearch } from './list.ts';
 
-/** The folded spellings of each searched field, as long as the row is in memory. */
+/**
+ * The folded spellings of each searched field, as long as the row is in memory; not those that are much longer than their
+ * texts, for which memory has no room (memory.ts).
+ */
 const folded = new WeakMap<ListRow, readonly (readonly string[])[]>();
+
+/** Characters in memory for each one of the text. */
+export const FOLDED_PER_CHARACTER = 2;
 
 const textOf = (row: ListRow, field: string): string => (row[field] as string | undefined) ?? '';
 
@@ -26,7 +32,8 @@ const rowMatcher = (fields: readonly string[], search: string): ((row: ListRow) 
   const match = textMatcher(search);
   return (row) => {
     const spellings = folded.get(row) ?? fields.map((field) => foldedSpellings(textOf(row, field)));
-    folded.set(row, spellings);
+    const length = spellings.flat().reduce((sum, spelling) => sum + spelling.length, 0);
+    if (length <= FOLDED_PER_CHARACTER * textLength(row, fields)) folded.set(row, spellings);
     let characters = 0;
     for (const [index, field] of fields.entries()) {
       const found = match(textOf(row, field), spellings[index]);

@@ -1,7 +1,7 @@
 /** What the caches of a process keep: rows, sorted ids of keys, and candidates. One limit in bytes bounds all of it; what was not used for longest goes first. */
 import { LRUCache } from 'lru-cache';
 import { hasKey, type ListKey, type ListRow } from './list.ts';
-import { textLength } from './match.ts';
+import { FOLDED_PER_CHARACTER, textLength } from './match.ts';
 
 /** The ids of all rows with a gram from `from` on, and of some without. */
 interface Candidates {
@@ -17,9 +17,9 @@ export interface Changed {
   row: ListRow | undefined;
 }
 
-/** What a row takes besides its text, of which a character has two bytes, and up to four more where it is folded. */
+/** What a row takes besides its text, of which a character has two bytes, and as many in each folded spelling. */
 const ROW_BYTES = 2_000;
-const CHARACTER_BYTES = 6;
+const CHARACTER_BYTES = 2 * (1 + FOLDED_PER_CHARACTER);
 const ID_BYTES = 8;
 const LIST_BYTES = 200;
 const CANDIDATE_BYTES = 40;
@@ -28,7 +28,7 @@ const LIFETIME_MS = 60_000;
 /** For long lists, which take long to read. */
 const LONG_LIFETIME_MS = 600_000;
 export const LONG_LIST = 20_000;
-/** Every change looks into every list, and into the candidates of every gram. */
+/** Of a collection: every change looks into every list, and into the candidates of every gram. */
 const NAMES_MAX = 5_000;
 /** After more changes reading candidates again costs less than looking at all rows that changed. */
 const CANDIDATE_CHANGES_MAX = 100;
@@ -92,19 +92,12 @@ export const createListMemory = (
 
   return (collection, texts) => {
     // Names of what may be kept: some of it may be forgotten already.
-    const lists = new Map<string, ListKey>();
-    const grams = new Map<string, true>();
+    const forget = (_value: unknown, name: string): unknown => kept.delete(name);
+    const lists = new LRUCache<string, ListKey>({ max: NAMES_MAX, dispose: forget });
+    const grams = new LRUCache<string, true>({ max: NAMES_MAX, dispose: forget });
     const rowName = (id: number): string => `${collection} row ${id}`;
     const listName = (key: ListKey): string => `${collection} list ${nameOf(key)}`;
     const gramName = (gram: string): string => `${collection} gram ${gram}`;
-
-    const makeRoom = (names: Map<string, unknown>): void => {
-      if (names.size < NAMES_MAX) return;
-      for (const name of names.keys()) if (!kept.has(name)) names.delete(name);
-      if (names.size < NAMES_MAX) return;
-      for (const name of names.keys()) kept.delete(name);
-      names.clear();
-    };
 
     return {
       row: (id) => kept.get(rowName(id)) as ListRow | undefined,
@@ -112,19 +105,24 @@ export const createListMemory = (
         kept.set(rowName(row._id), row, { size: ROW_BYTES + CHARACTER_BYTES * textLength(row, texts) });
       },
       fits: (rows) => LIST_BYTES + ID_BYTES * rows <= maxEntrySize,
-      list: (key) => kept.get(listName(key)) as number[] | undefined,
+      list: (key) => {
+        lists.get(listName(key));
+        return kept.get(listName(key)) as number[] | undefined;
+      },
       keepList: (key, ids) => {
         const ttl = ids.length > LONG_LIST ? LONG_LIFETIME_MS : LIFETIME_MS;
-        makeRoom(lists);
         lists.set(listName(key), key);
         kept.set(listName(key), ids, { size: LIST_BYTES + ID_BYTES * ids.length, ttl });
       },
       listCount: () => lists.size,
-      candidates: (gram) => kept.get(gramName(gram)) as Candidates | undefined,
+      candidates: (gram) => {
+        grams.get(gramName(gram));
+        return kept.get(gramName(gram)) as Candidates | undefined;
+      },
       keepCandidates: (gram, candidates) => {
-        makeRoom(grams);
+        const size = LIST_BYTES + CANDIDATE_BYTES * (candidates.ids.size + CANDIDATE_CHANGES_MAX);
         grams.set(gramName(gram), true);
-        kept.set(gramName(gram), candidates, { size: LIST_BYTES + CANDIDATE_BYTES * candidates.ids.size });
+        kept.set(gramName(gram), candidates, { size });
       },
       correct: (changed) => {
         for (const { id } of changed) kept.delete(rowName(id));

@@ -50,6 +50,8 @@ interface Batch {
   rows: readonly ListRow[];
   /** How many rows were read for it. */
   read: number;
+  /** How many rows are known to follow, unread; undefined: none. */
+  left?: number;
   /** The next batch starts after this id. */
   lastId: number;
   isLast: boolean;
@@ -117,6 +119,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       yield {
         rows: chunk.flatMap((id) => rows.get(id) ?? []),
         read: chunk.length,
+        left: Math.max(ids.length - start - SEARCH_CHUNK, 0),
         lastId: chunk.at(-1) ?? 0,
         isLast: start + SEARCH_CHUNK >= ids.length,
       };
@@ -136,7 +139,8 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
         characters += searched.characters;
         if (searched.isMatch) found.push(row);
         if (characters < PORTION_CHARACTERS) continue;
-        yield { rows: found, read: 0, lastId: row._id, isLast: false, characters };
+        const left = batch.read + (batch.left ?? 0);
+        yield { rows: found, read: 0, left, lastId: row._id, isLast: false, characters };
         await new Promise(setImmediate);
         [found, characters] = [[], 0];
       }
@@ -161,7 +165,7 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       const rows = found.slice(0, take);
       read += portion.read;
       searched += portion.characters ?? 0;
-      const isCountable = search === undefined || read <= COUNTED_MAX;
+      const isCountable = search === undefined || read + (portion.left ?? 0) <= COUNTED_MAX;
       if (portion.isLast) return { rows, more, total: isCountable ? total : undefined };
       const isSpent =
         read >= SEARCHED_ROWS_MAX || searched >= SEARCHED_CHARACTERS_MAX || signal?.aborted === true;
@@ -181,7 +185,9 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
     // A short list of a large collection has fewer rows than the gram.
     if (isSmall(query, Math.min(COUNTED_MAX, gram.share * newestOf(query))))
       return inList(listInWindows(query, slice, SEARCH_CHUNK));
-    const isCounted = slice.counted && gram.share * newestOf(query) <= COUNTED_MAX;
+    // What the estimate may be wrong by is found out when the ids are known.
+    const mayBeCounted = gram.isRare || gram.share * newestOf(query) <= 2 * COUNTED_MAX;
+    const isCounted = slice.counted && mayBeCounted;
     const width = isCounted
       ? newestOf(query)
       : widthFor(slice.skip + slice.take + 1, gram.share * densityOf(query));
@@ -233,13 +239,18 @@ export const createReader = (source: ListSource, rarestGram: RarestGram): Lists 
       const found = await Promise.all([gram.text, EVERY_SEARCH].map((one) => source.candidates(one, window)));
       return [...new Set(found.flat().map(({ _id }) => _id))];
     },
-    among: async ({ ids, search: { match }, versions }, slice) => {
+    among: async ({ ids, search: { match }, accept = () => true, versions }, slice) => {
       await source.catchUp(versions);
-      return page(matching(inGivenOrder(ids), match), slice, { isCounted: slice.counted });
+      const accepted = (row: ListRow) => (accept(row) ? match(row) : { isMatch: false, characters: 0 });
+      return page(matching(inGivenOrder(ids), accepted), slice, { isCounted: slice.counted });
     },
     count: async (key, versions) => {
       await source.catchUp(versions);
       return source.count({ keys: [key], newest: 0 }, { from: 1, to: Number.MAX_SAFE_INTEGER });
+    },
+    keptCount: async (key, versions) => {
+      await source.catchUp(versions);
+      return source.keptCount(key);
     },
   };
 };

@@ -295,6 +295,12 @@ describe('a text', () => {
     }
   });
 
+  test('is counted where it is rare, however many rows the collection has', async () => {
+    const query = { ...listWith('all', 300_000), search: textOf('needle') };
+    const found = await readerOf(collection).read(query, { order: 'DESC', skip: 0, take: 5, counted: true });
+    expect(found.total).toBe(idsWith(({ title }) => title.includes('needle'), 'DESC').length);
+  });
+
   test('for a gram that no search had before reads no sample of its own', async () => {
     const fresh = readerOf(collection);
     const slice = { order: 'DESC', counted: false } as const;

@@ -95,7 +95,9 @@ const listsOfAll = async (
   const ownScope: Scope = `own:${viewer.userId}`;
   const own = facet(ownScope, kind, blog);
   const isCounted = isPaged || count < ESTIMATED_FROM;
-  const total = isCounted ? await store.profiles.countHidden(viewer.userId, kinds, blog) : 0;
+  // A list in memory has posts of moving profiles too, which are hidden meanwhile.
+  const kept = totals.moving.size === 0 ? await store.posts.keptCount(own, totals.versions) : undefined;
+  const total = isCounted ? (kept ?? (await store.profiles.countHidden(viewer.userId, kinds, blog))) : 0;
   return [common, { facet: own, total, newest: totals.newest }];
 };
 

@@ -4,6 +4,7 @@ import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { Listed, ListQuery, Slice } from '@fitness/shared/lists/list.ts';
 import { searchIn } from '@fitness/shared/lists/match.ts';
 import { createRowTexts, type Transaction } from '@fitness/shared/lists/texts.ts';
+import type { ListVersions } from '@fitness/shared/lists/versions.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -60,6 +61,8 @@ export interface Posts {
     after: number,
   ): Promise<number | undefined>;
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
+  /** How many posts a list has, where memory tells it. */
+  keptCount(facet: string, versions: ListVersions): Promise<number | undefined>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
   /** Removes some of the grams of posts that are going to be removed; see `Part`. */
@@ -207,6 +210,7 @@ export const createPosts = (
       }
       return rows.length < STEP_MAX ? undefined : rows.at(-1)?._id;
     },
+    keptCount: (facets, versions) => lists.keptCount({ facets }, versions),
     list: async ({ facets, search, ...query }, slice) => {
       const keys = facets.map((one) => ({ facets: one }));
       const listed = await lists.read({ ...query, keys, search: searchIn(TEXTS, search) }, slice);

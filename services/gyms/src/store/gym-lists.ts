@@ -77,15 +77,12 @@ const toStages = (conditions: Filter): PipelineStage.Match[] => {
   return [{ $match: { [field]: first } }, { $match: Object.fromEntries(others) }];
 };
 
-/** Whether a stored gym meets the conditions of a list without its text. */
+/** Whether a gym meets the conditions of a list without its text. */
 const accepts =
   ({ viewer, cityId, majorIds, ownerId }: GymQuery) =>
-  (row: ListRow): boolean => {
-    const gym = row as unknown as GymDocument;
+  (gym: Pick<Gym, 'isActive' | 'ownerId' | 'cityId' | 'majorIds'>): boolean => {
     const isSeen =
-      viewer.kind === 'all' ||
-      gym.visibleTo === EVERYONE ||
-      (viewer.kind === 'user' && gym.visibleTo === viewer.userId);
+      viewer.kind === 'all' || gym.isActive || (viewer.kind === 'user' && gym.ownerId === viewer.userId);
     return (
       isSeen &&
       (ownerId === undefined || gym.ownerId === ownerId) &&
@@ -271,6 +268,11 @@ const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['li
   return (page) => readParts([unreviewed, renamed], page);
 };
 
+const acceptsRow = (query: GymQuery) => {
+  const accept = accepts(query);
+  return (stored: ListRow): boolean => accept(stored as unknown as GymDocument);
+};
+
 const toRow = (stored: ListRow): Gym => toGym(stored as unknown as GymDocument);
 
 export const createGymLists = (
@@ -330,7 +332,7 @@ export const createGymLists = (
     const total = isFiltered(query) ? await totals.ofFiltered(query) : keyed.total;
     const listed = {
       ...{ ...keyed, newest, search: searchIn(SEARCHED, search), versions },
-      accept: isFiltered(query) ? accepts(query) : undefined,
+      accept: isFiltered(query) ? acceptsRow(query) : undefined,
     };
     const ranked = await lists.ranked({ boostedUntil: { $gt: now } }, listed);
     const boosted = ranked.filter((row) => (row.boostedUntil as Date) > now);
@@ -362,7 +364,8 @@ export const createGymLists = (
       const ordered = candidates.filter(after).toSorted(byDistance);
       const { versions } = await counters.totals();
       const slice = { skip, take, counted: isPaged, signal: page.signal };
-      const found = await lists.among({ ids: ordered.map((gym) => gym.id), search, versions }, slice);
+      const ids = ordered.map((gym) => gym.id);
+      const found = await lists.among({ ids, search, accept: acceptsRow(query), versions }, slice);
       const lastId = found.continueAfter ?? found.rows.at(-1)?._id;
       const last = found.more ? ordered.find((gym) => gym.id === lastId) : undefined;
       return {
@@ -376,11 +379,13 @@ export const createGymLists = (
       if (skip >= placed) return { rows: [], total: placed, next: undefined };
     }
     const { ordered, isAll } = await near.find(query, from, skip + take, after);
+    // A gym may have been hidden since it was located.
+    const accept = accepts(query);
     const window = ordered.slice(skip, skip + take);
     const last = ordered.length > skip + take ? window.at(-1) : undefined;
     const total = isAll ? ordered.length : undefined;
     return {
-      rows: await findMany(window.map((gym) => gym.id)),
+      rows: (await findMany(window.map((gym) => gym.id))).filter(accept),
       total: isPaged ? (total ?? (await totals.ofPlaced(query))) : undefined,
       next: last && [last.metres, last.id],
     };
