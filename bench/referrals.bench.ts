@@ -10,7 +10,7 @@ import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { testServers } from '@fitness/shared/testing/harness.ts';
 import { nodeFlags } from '../scripts/lib/node-flags.mjs';
-import { createReferralsReader } from '../services/identity/src/app/referrals-reader.ts';
+import { createReferralsReader } from '../services/identity/src/app/accounts/referrals-reader.ts';
 import { createScoreLocks } from '../services/identity/src/clients/score-locks.ts';
 import { createStore } from '../services/identity/src/store/store.ts';
 import { ms, quantile, timed } from './figures.ts';

@@ -7,7 +7,7 @@ import { dropDatabase } from '@fitness/shared/testing/harness.ts';
 import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Connection } from 'mongoose';
-import { newMember } from '../src/app/register.ts';
+import { newMember } from '../src/app/accounts/register.ts';
 import { hashCode } from '../src/domain/confirmation-code.ts';
 import { contactSearch, nameSearch, searchGrams } from '../src/domain/search-text.ts';
 import { createNewNotifications } from '../src/store/notifications.ts';

@@ -3,7 +3,7 @@ import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSendCode } from '../src/app/send-code.ts';
+import { createSendCode } from '../src/app/sign-in/send-code.ts';
 import { createStore } from '../src/store/store.ts';
 import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
 import {

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { expect } from '@jest/globals';
-import { createEraseAccount } from '../src/app/erase-account.ts';
-import { createPurgeAccounts } from '../src/app/purge-accounts.ts';
+import { createEraseAccount } from '../src/app/deletion/erase-account.ts';
+import { createPurgeAccounts } from '../src/app/deletion/purge-accounts.ts';
 import type { DueAccount } from '../src/store/users.ts';
 import { type EventWatch, watchEvents } from './events.ts';
 import { accountOf, addDueMembers, openReplica, type Replica } from './purge-support.ts';

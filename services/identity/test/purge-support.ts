@@ -1,7 +1,7 @@
 /** Replicas of identity without transports, whose purge a test runs by hand; and accounts that are due for deletion. */
 import { type Clock, DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
-import { newMember } from '../src/app/register.ts';
+import { newMember } from '../src/app/accounts/register.ts';
 import type { IdentityConfig } from '../src/config.ts';
 import { type AllDependencies, createDependencies } from '../src/dependencies.ts';
 import type { DueAccount, NewUser } from '../src/store/users.ts';

@@ -166,7 +166,7 @@ describe('a due account without blockers', () => {
     const id = await addDueMember();
     await replica.purge();
     const late = { owner_user_id: id, gym_id: 1, gym_name: 'x', approved: false, rejection_reason: 'late' };
-    const { createDeliverNotification } = await import('../src/app/deliver-notification.ts');
+    const { createDeliverNotification } = await import('../src/app/notifications/deliver-notification.ts');
     const deliver = createDeliverNotification(replica.dependencies);
     await replica.dependencies.store.transaction((session) =>
       deliver(session, { userId: id, type: 'gym_license_reviewed', data: late, at: harness.clock.now() }),

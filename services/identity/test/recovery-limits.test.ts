@@ -9,7 +9,7 @@ import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { startTcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
-import { REQUESTS_AT_ONCE, REQUESTS_WAITING } from '../src/app/reset-password.ts';
+import { REQUESTS_AT_ONCE, REQUESTS_WAITING } from '../src/app/sign-in/reset-password.ts';
 import { startIdentity } from '../src/service.ts';
 import {
   callerOf,

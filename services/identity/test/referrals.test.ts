@@ -5,7 +5,7 @@ import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createReferralsReader } from '../src/app/referrals-reader.ts';
+import { createReferralsReader } from '../src/app/accounts/referrals-reader.ts';
 import { createScoreLocks, type ScoreLocks } from '../src/clients/score-locks.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { createUsers } from '../src/store/users.ts';

@@ -6,7 +6,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { TOTP_STEP_MS } from '@fitness/shared/testing/totp.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { userLimitKey } from '../src/app/rate-limits.ts';
+import { userLimitKey } from '../src/app/sign-in/rate-limits.ts';
 import { issueCode } from '../src/domain/confirmation-code.ts';
 import { createUseCases } from '../src/use-cases.ts';
 import { watchEvents } from './events.ts';

@@ -1,6 +1,6 @@
 import { gymLicenseReviewed } from '@fitness/proto/events/gyms.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
-import { REMOVED_LICENSE } from '../app/notification-resource.ts';
+import { REMOVED_LICENSE } from '../app/notifications/notification-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const onGymLicenseReviewed = ({

@@ -6,7 +6,7 @@ import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { assertMaxItems, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import type { FoundUser } from '../app/get-users.ts';
+import type { FoundUser } from '../app/accounts/get-users.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const MAX_IDS = 200;

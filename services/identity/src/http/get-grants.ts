@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { appGrantSchema, toAppGrant } from '../app/grant-resource.ts';
+import { appGrantSchema, toAppGrant } from '../app/credentials/grant-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, baseUrl: string): Route =>

@@ -1,6 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { preferencesSchema, toPreferences } from '../app/notification-preferences.ts';
+import { preferencesSchema, toPreferences } from '../app/notifications/notification-preferences.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getNotificationPreferencesRoute = ({

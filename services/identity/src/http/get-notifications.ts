@@ -1,7 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
-import { notificationSchema, toNotification } from '../app/notification-resource.ts';
+import { notificationSchema, toNotification } from '../app/notifications/notification-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const list = listOf(notificationSchema);

@@ -2,7 +2,7 @@ import { roleSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { z } from 'zod';
-import { toRole } from '../app/role-resource.ts';
+import { toRole } from '../app/roles/role-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUrl: string): Route =>

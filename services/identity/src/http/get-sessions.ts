@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { loginSessionSchema, toLoginSession } from '../app/session-resource.ts';
+import { loginSessionSchema, toLoginSession } from '../app/sign-in/session-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'>, baseUrl: string): Route =>

@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { personalTokenSchema, toPersonalToken } from '../app/personal-token-resource.ts';
+import { personalTokenSchema, toPersonalToken } from '../app/credentials/personal-token-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const getTokensRoute = (

@@ -2,7 +2,7 @@ import { created, defineRoute, type Route } from '@fitness/shared/http/define-ro
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
-import { deviceSchema, toDevice } from '../app/devices.ts';
+import { deviceSchema, toDevice } from '../app/notifications/devices.ts';
 import { PLATFORMS } from '../domain/platforms.ts';
 import type { UseCases } from '../use-cases.ts';
 

@@ -1,7 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
-import { notificationSchema, toNotification } from '../app/notification-resource.ts';
+import { notificationSchema, toNotification } from '../app/notifications/notification-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const postNotificationReadRoute = ({

@@ -1,7 +1,7 @@
 import { created, defineRoute, type Route } from '@fitness/shared/http/define-route.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { personalTokenSchema, toPersonalToken } from '../app/personal-token-resource.ts';
+import { personalTokenSchema, toPersonalToken } from '../app/credentials/personal-token-resource.ts';
 import { timestampField, tokenNameField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 

@@ -6,7 +6,7 @@ import {
   preferencesChangeSchema,
   preferencesSchema,
   toPreferences,
-} from '../app/notification-preferences.ts';
+} from '../app/notifications/notification-preferences.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const putNotificationPreferencesRoute = ({

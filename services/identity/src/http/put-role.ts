@@ -4,7 +4,7 @@ import { idParams } from '@fitness/shared/http/validation.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { oneLine } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import { toRole } from '../app/role-resource.ts';
+import { toRole } from '../app/roles/role-resource.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Route =>

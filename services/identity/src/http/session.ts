@@ -4,8 +4,8 @@ import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import type { Session } from '../app/new-session-token.ts';
-import type { PresentUser } from '../app/user-resource.ts';
+import type { PresentUser } from '../app/accounts/user-resource.ts';
+import type { Session } from '../app/sign-in/new-session-token.ts';
 import type { Client } from '../domain/client.ts';
 
 export const sessionSchema = z

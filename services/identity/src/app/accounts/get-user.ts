@@ -1,0 +1,12 @@
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { User } from '../../domain/user.ts';
+
+/** 404 for an unknown and for an erased account. */
+export const createGetUser =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  async (id: number): Promise<User> => {
+    const user = await store.users.find(id);
+    if (user === null) throw notFound();
+    return user;
+  };

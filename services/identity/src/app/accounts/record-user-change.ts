@@ -1,0 +1,40 @@
+/** The audit entries of a change of an account by an operator: one for each kind of change in it. */
+import { type AuditAction, changesOf } from '@fitness/shared/kernel/audit.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { User } from '../../domain/user.ts';
+
+const REVIEWED_NAME = 'trainer_license_reviewed_name';
+const isLicense = (field: string): boolean =>
+  field.startsWith('trainer_license_') && field !== 'trainer_license_newest_media_id';
+const isProfile = (field: string): boolean => !field.startsWith('trainer_license_') && field !== 'role_ids';
+
+type Kind = readonly [AuditAction, (field: string) => boolean];
+const kinds = (isVerdict: boolean): Kind[] => [
+  ['user.update', isProfile],
+  ['user.assign_roles', (field) => field === 'role_ids'],
+  // A new name is no review, though the license remembers the old one; the same verdict for a new name is.
+  ['trainer_license.review', (field) => isLicense(field) && (isVerdict || field !== REVIEWED_NAME)],
+];
+
+export const recordUserChange = async (
+  { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
+  session: ClientSession,
+  caller: UserCaller,
+  { before, after, isVerdict }: { before: User; after: User; isVerdict: boolean },
+): Promise<void> => {
+  const personId = after._id;
+  for (const [action, isOfKind] of kinds(isVerdict)) {
+    const change = changesOf(before, after, isOfKind);
+    if (change === undefined) continue;
+    await audit.record(session, {
+      actorId: caller.userId,
+      action,
+      subject: { type: 'user', id: personId },
+      before: { personId, values: change.before },
+      after: { personId, values: change.after },
+      isPersonal: store.users.isPersonal,
+    });
+  }
+};

@@ -1,0 +1,29 @@
+import { erasedUser, type UserResource } from '@fitness/contracts/user.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { PresentUsers } from './user-resource.ts';
+
+interface ShowUsersDependencies extends Pick<Dependencies, 'store'> {
+  presentUsers: PresentUsers;
+}
+
+/**
+ * The resources that other services embed, each as `viewer` may see it. Unknown ids are missing; erased ones, too, unless
+ * `withErased`: then an anonymous placeholder represents them. `withoutPending`: so are accounts with a pending deletion.
+ */
+export type ShowUsers = (
+  ids: readonly number[],
+  viewer: Caller,
+  options: { withErased: boolean; withoutPending: boolean },
+) => Promise<UserResource[]>;
+
+export const createShowUsers =
+  ({ store, presentUsers }: ShowUsersDependencies): ShowUsers =>
+  async (ids, viewer, { withErased, withoutPending }) => {
+    const found = await store.users.findMany(ids);
+    const users = withoutPending ? found.filter((user) => user.deletion_scheduled_at === null) : found;
+    const shown = await presentUsers(users, viewer);
+    const erased = withErased ? await store.users.findErased(ids) : [];
+    return [...shown, ...erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)))];
+  };

@@ -1,0 +1,113 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
+import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { omitUndefined } from '../../domain/omit-undefined.ts';
+import { clearLicense } from '../../domain/trainer-license.ts';
+import type { User } from '../../domain/user.ts';
+import { assertCurrentPassword, findOwnAccount } from '../sign-in/own-account.ts';
+import { type SmsBudget, takeNameChange } from '../sign-in/rate-limits.ts';
+import { type SecurityNotices, securityChanges } from '../sign-in/security-notices.ts';
+import type { SendCode } from '../sign-in/send-code.ts';
+import {
+  assertNotBornInFuture,
+  assertUsername,
+  changesBankAccount,
+  changesContact,
+  changesForToken,
+  changesNames,
+  changesPhone,
+  type OwnChanges,
+  withBankAccount,
+} from './profile-changes.ts';
+import { assertReceivesSms } from './receives-sms.ts';
+import { assertNotTaken, rejectTaken } from './unique-fields.ts';
+
+interface UpdateProfileDependencies
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'limiter' | 'limits' | 'licenseDocuments' | 'clock' | 'smsCountries' | 'log'
+  > {
+  smsBudget: SmsBudget;
+  sendCode: SendCode;
+  securityNotices: SecurityNotices;
+}
+
+/**
+ * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code. With the
+ * password, and without a change that needs it, it is sent one as well, which proves it.
+ *
+ * 422: a taken field, a phone that gets no SMS, no bank account, a birth date in the future, a new e-mail, phone or bank account without
+ * the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank account by another token than a session.
+ * 500: the SMS was not sent.
+ */
+type UpdateProfile = (
+  caller: UserCaller,
+  changes: OwnChanges,
+  given: { password: string | undefined; clientAddress: string; locale: Locale },
+) => Promise<User>;
+
+export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
+  const { store, licenseDocuments, clock, smsBudget, sendCode, securityNotices, log } = dependencies;
+
+  const save = async (
+    { _id: userId, trainer_license_media_id: clearedMediaId }: User,
+    { phone, trainer_license_image, ...fields }: OwnChanges,
+    isCodeSent: boolean,
+  ): Promise<User> => {
+    // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
+    if (trainer_license_image === null && clearedMediaId !== null) {
+      await licenseDocuments.delete(userId, clearedMediaId);
+    }
+    const updated = await rejectTaken(dependencies, () =>
+      store.transaction(async (session) => {
+        const current = await store.users.find(userId, session);
+        if (current === null) return null;
+        const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
+        const user = await store.users.update(session, userId, { ...omitUndefined(fields), ...license });
+        if (user === null) return null;
+        if (phone === current.phone && !isCodeSent) await store.codes.withdraw(session, userId, 'phone');
+        for (const change of securityChanges(current, user)) {
+          await securityNotices.notify(session, user, change, 'account', current.email);
+        }
+        return user;
+      }),
+    );
+    if (updated === null) throw unauthenticated();
+    return updated;
+  };
+
+  return async (caller, requested, { locale, ...given }) => {
+    assertNotBornInFuture(requested, clock.now());
+    const user = await findOwnAccount(dependencies, caller.userId);
+    // Before the password is verified: a token that must not change credentials must not try passwords either.
+    const changes = changesForToken(caller, user, withBankAccount(user, requested));
+    assertUsername(user, changes);
+    const isNewPhone = changesPhone(user, changes);
+    if (isNewPhone) assertReceivesSms(dependencies, changes.phone);
+    const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
+    // Beside a change that needs the password it is repeated by a form that sends every field.
+    const provesPhone = changes.phone === user.phone && given.password !== undefined && !needsPassword;
+    const phone = isNewPhone || provesPhone ? changes.phone : undefined;
+    if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, given);
+    if (changesNames(user, changes)) await takeNameChange(dependencies, given.clientAddress);
+    await assertNotTaken(dependencies, changes, user._id);
+    if (phone === undefined) return save(user, changes, false);
+    await smsBudget.takeSignedIn(phone);
+    // Before everything else: without the SMS nothing is changed.
+    const code = await sendCode('phone', { userId: user._id, phone, locale });
+    if (code.outcome === 'failed')
+      throw internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
+    // From now on a 503 does not mean that no SMS was sent.
+    effectStarted();
+    try {
+      return await save(user, changes, true);
+    } catch (error) {
+      if (isOutcomeUnknown(error)) throw error;
+      await code.withdraw().catch((err: unknown) => log.warn({ err }, 'a code was not withdrawn'));
+      throw error;
+    }
+  };
+};

@@ -1,0 +1,101 @@
+/** The user resource (specification 2.1). */
+import { NO_MEDIA, toMediaResources } from '@fitness/contracts/media-copy.ts';
+import { MODEL } from '@fitness/contracts/model-names.ts';
+import {
+  canSeeAllFields,
+  limitUser,
+  type UserResource,
+  userSchema,
+  type WholeUser,
+} from '@fitness/contracts/user.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { StoredUserFields, User } from '../../domain/user.ts';
+import { toRole } from '../roles/role-resource.ts';
+import type { Referrals, ReferralsReader } from './referrals-reader.ts';
+
+interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'subscriptions' | 'baseUrl'> {
+  referralsReader: ReferralsReader;
+}
+
+/** Resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. */
+export type PresentUsers = (users: readonly User[], viewer: Caller) => Promise<UserResource[]>;
+
+/** Waits for the referral score. */
+export type PresentUser = (user: User, viewer: Caller) => Promise<UserResource>;
+
+/** Less than the five seconds after which other services give up waiting for the users that they embed. */
+const LIST_SCORE_TIMEOUT_MS = 3_000;
+
+export const createPresentUsers =
+  (dependencies: PresentUserDependencies): PresentUsers =>
+  (users, viewer) =>
+    present(dependencies, users, viewer, LIST_SCORE_TIMEOUT_MS);
+
+export const createPresentUser =
+  (dependencies: PresentUserDependencies): PresentUser =>
+  async (user, viewer) => {
+    const [resource] = await present(dependencies, [user], viewer);
+    if (resource === undefined) throw new Error('one user has no resource');
+    return resource;
+  };
+
+/** The caller's own account. Every token sees whether its deletion is pending, also one that sees nothing else. */
+export const createPresentOwnAccount = (dependencies: PresentUserDependencies): PresentUser => {
+  const presentUser = createPresentUser(dependencies);
+  return async (user, viewer) => ({
+    ...(await presentUser(user, viewer)),
+    ...deletionFields(user),
+  });
+};
+
+const present = async (
+  { store, referralsReader, subscriptions, baseUrl }: PresentUserDependencies,
+  users: readonly User[],
+  viewer: Caller,
+  scoreTimeoutMs?: number,
+): Promise<UserResource[]> => {
+  const ids = users.map((user) => user._id);
+  // The hidden fields are read only for users that the viewer sees completely.
+  const visible = users.filter((user) => canSeeAllFields(viewer, user._id));
+  const referrerIds = visible.filter((user) => user.has_referrals).map((user) => user._id);
+  const [referrals, rolesInUse, subscriptionByUser] = await Promise.all([
+    referrerIds.length === 0
+      ? new Map<number, Referrals>()
+      : referralsReader.read(referrerIds, { timeoutMs: scoreTimeoutMs }),
+    store.roles.findMany([...new Set(visible.flatMap((user) => user.role_ids))]),
+    subscriptions.findOrEmpty(ids),
+  ]);
+  return users.map((user) => {
+    const resource: WholeUser = {
+      ...storedFields(user),
+      referral_score: referrals.get(user._id)?.score ?? 0,
+      referrals_count: referrals.get(user._id)?.count ?? 0,
+      roles: rolesInUse.filter((role) => user.role_ids.includes(role._id)).map(toRole),
+      media: toMediaResources(MODEL.user, user._id, user.media ?? NO_MEDIA, baseUrl),
+      current_subscription: subscriptionByUser.get(user._id) ?? null,
+    };
+    return limitUser(resource, viewer);
+  });
+};
+
+/** Fields of the same name in the account and the resource; those of another type are converted. */
+const storedFields = (user: User) => {
+  const { trainer_license_media_id: mediaId, trainer_license_image: image } = user;
+  return {
+    ...(Object.fromEntries(
+      Object.entries(user).filter(([field]) => field in userSchema.shape),
+    ) as unknown as StoredUserFields),
+    id: user._id,
+    trainer_license_link:
+      mediaId === null || image === null ? null : `/api/v1/media/${mediaId}/${encodeURIComponent(image)}`,
+    created_at: formatTimestamp(user.created_at),
+    ...deletionFields(user),
+  };
+};
+
+const deletionFields = (user: User) => ({
+  deletion_requested_at: formatTimestampOrNull(user.deletion_requested_at),
+  deletion_scheduled_at: formatTimestampOrNull(user.deletion_scheduled_at),
+});

@@ -1,0 +1,61 @@
+/** What an app may do in the name of the user. */
+import { findOauthResource } from '@fitness/contracts/oauth.ts';
+import { formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { z } from 'zod';
+import type { OauthRecord } from '../../store/oauth.ts';
+
+/** Of the stored payload. */
+export interface GrantPayload {
+  clientId: string;
+  /** Scopes by resource indicator. */
+  resources?: Record<string, string>;
+  iat?: number;
+}
+
+export const appGrantSchema = z
+  .object({
+    id: z.int(),
+    client_name: z
+      .string()
+      .nullable()
+      .meta({ description: 'as the app has named itself; nobody has verified it' }),
+    scopes: z.array(z.string()),
+    resource: z
+      .string()
+      .meta({ description: 'what its tokens are for; the origin covers the API and `/mcp`' }),
+    created_at: z.string(),
+    last_used_at: z.string().meta({ description: 'up to a minute late' }),
+  })
+  .meta({ id: 'AppGrant' });
+
+type AppGrant = z.output<typeof appGrantSchema>;
+
+const nameIn = (registration: string | undefined): string | null => {
+  if (registration === undefined) return null;
+  return (JSON.parse(registration) as { client_name?: string }).client_name ?? null;
+};
+
+/** A token is for one resource: that of a grant for several is the origin, which covers them. */
+const resourceOf = (indicators: readonly string[], baseUrl: string): string => {
+  const named = new Set(indicators.map((indicator) => findOauthResource(baseUrl, indicator) ?? indicator));
+  const [first, ...others] = named;
+  return first === undefined || others.length > 0 ? baseUrl : first;
+};
+
+/** `clients`: registrations by id. */
+export const toAppGrant = (
+  row: OauthRecord,
+  clients: ReadonlyMap<string, string>,
+  baseUrl: string,
+): AppGrant => {
+  const { clientId, resources = {}, iat = 0 } = JSON.parse(row.payload) as GrantPayload;
+  const createdAt = new Date(iat * SECOND_MS);
+  return {
+    id: row.grant_number ?? 0,
+    client_name: nameIn(clients.get(clientId)),
+    scopes: [...new Set(Object.values(resources).flatMap((scopes) => scopes.split(' ')))],
+    resource: resourceOf(Object.keys(resources), baseUrl),
+    created_at: formatTimestamp(createdAt),
+    last_used_at: formatTimestamp(row.last_used_at ?? createdAt),
+  };
+};

@@ -1,0 +1,21 @@
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { z } from 'zod';
+import type { Token } from '../../store/tokens.ts';
+
+export const personalTokenSchema = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    permissions: z.array(z.string()).nullable().meta({ description: 'null: whatever the account may do' }),
+    created_at: z.string(),
+    expires_at: z.string(),
+  })
+  .meta({ id: 'PersonalAccessToken' });
+
+export const toPersonalToken = (row: Token): z.output<typeof personalTokenSchema> => ({
+  id: row.token_number ?? 0,
+  name: row.name ?? '',
+  permissions: row.permissions,
+  created_at: formatTimestamp(row.created_at),
+  expires_at: formatTimestamp(row.expires_at),
+});

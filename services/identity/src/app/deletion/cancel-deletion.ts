@@ -1,0 +1,21 @@
+import { unauthenticated } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { User } from '../../domain/user.ts';
+import { publishDeletionCancelled } from '../sign-in/publish.ts';
+
+/** The account afterwards; also when no deletion was pending, because a client may repeat the request. */
+type CancelDeletion = (userId: number) => Promise<User>;
+
+export const createCancelDeletion =
+  ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>): CancelDeletion =>
+  (userId) =>
+    store.transaction(async (session) => {
+      const restored = await store.users.cancelDeletion(session, userId);
+      if (restored === null) {
+        const user = await store.users.find(userId, session);
+        if (user === null) throw unauthenticated();
+        return user;
+      }
+      await publishDeletionCancelled({ outbox }, session, { userId, version: restored.version });
+      return restored;
+    });

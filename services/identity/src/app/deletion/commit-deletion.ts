@@ -1,0 +1,85 @@
+/** Phase 2 of deleting the own account (specification 4.1): schedules the erasure and revokes every credential. */
+import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { scheduleDeletion } from '../../domain/deletion.ts';
+import type { User } from '../../domain/user.ts';
+import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
+import { publishCredentialsRevoked, publishDeletionRequested } from '../sign-in/publish.ts';
+import type { SecurityNotices } from '../sign-in/security-notices.ts';
+import { assertNoBlockers } from './deletion-blockers.ts';
+import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
+
+interface CommitDeletionDependencies
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'blockers' | 'outbox' | 'clock' | 'graceDays' | 'backgroundTasks'
+  > {
+  securityNotices: SecurityNotices;
+}
+
+/** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
+type CommitDeletion = (
+  userId: number,
+  input: GivenPassword & { code: string; locale: Locale },
+) => Promise<DeletionSchedule>;
+
+export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
+  const { store, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
+
+  const schedule = async (
+    session: ClientSession,
+    userId: number,
+    codeId: string,
+    locale: Locale,
+  ): Promise<DeletionSchedule> => {
+    const now = clock.now();
+    if (!(await store.codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
+    const dates = scheduleDeletion(now, graceDays);
+    const user = await store.users.scheduleDeletion(session, userId, dates);
+    // The deletion is pending already: the code was sent before that.
+    if (user === null) throw codeRejected();
+    await store.tokens.revokeAll(session, userId);
+    const scheduled = toDeletionSchedule(dates);
+    const account = { userId, version: user.version };
+    await publishDeletionRequested(dependencies, session, account, scheduled);
+    await publishCredentialsRevoked(dependencies, session, account, 'deletion_scheduled');
+    const sms = { notice: 'deletion_scheduled', schedule: scheduled, phone: user.phone, locale } as const;
+    await securityNotices.requestSms(session, user, sms);
+    return scheduled;
+  };
+
+  const checkCode = (user: User, code: string): Promise<string | undefined> =>
+    store.transaction(
+      async (session) => {
+        const codeId = await store.codes.check(user._id, 'deletion', code, clock.now(), {
+          lockout: {
+            session,
+            onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
+          },
+        });
+        // Also when a blocker stops the deletion.
+        if (codeId !== undefined && !user.phone_proven) await store.users.provePhone(session, user._id);
+        return codeId;
+      },
+      { isEffect: false },
+    );
+
+  return async (userId, { code, locale, ...given }) => {
+    const user = await findOwnAccount(dependencies, userId);
+    await assertPassword(dependencies, user, given);
+    const codeId = await checkCode(user, code);
+    if (codeId === undefined) {
+      // The repeat of a call that has scheduled the deletion, perhaps. Whether it was: the answer does not wait for it, and
+      // the work is the same.
+      backgroundTasks.run('repeated revocation', () => store.repeatRevocation(userId));
+      throw codeRejected();
+    }
+    await assertNoBlockers(dependencies, userId);
+    return store.transaction((session) => schedule(session, userId, codeId, locale));
+  };
+};
+
+/** The same for every reason, so that it does not reveal whether a deletion was requested. */
+const codeRejected = (): AppError => invalid({ confirmation_code: message('deletion.code_rejected') });

@@ -1,0 +1,42 @@
+/** An operator deletes another account, without a grace period. The blockers apply as to a deletion by the owner. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { findManageableUser } from '../roles/manageable-user.ts';
+import { assertRoleManagerRemains, canManageRoles } from '../roles/role-managers.ts';
+import { assertNoBlockers } from './deletion-blockers.ts';
+import type { EraseAccount } from './erase-account.ts';
+
+interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'audit' | 'clock'> {
+  eraseAccount: EraseAccount;
+}
+
+/**
+ * 403 for the own account and for one that the caller may not manage; 404; 409 when a blocker applies or nobody
+ * else could manage roles; 503 when a blocker cannot be evaluated.
+ */
+type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
+
+export const createDeleteUser =
+  (dependencies: DeleteUserDependencies): DeleteUser =>
+  async (caller, userId) => {
+    const { store, audit, clock, eraseAccount } = dependencies;
+    if (caller.userId === userId) throw forbidden('the own account');
+    await findManageableUser(dependencies, caller, userId);
+    await assertNoBlockers(dependencies, userId);
+    await store.transaction(async (session) => {
+      // Roles may have been assigned since the first check.
+      const user = await findManageableUser(dependencies, caller, userId, session);
+      if (canManageRoles(await store.roles.findMany(user.role_ids, session))) {
+        await assertRoleManagerRemains(dependencies, session, { userId });
+      }
+      if (!(await eraseAccount(session, userId))) throw notFound();
+      await audit.record(session, {
+        actorId: caller.userId,
+        action: 'user.delete',
+        subject: { type: 'user', id: userId },
+        before: { personId: null, values: { erased_at: null } },
+        after: { personId: null, values: { erased_at: clock.now() } },
+      });
+    });
+  };

@@ -1,0 +1,30 @@
+/** The check that every deletion of an account makes first (specification 4.1, rule 5). */
+import { blockerMessageKey } from '@fitness/contracts/blockers.ts';
+import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import type { AppliedBlocker } from '../../clients/blockers.ts';
+import type { Dependencies } from '../../dependencies.ts';
+
+/** 409 with every blocker that applies; 503 when one of them cannot be evaluated. */
+export const assertNoBlockers = async (
+  { blockers }: Pick<Dependencies, 'blockers'>,
+  userId: number,
+): Promise<void> => {
+  const applied = await blockers.evaluate(userId);
+  if (applied.length > 0) throw deletionBlocked(applied);
+};
+
+const deletionBlocked = (applied: readonly AppliedBlocker[]): AppError =>
+  new AppError({
+    kind: 'conflict',
+    code: 'account_deletion_blocked',
+    message: message('deletion.blocked'),
+    body: (t) => ({
+      error: t(message('deletion.blocked')),
+      code: 'account_deletion_blocked',
+      blockers: applied.map(({ code, extras }) => ({
+        code,
+        message: t(message(blockerMessageKey(code), extras)),
+        ...extras,
+      })),
+    }),
+  });

@@ -1,0 +1,48 @@
+/**
+ * Erasing an account: one transaction makes it an anonymous document, which no credential is accepted for and nothing is
+ * stored about, and publishes the event. It deletes credentials and notifications as far as a step goes; what is left of very
+ * many goes on that event.
+ */
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { publishAccountDeleted, publishCredentialsRevoked } from '../sign-in/publish.ts';
+
+type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
+
+/**
+ * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
+ * written, when there is no such live account.
+ */
+export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
+
+export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
+  const { store, audit, clock } = dependencies;
+  const eraseRest = createEraseRest(dependencies);
+  return async (session, userId, dueOn) => {
+    const now = clock.now();
+    // First, because every transaction that stores data about the account writes this document, too: they conflict.
+    const version = await store.users.erase(session, userId, now, dueOn);
+    if (version === null) return false;
+    await store.secondFactors.delete(session, userId);
+    await store.codes.eraseAccount(session, userId);
+    await store.preferences.eraseAccount(session, userId);
+    await store.scores.eraseAccount(session, userId);
+    await audit.eraseAccount(session, userId);
+    await eraseRest(session, userId);
+    const account = { userId, version };
+    await publishCredentialsRevoked(dependencies, session, account, 'account_erased');
+    await publishAccountDeleted(dependencies, session, account, now);
+    return true;
+  };
+};
+
+/** One step of what has no limit. Nobody reads it any more: introspection refuses an erased account. */
+export const createEraseRest =
+  ({ store, idempotency }: Pick<Dependencies, 'store' | 'idempotency'>) =>
+  (session: ClientSession, userId: number): Promise<Rest> =>
+    oneStep(
+      (limit) => store.tokens.eraseAccount(session, userId, limit),
+      (limit) => store.notifications.eraseAccount(session, userId, limit),
+      (limit) => idempotency.eraseAccount(session, userId, limit),
+    );

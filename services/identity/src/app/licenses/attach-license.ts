@@ -1,0 +1,34 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { attachDocument } from '../../domain/trainer-license.ts';
+
+interface LicenseDocument {
+  userId: number;
+  mediaId: number;
+  filename: string;
+}
+
+/**
+ * Records a license document that media has stored. True when it is the account's license afterwards, undefined when
+ * there is no such live account. Without `session` in a transaction of its own.
+ */
+export type AttachLicense = (
+  document: LicenseDocument,
+  session?: ClientSession,
+) => Promise<boolean | undefined>;
+
+export const createAttachLicense = ({ store }: Pick<Dependencies, 'store'>): AttachLicense => {
+  const attach = async (
+    session: ClientSession,
+    { userId, mediaId, filename }: LicenseDocument,
+  ): Promise<boolean | undefined> => {
+    const user = await store.users.find(userId, session);
+    if (user === null) return undefined;
+    const license = attachDocument(user, { mediaId, filename });
+    if (license === undefined) return user.trainer_license_media_id === mediaId;
+    await store.users.update(session, userId, license);
+    return true;
+  };
+  return (document, session) =>
+    session === undefined ? store.transaction((own) => attach(own, document)) : attach(session, document);
+};

@@ -1,0 +1,35 @@
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { detachDocument } from '../../domain/trainer-license.ts';
+import type { DeliverNotification } from '../notifications/deliver-notification.ts';
+import { REMOVED_LICENSE } from '../notifications/notification-resource.ts';
+
+interface DeletedDocument {
+  userId: number;
+  mediaId: number;
+  byOperator: boolean;
+  at: Date;
+}
+
+/** Records that media has deleted a license document. The trainer is notified when an operator has deleted it. */
+type DetachLicense = (document: DeletedDocument, session: ClientSession) => Promise<void>;
+
+interface DetachLicenseDependencies extends Pick<Dependencies, 'store'> {
+  deliverNotification: DeliverNotification;
+}
+
+export const createDetachLicense =
+  ({ store, deliverNotification }: DetachLicenseDependencies): DetachLicense =>
+  async ({ userId, mediaId, byOperator, at }, session) => {
+    const user = await store.users.find(userId, session);
+    const license = user === null ? undefined : detachDocument(user, mediaId);
+    if (license === undefined) return;
+    await store.users.update(session, userId, license);
+    if (!byOperator || user?.trainer_license_media_id !== mediaId) return;
+    await deliverNotification(session, {
+      userId,
+      type: 'trainer_license_reviewed',
+      data: REMOVED_LICENSE,
+      at,
+    });
+  };

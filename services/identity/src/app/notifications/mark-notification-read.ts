@@ -1,0 +1,12 @@
+import { notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { NotificationRow } from '../../store/notifications.ts';
+
+/** 404 for a notification of another user. */
+export const createMarkNotificationRead =
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  async (userId: number, id: number): Promise<NotificationRow> => {
+    const row = await store.notifications.markRead(userId, id, clock.now());
+    if (row === null) throw notFound();
+    return row;
+  };

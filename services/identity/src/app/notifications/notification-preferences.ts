@@ -1,0 +1,101 @@
+/** By which channels an account is told of each type of notification. */
+import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { z } from 'zod';
+import type { Dependencies } from '../../dependencies.ts';
+import type { NotificationPreferences } from '../../store/notification-preferences.ts';
+import { NOTIFICATION_TYPES, type NotificationType } from './notification-resource.ts';
+
+const CHANNELS = ['push', 'email'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** Their e-mails cannot be switched off: whoever takes an account over could otherwise keep its owner from noticing. */
+export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
+  'security_alert',
+  'account_deletion_requested',
+  'account_deletion_postponed',
+]);
+
+const channels = z.object({ push: z.boolean(), email: z.boolean() });
+
+const perType = <Schema extends z.ZodType>(schema: Schema): z.ZodObject<Record<NotificationType, Schema>> =>
+  z.object(
+    Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, schema])) as Record<NotificationType, Schema>,
+  );
+
+export const preferencesSchema = z
+  .object({ locale: z.string().nullable(), types: perType(channels) })
+  .meta({ id: 'NotificationPreferences' });
+
+/** What is left out stays as it is. */
+export const preferencesChangeSchema = perType(channels.partial()).partial();
+
+type PreferencesResource = z.output<typeof preferencesSchema>;
+interface PreferencesChange {
+  locale?: string | null | undefined;
+  types?: z.output<typeof preferencesChangeSchema> | undefined;
+}
+
+const keyOf = (type: NotificationType, channel: Channel): string => `${type}:${channel}`;
+
+export const isWanted = (
+  { off }: NotificationPreferences,
+  type: NotificationType,
+  channel: Channel,
+): boolean => !off.includes(keyOf(type, channel));
+
+export const toPreferences = (preferences: NotificationPreferences): PreferencesResource => ({
+  locale: preferences.locale,
+  types: Object.fromEntries(
+    NOTIFICATION_TYPES.map((type) => [
+      type,
+      { push: isWanted(preferences, type, 'push'), email: isWanted(preferences, type, 'email') },
+    ]),
+  ) as PreferencesResource['types'],
+});
+
+const createGetPreferences =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  (userId: number): Promise<NotificationPreferences> =>
+    store.preferences.find(userId);
+
+/** 422 when a mandatory e-mail is to be switched off. */
+const createUpdatePreferences =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  async (userId: number, { locale, types = {} }: PreferencesChange): Promise<NotificationPreferences> => {
+    assertMandatoryEmails(types);
+    return store.transaction(async (session) => {
+      // An erasure conflicts with it, so that nothing is stored for an erased account.
+      if (!(await store.users.touchIfLive(session, userId))) throw forbidden('the account was erased');
+      const before = await store.preferences.find(userId, session);
+      const off = new Set(before.off);
+      for (const type of NOTIFICATION_TYPES) {
+        for (const channel of CHANNELS) {
+          const wanted = types[type]?.[channel];
+          if (wanted === true) off.delete(keyOf(type, channel));
+          if (wanted === false) off.add(keyOf(type, channel));
+        }
+      }
+      const after = {
+        _id: userId,
+        locale: locale === undefined ? before.locale : locale,
+        off: [...off].sort(),
+      };
+      await store.preferences.put(session, after);
+      return after;
+    });
+  };
+
+const assertMandatoryEmails = (types: NonNullable<PreferencesChange['types']>): void => {
+  const refused = [...MANDATORY_EMAILS].filter((type) => types[type]?.email === false);
+  if (refused.length === 0) return;
+  throw invalid(
+    Object.fromEntries(
+      refused.map((type) => [`types.${type}.email`, message('notification.email.mandatory')]),
+    ),
+  );
+};
+
+export const createPreferenceUseCases = (dependencies: Pick<Dependencies, 'store'>) => ({
+  getPreferences: createGetPreferences(dependencies),
+  updatePreferences: createUpdatePreferences(dependencies),
+});

@@ -1,0 +1,132 @@
+/** Sends one stored notification to one device, or as one e-mail. */
+import type { EventData } from '@fitness/proto/events/define-event.ts';
+import type {
+  notificationEmailRequested,
+  notificationPushRequested,
+} from '@fitness/proto/events/identity.ts';
+import { DEFAULT_LOCALE, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { TryAgainLater } from '@fitness/shared/kernel/outage.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import { html } from '@fitness/shared/pages/html.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import type { EmailBudget, EmailKind } from '../sign-in/rate-limits.ts';
+import { type Channel, isWanted, MANDATORY_EMAILS } from './notification-preferences.ts';
+import { type NotificationType, toEmailTexts, toNotification } from './notification-resource.ts';
+
+interface SendDependencies
+  extends Pick<Dependencies, 'store' | 'clock' | 'log' | 'pushes' | 'mails' | 'sentNotifications'> {
+  emailBudget: EmailBudget;
+}
+
+/** Rejects unless it was sent or is not to be sent any more: the event is then tried again. */
+type SendPush = (
+  session: ClientSession,
+  request: EventData<typeof notificationPushRequested>,
+) => Promise<void>;
+
+/**
+ * Likewise; an e-mail beyond the budget is not sent. `eventId`: a UUID, of which the Message-ID is made: a relay or mailbox
+ * may recognise a repetition by it.
+ */
+type SendEmail = (eventId: string, request: EventData<typeof notificationEmailRequested>) => Promise<void>;
+
+/** Undefined when the account or the notification is erased, or the channel was switched off meanwhile. */
+const findWanted = async (
+  { store }: SendDependencies,
+  { user_id: userId, notification_id: id }: { user_id: number; notification_id: number },
+  channel: Channel,
+) => {
+  const [user, row, preferences] = await Promise.all([
+    store.users.find(userId),
+    store.notifications.find(userId, id),
+    store.preferences.find(userId),
+  ]);
+  if (user === null || row === null) return undefined;
+  return isWanted(preferences, row.type as NotificationType, channel)
+    ? { user, row, preferences }
+    : undefined;
+};
+
+const createSendPush = (dependencies: SendDependencies): SendPush => {
+  const { store, clock, log, pushes, sentNotifications } = dependencies;
+  return async (session, request) => {
+    const device = await store.devices.get(request.device_id);
+    const isSignedIn =
+      device?.user_id === request.user_id &&
+      (await store.tokens.findLive(device.session, clock.now())) !== null;
+    const wanted = isSignedIn ? await findWanted(dependencies, request, 'push') : undefined;
+    if (pushes === undefined || device === null || wanted === undefined) {
+      sentNotifications.inc({ channel: 'push', outcome: 'skipped' });
+      return;
+    }
+    const { id, type, title, body } = toNotification(wanted.row, translator(device.locale));
+    const result = await pushes.send({
+      token: device.push_token,
+      title,
+      body,
+      data: { notification_id: String(id), type },
+      tag: `notification-${id}`,
+    });
+    sentNotifications.inc({ channel: 'push', outcome: result.outcome });
+    if (result.outcome === 'failed')
+      throw new TryAgainLater(`a push message was not sent: ${result.reason}`, result.retryAfterMs ?? 0);
+    if (result.outcome === 'refused') {
+      log.error(
+        { user_id: request.user_id, notification_id: id },
+        'Firebase refuses a push message for good',
+      );
+    }
+    if (result.outcome === 'gone') await store.devices.deleteGone(session, device);
+  };
+};
+
+const kindOf = (type: NotificationType, previousEmail: string | null): EmailKind => {
+  if (previousEmail !== null) return 'address_change';
+  return MANDATORY_EMAILS.has(type) ? 'security' : 'ordinary';
+};
+
+const createSendEmail = (dependencies: SendDependencies): SendEmail => {
+  const { store, log, mails, sentNotifications, emailBudget } = dependencies;
+  return async (eventId, request) => {
+    const wanted = await findWanted(dependencies, request, 'email');
+    if (mails === undefined || wanted === undefined) {
+      sentNotifications.inc({ channel: 'email', outcome: 'skipped' });
+      return;
+    }
+    const { user, row, preferences } = wanted;
+    const to = request.email ?? user.email;
+    const kind = kindOf(row.type as NotificationType, request.email);
+    const budget = await emailBudget.take(kind, user._id, to);
+    if (budget.spent !== undefined) {
+      sentNotifications.inc({ channel: 'email', outcome: 'limited' });
+      log.warn(
+        { user_id: user._id, notification_id: row._id, limit: budget.spent },
+        'an e-mail was not sent, because those of the day are spent',
+      );
+      return;
+    }
+    const locale = preferences.locale ?? (await store.devices.localeOf(user._id)) ?? DEFAULT_LOCALE;
+    const { title, body } = toEmailTexts(row, translator(locale));
+    const footer = translate(locale, 'notification.email.footer');
+    const result = await mails.send({
+      to,
+      subject: title,
+      text: `${body}\n\n-- \n${footer}\n`,
+      html: html`<!doctype html>
+<html lang="${locale}" dir="${translate(locale, 'language.direction')}">
+<head><meta charset="utf-8"><title>${title}</title></head>
+<body><h1>${title}</h1><p>${body}</p><hr><p><small>${footer}</small></p></body>
+</html>`.toString(),
+      id: `notification-${eventId}`,
+    });
+    sentNotifications.inc({ channel: 'email', outcome: result.outcome });
+    if (result.outcome !== 'failed') return;
+    await budget.giveBack();
+    throw new Error(`an e-mail was not sent: ${result.reason}`);
+  };
+};
+
+export const createSendNotification = (dependencies: SendDependencies) => ({
+  sendPush: createSendPush(dependencies),
+  sendEmail: createSendEmail(dependencies),
+});

@@ -1,0 +1,30 @@
+/** An account that can manage roles must remain, because only such an account can assign that permission again. */
+import { conflict, message } from '@fitness/shared/kernel/error.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { permissionsOf, type Role } from '../../domain/roles.ts';
+
+export const ROLE_MANAGEMENT: Permission = 'roles.manage';
+
+export const canManageRoles = (roles: readonly Role[]): boolean => permissionsOf(roles).has(ROLE_MANAGEMENT);
+
+/**
+ * 409 unless another account without a pending deletion can manage roles once this user, or this role, no longer can.
+ * The remaining account is written to: two concurrent transactions that remove the permission from each other's account
+ * conflict, and the second one finds no remaining account.
+ */
+export const assertRoleManagerRemains = async (
+  { store }: Pick<Dependencies, 'store'>,
+  session: ClientSession,
+  removed: { userId?: number; roleId?: number },
+): Promise<void> => {
+  const managing = (await store.roles.findAll(session)).filter(
+    (role) => role._id !== removed.roleId && canManageRoles([role]),
+  );
+  const roleIds = managing.map((role) => role._id);
+  const remaining = await store.users.findHolder(roleIds, removed.userId, session);
+  if (remaining === undefined || !(await store.users.touchIfLive(session, remaining))) {
+    throw conflict('roles.last_manager', message('roles.last_manager'));
+  }
+};

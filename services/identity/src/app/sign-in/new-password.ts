@@ -1,0 +1,13 @@
+import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import { isNameOfAccount } from '../../domain/password-rules.ts';
+import type { User } from '../../domain/user.ts';
+
+/** 422 under `password` for the user name, e-mail or phone of the account. */
+export const assertNotName = (
+  password: string,
+  account: Pick<User, 'username' | 'email' | 'phone'>,
+): void => {
+  if (isNameOfAccount(password, account)) {
+    throw invalid({ password: message('validation.password_is_name') });
+  }
+};

@@ -1,0 +1,169 @@
+/**
+ * A forgotten password is reset with a code that is sent to the account's phone. Response, response time and
+ * rate limits do not reveal whether an account exists, except to a caller who is signed in to that account. Apps and restricted
+ * tokens learn nothing about it either: they are not told the phone and e-mail of their user.
+ */
+import { siteOf } from '@fitness/shared/http/client-network.ts';
+import { type Caller, SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
+import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { isLoginOf } from '../../domain/login.ts';
+import { permissionsOf } from '../../domain/roles.ts';
+import { NO_USER_ID, type User } from '../../domain/user.ts';
+import { assertNotName } from './new-password.ts';
+import { publishCredentialsRevoked } from './publish.ts';
+import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
+import type { SecurityNotices } from './security-notices.ts';
+import type { SendCode } from './send-code.ts';
+
+interface ResetPasswordDependencies
+  extends Pick<
+    Dependencies,
+    'store' | 'passwords' | 'outbox' | 'clock' | 'log' | 'backgroundTasks' | 'networkHash'
+  > {
+  takeReset: TakeReset;
+  smsBudget: SmsBudget;
+  sendCode: SendCode;
+  securityNotices: SecurityNotices;
+}
+
+interface Client {
+  caller: Caller;
+  locale: Locale;
+  clientAddress: string;
+}
+
+/**
+ * Calls for the caller's own account count as those of its deletion do, and are 429 when they are spent; those of an app or a
+ * restricted token are anonymous, and each counts so, whatever the login.
+ */
+interface ResetPassword {
+  /** Starts sending a code when the login is known. Does not wait for that, nor for finding it out. */
+  request(login: string, client: Client): Promise<void>;
+  /** 422 under `code` for every reason; with the right code, under `password`. */
+  reset(input: { login: string; code: string; password: string }, client: Client): Promise<void>;
+}
+
+/** Requests that are worked on at the same time: other routes need the database as well. */
+export const REQUESTS_AT_ONCE = 16;
+/** Of those past it nothing is sent. */
+export const REQUESTS_WAITING = 200;
+
+export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
+  const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
+  const { sendCode, backgroundTasks, networkHash, securityNotices } = dependencies;
+
+  // By address, so that a stranger with many requests does not take the places of others.
+  const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, maxWaiting: () => REQUESTS_WAITING });
+
+  /** Undefined for an unknown login, and when a rate limit is exceeded. `isHeard`: the limit of the address is not. */
+  const findWithinLimit = async (
+    login: string,
+    { caller, clientAddress }: Client,
+    isHeard: boolean,
+  ): Promise<User | undefined> => {
+    const user = await store.users.findByLogin(login);
+    const key = accountLimitKey(login, user?._id);
+    const isCounted = caller.kind === 'user' && isLimited(caller) && caller.userId === user?._id;
+    const allowed = isHeard && (await takeReset.ofAccount(key, clientAddress, isCounted));
+    return user !== null && allowed ? user : undefined;
+  };
+
+  /**
+   * The caller's account, if `login` names it; the call is counted. Reads no other account: an answer may tell about this one
+   * alone, and nothing to a limited token, whose calls are all counted.
+   */
+  const takeOwn = async (login: string, caller: Caller): Promise<User | undefined> => {
+    if (caller.kind !== 'user') return undefined;
+    const user = isLimited(caller) ? null : await store.users.find(caller.userId);
+    const own = user !== null && isLoginOf(user, login) ? user : undefined;
+    if (own !== undefined || isLimited(caller)) await takeReset.ofOwner(caller.userId);
+    return own;
+  };
+
+  const send = async ({ _id: userId, phone }: User, locale: Locale): Promise<void> => {
+    const { outcome } = await sendCode('reset', { userId, phone, locale });
+    if (outcome === 'failed') log.warn({ user_id: userId }, 'a reset code was not sent');
+  };
+
+  const sendAnonymously = async (login: string, client: Client): Promise<void> => {
+    const { locale, clientAddress } = client;
+    const user = await findWithinLimit(login, client, true);
+    if (user === undefined) return;
+    const isKnown = await store.users.knowsNetwork(user._id, networkHash(user._id, clientAddress));
+    if (await smsBudget.takeAnonymous(user.phone, isKnown)) await send(user, locale);
+  };
+
+  /**
+   * Whoever has opened the account may not have had the phone: its owner gets what is there without their second factor. Not with
+   * an operator's permission: there the phone would replace both factors.
+   */
+  const provePhone = async (session: ClientSession, user: User): Promise<void> => {
+    const { _id: userId, role_ids: roleIds } = user;
+    await store.users.provePhone(session, userId);
+    const held = permissionsOf(await store.roles.findMany(roleIds, session));
+    if ([...held].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
+    await store.users.forgetNetworks(session, userId);
+    const isArmed = ((await store.secondFactors.find(userId, session))?.secret ?? null) !== null;
+    await store.secondFactors.delete(session, userId);
+    if (isArmed) await securityNotices.notify(session, user, 'second_factor_removed', 'account');
+  };
+
+  const commit = async (
+    session: ClientSession,
+    userId: number,
+    codeId: string,
+    { passwordHash, locale }: { passwordHash: string; locale: Locale },
+  ): Promise<void> => {
+    if (!(await store.codes.consume(session, userId, 'reset', codeId, clock.now()))) throw codeRejected();
+    const user = await store.users.setPassword(session, userId, passwordHash);
+    if (user === null) throw codeRejected();
+    await store.tokens.revokeAll(session, userId);
+    // Whoever knew the old password may have requested a deletion or another phone.
+    await store.codes.invalidate(session, userId);
+    const account = { userId, version: user.version };
+    if (!user.phone_proven) await provePhone(session, user);
+    await publishCredentialsRevoked(dependencies, session, account, 'password_reset');
+    await securityNotices.notify(session, user, 'password_reset', 'account');
+    await securityNotices.requestSms(session, user, { notice: 'password_reset', phone: user.phone, locale });
+  };
+
+  return {
+    request: async (login, client) => {
+      const { caller, locale, clientAddress } = client;
+      const own = await takeOwn(login, caller);
+      if (own !== undefined) {
+        await smsBudget.takeSignedIn(own.phone);
+        backgroundTasks.run('reset code', () => send(own, locale));
+      } else if (await takeReset.ofAddress(clientAddress)) {
+        backgroundTasks.run('reset code', () =>
+          requests(siteOf(clientAddress), () => sendAnonymously(login, client)),
+        );
+      }
+    },
+
+    reset: async ({ login, code, password }, client) => {
+      const { caller, clientAddress, locale } = client;
+      const own = await takeOwn(login, caller);
+      const user = own ?? (await findWithinLimit(login, client, await takeReset.ofAddress(clientAddress)));
+      // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
+      const passwordHash = await passwords.hash(password, clientAddress);
+      const userId = user?._id ?? NO_USER_ID;
+      const network = networkHash(userId, clientAddress);
+      const codeId = await store.codes.check(userId, 'reset', code, clock.now(), { network });
+      if (user === undefined || codeId === undefined) throw codeRejected();
+      // Only after the right code: the answer tells something about the account.
+      assertNotName(password, user);
+      await store.transaction((session) => commit(session, user._id, codeId, { passwordHash, locale }));
+    },
+  };
+};
+
+/** Of an app, or restricted to some permissions. */
+const isLimited = ({ tokenKind }: UserCaller): boolean => !SESSION_AND_PERSONAL.includes(tokenKind);
+
+const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

@@ -1,0 +1,77 @@
+/** The owner of an account is told what changed its security, also when an operator changed it. */
+import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { emailKey } from '../../domain/login.ts';
+import type { User } from '../../domain/user.ts';
+import type { DeletionSchedule } from '../deletion/deletion-schedule.ts';
+import type { DeliverNotification } from '../notifications/deliver-notification.ts';
+import type { SecurityChange } from '../notifications/notification-resource.ts';
+
+interface SecurityNoticesDependencies extends Pick<Dependencies, 'outbox' | 'clock' | 'securitySms'> {
+  deliverNotification: DeliverNotification;
+}
+
+type SmsNotice =
+  | { notice: 'password_changed' | 'password_reset' | 'phone_changed' }
+  | { notice: 'deletion_scheduled'; schedule: DeletionSchedule };
+
+/** In the transaction of the change. `account`: as it is after the change. */
+export interface SecurityNotices {
+  notify(
+    session: ClientSession,
+    account: Pick<User, '_id'>,
+    change: SecurityChange,
+    by: 'account' | 'operator',
+    /** The address before the change, which an `email_changed` goes to. */
+    previousEmail?: string,
+  ): Promise<void>;
+  /** Nothing where this SMS notice is off. `phone`: of the owner, which is the previous one when it has changed. */
+  requestSms(
+    session: ClientSession,
+    account: Pick<User, '_id' | 'version'>,
+    sms: SmsNotice & { phone: string; locale: Locale },
+  ): Promise<void>;
+}
+
+export const createSecurityNotices = ({
+  deliverNotification,
+  outbox,
+  clock,
+  securitySms,
+}: SecurityNoticesDependencies): SecurityNotices => ({
+  notify: (session, { _id: userId }, change, by, previousEmail) =>
+    deliverNotification(session, {
+      userId,
+      type: 'security_alert',
+      data: { change, by },
+      at: clock.now(),
+      email: change === 'email_changed' ? previousEmail : undefined,
+    }),
+
+  requestSms: async (session, { _id: userId, version }, { phone, locale, ...sms }) => {
+    if (securitySms !== 'all' && securitySms !== sms.notice) return;
+    await outbox.publish(session, securitySmsRequested, {
+      subject: userId,
+      aggregateVersion: version,
+      data: {
+        user_id: userId,
+        phone,
+        locale,
+        notice: sms.notice,
+        deletion_scheduled_at:
+          sms.notice === 'deletion_scheduled' ? sms.schedule.deletion_scheduled_at : null,
+      },
+    });
+  },
+});
+
+/** What an update of the profile has changed. Another spelling of the same e-mail is no change. */
+export const securityChanges = (before: User, after: User): SecurityChange[] => [
+  // A user name that its owner does not know keeps them from signing in by it.
+  ...(before.username === after.username ? [] : (['username_changed'] as const)),
+  ...(emailKey(before.email) === emailKey(after.email) ? [] : (['email_changed'] as const)),
+  ...(before.phone === after.phone ? [] : (['phone_changed'] as const)),
+  ...(before.bank_account_number === after.bank_account_number ? [] : (['bank_account_changed'] as const)),
+];

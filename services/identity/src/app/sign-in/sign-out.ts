@@ -1,0 +1,8 @@
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Dependencies } from '../../dependencies.ts';
+
+/** Revokes the presented token; a repeated call has no further effect. */
+export const createSignOut =
+  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ userId, tokenId }: UserCaller): Promise<void> =>
+    store.transaction((session) => store.tokens.delete(session, userId, tokenId));

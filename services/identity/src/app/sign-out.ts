@@ -1,8 +1,0 @@
-import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import type { Dependencies } from '../dependencies.ts';
-
-/** Revokes the presented token; a repeated call has no further effect. */
-export const createSignOut =
-  ({ store }: Pick<Dependencies, 'store'>) =>
-  ({ userId, tokenId }: UserCaller): Promise<void> =>
-    store.transaction((session) => store.tokens.delete(session, userId, tokenId));
