@@ -12,7 +12,7 @@ import {
 import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
 import { isOneLine } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
-import type { Service } from './routes.ts';
+import type { Service } from './request/routes.ts';
 
 const origin = url.transform((value) => value.replace(/\/+$/, ''));
 

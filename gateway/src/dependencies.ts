@@ -13,20 +13,20 @@ import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts'
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
-import { type AddressLimit, createAddressLimit } from './address-limit.ts';
-import { BODY_LIMIT_BYTES, createReadBody } from './body.ts';
+import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
-import { createConnect, createDownloadConnect } from './connect.ts';
-import type { CorsOrigins } from './cors.ts';
-import { createCredentialCache } from './credential-cache.ts';
-import { createCredentialEpochs } from './credential-epochs.ts';
 import { DEMO_ACCOUNTS } from './demo/people.ts';
-import type { DemoAccount } from './docs/reference.ts';
-import { createGuestCache, type GuestCache } from './guest-cache.ts';
-import { type Authenticate, createAuthenticate, createIntrospect } from './introspect.ts';
-import { createOpenRequests, type OpenRequests, shareOfTotal } from './open-requests.ts';
-import { createReadOpenapi, type ReadOpenapi } from './openapi.ts';
-import type { Service } from './routes.ts';
+import type { DemoAccount } from './pages/docs/reference.ts';
+import { type AddressLimit, createAddressLimit } from './request/address-limit.ts';
+import { BODY_LIMIT_BYTES, createReadBody } from './request/body.ts';
+import { createConnect, createDownloadConnect } from './request/connect.ts';
+import type { CorsOrigins } from './request/cors.ts';
+import { createCredentialCache } from './request/credential-cache.ts';
+import { createCredentialEpochs } from './request/credential-epochs.ts';
+import { createGuestCache, type GuestCache } from './request/guest-cache.ts';
+import { type Authenticate, createAuthenticate, createIntrospect } from './request/introspect.ts';
+import { createOpenRequests, type OpenRequests, shareOfTotal } from './request/open-requests.ts';
+import type { Service } from './request/routes.ts';
 
 const READ_TIMEOUT_MS = 60_000;
 /** How often a page of `/ops` looks for what has changed. */

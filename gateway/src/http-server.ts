@@ -6,19 +6,19 @@ import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitn
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance } from 'fastify';
-import { addAccountDeletion } from './account-deletion/routes.ts';
-import { JSON_LIMIT_BYTES } from './body.ts';
-import { allowOrigins } from './cors.ts';
 import { type Dependencies, NAME } from './dependencies.ts';
-import { addDocs, OPENAPI_PATH } from './docs/routes.ts';
+import { askServices } from './health/services-health.ts';
 import { addMcp } from './mcp/routes.ts';
-import { addOauthMetadata } from './oauth-metadata.ts';
-import { limitReading, shareOf } from './open-requests.ts';
-import { addOps } from './ops/routes.ts';
-import { addProxy, CHALLENGE } from './proxy.ts';
-import { addSecurityTxt } from './security-txt.ts';
-import { askServices } from './services-health.ts';
-import { addStartPage } from './start-page.ts';
+import { addAccountDeletion } from './pages/account-deletion/routes.ts';
+import { addDocs, OPENAPI_PATH } from './pages/docs/routes.ts';
+import { addOps } from './pages/ops/routes.ts';
+import { addSecurityTxt } from './pages/security-txt.ts';
+import { addStartPage } from './pages/start-page.ts';
+import { JSON_LIMIT_BYTES } from './request/body.ts';
+import { allowOrigins } from './request/cors.ts';
+import { addOauthMetadata } from './request/oauth-metadata.ts';
+import { limitReading, shareOf } from './request/open-requests.ts';
+import { addProxy, CHALLENGE } from './request/proxy.ts';
 
 /** Not listening yet. */
 export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {

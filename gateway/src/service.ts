@@ -8,8 +8,8 @@ import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts'
 import type { GatewayConfig } from './config.ts';
 import { startDemoSeed } from './demo/seed.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
+import { areReady, isReady } from './health/services-health.ts';
 import { createHttpServer, createOperationsServer, ownUrlOf } from './http-server.ts';
-import { areReady, isReady } from './services-health.ts';
 
 interface RunningGateway extends RunningService {
   /** Where metrics and the health of all services are: `http://host:port`. */

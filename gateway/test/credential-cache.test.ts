@@ -7,8 +7,8 @@ import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { caller, eventually, testServers } from '@fitness/shared/testing/harness.ts';
 import { startTcpProxy, type TcpProxy } from '@fitness/shared/testing/tcp-proxy.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createCredentialCache } from '../src/credential-cache.ts';
-import { createCredentialEpochs } from '../src/credential-epochs.ts';
+import { createCredentialCache } from '../src/request/credential-cache.ts';
+import { createCredentialEpochs } from '../src/request/credential-epochs.ts';
 import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const USER = 7;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createGuestCache } from '../src/guest-cache.ts';
+import { createGuestCache } from '../src/request/guest-cache.ts';
 import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const PUBLIC = 'public, max-age=1, stale-while-revalidate=5';

@@ -1,6 +1,6 @@
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { SERVICES } from '../src/routes.ts';
+import { SERVICES } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
 let harness: Harness;

@@ -7,7 +7,7 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { eventually, testKeys, testServers, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { service as healthDefinition } from 'grpc-health-check';
-import { SERVICES } from '../src/routes.ts';
+import { SERVICES } from '../src/request/routes.ts';
 import { allStrays, type Harness, startHarness } from './support.ts';
 
 let harness: Harness;

@@ -5,7 +5,7 @@ import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import { SERVICES, type Service } from '../src/routes.ts';
+import { SERVICES, type Service } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
 export const PATH = '/ops';

@@ -7,7 +7,7 @@ import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createReadBody } from '../src/body.ts';
+import { createReadBody } from '../src/request/body.ts';
 import { bearer, type Harness, MEMBER_TOKEN, startHarness } from './support.ts';
 
 const sockets: Socket[] = [];

@@ -23,7 +23,7 @@ import {
 } from '@fitness/shared/testing/harness.ts';
 import { readConfig } from '../src/config.ts';
 import type { GatewayOverrides } from '../src/dependencies.ts';
-import { SERVICES, type Service } from '../src/routes.ts';
+import { SERVICES, type Service } from '../src/request/routes.ts';
 import { startGateway } from '../src/service.ts';
 
 export interface Received {

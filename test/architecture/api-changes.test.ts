@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { API_VERSION, type ApiDocument } from '../../gateway/src/openapi-merge.ts';
+import { API_VERSION, type ApiDocument } from '../../gateway/src/api/openapi-merge.ts';
 import { breakingChanges } from './api-changes.ts';
 import { loadApiDocument } from './api-document.ts';
 import { exists, files, read } from './support.ts';

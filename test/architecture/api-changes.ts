@@ -1,6 +1,6 @@
 /** What a later document of the API takes away from its clients. */
 import { apiDiff } from 'api-smart-diff';
-import type { ApiDocument } from '../../gateway/src/openapi-merge.ts';
+import type { ApiDocument } from '../../gateway/src/api/openapi-merge.ts';
 
 type Difference = ReturnType<typeof apiDiff>[number];
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import type { ApiDocument, Operation } from '../../gateway/src/api/openapi-merge.ts';
 import { LINKS, TAG_NAMES } from '../../gateway/src/api/operations.ts';
 import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
-import type { ApiDocument, Operation } from '../../gateway/src/openapi-merge.ts';
 import { loadApiDocument } from './api-document.ts';
 import { loadRouteTables, type Route } from './route-tables.ts';
 

@@ -3,9 +3,13 @@ import { createServer } from '@fitness/shared/http/server.ts';
 import { createHealth } from '@fitness/shared/kernel/health.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
+import {
+  type ApiDocument,
+  mergeDocuments,
+  type ServiceDocument,
+} from '../../gateway/src/api/openapi-merge.ts';
 import { presentDocument } from '../../gateway/src/api/present.ts';
-import { type ApiDocument, mergeDocuments, type ServiceDocument } from '../../gateway/src/openapi-merge.ts';
-import type { Service } from '../../gateway/src/routes.ts';
+import type { Service } from '../../gateway/src/request/routes.ts';
 import { anything, loadRouteTables } from './route-tables.ts';
 
 const describeService = async (service: string, routes: never[]): Promise<ServiceDocument> => {

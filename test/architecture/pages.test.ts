@@ -5,8 +5,8 @@ import { loadRouteTables, type Route } from './route-tables.ts';
 import { type Node, parse, productSources, read, walk } from './support.ts';
 
 const PAGES = [
-  { page: 'ops', sources: 'gateway/src/ops/', columns: '`/ops`' },
-  { page: 'account_deletion', sources: 'gateway/src/account-deletion/', columns: '`/account-deletion`' },
+  { page: 'ops', sources: 'gateway/src/pages/ops/', columns: '`/ops`' },
+  { page: 'account_deletion', sources: 'gateway/src/pages/account-deletion/', columns: '`/account-deletion`' },
 ] as const;
 
 let routes: Route[];

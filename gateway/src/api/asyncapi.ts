@@ -3,8 +3,8 @@ import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import { cloudEventSchema } from '@fitness/proto/events/envelope.ts';
 import { z } from 'zod';
-import { API_VERSION } from '../openapi-merge.ts';
 import { toClientSchema } from './client-schemas.ts';
+import { API_VERSION } from './openapi-merge.ts';
 import type { Json, Schema } from './schema.ts';
 
 interface Reference {

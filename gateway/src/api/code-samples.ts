@@ -1,6 +1,6 @@
 /** The samples in TypeScript and Kotlin of an operation; the reference makes those in other languages itself. */
-import type { Operation } from '../openapi-merge.ts';
 import { requestExample } from './examples/index.ts';
+import type { Operation } from './openapi-merge.ts';
 import { isObject, type Json } from './schema.ts';
 
 /** Somebody who copies the log-in has no token yet. */

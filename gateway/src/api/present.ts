@@ -1,11 +1,11 @@
 /** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import type { ApiDocument, Operation } from '../openapi-merge.ts';
 import { toClientSchema } from './client-schemas.ts';
 import { codeSamples } from './code-samples.ts';
 import { createBodyNames } from './component-names.ts';
 import { ERROR_CATALOGUE } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
+import type { ApiDocument, Operation } from './openapi-merge.ts';
 import { headersOf, linksOf, parameterText, tagsIn } from './operations.ts';
 import { isObject, type Json, mapEntries, referenceOf, type Schema } from './schema.ts';
 

@@ -13,15 +13,15 @@ import {
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { assertAudience, metadataParameter, scopeMissing } from '../bearer.ts';
-import { clientGone } from '../body.ts';
-import { type ApiAnswer, callApi } from '../call-api.ts';
-import { clientAddressOf } from '../client-address.ts';
-import { type CorsOrigins, isAllowedOrigin } from '../cors.ts';
-import { readBlockers } from '../deletion-blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { TOKEN_CHECK_VALID_MS } from '../proxy.ts';
-import { createUserLimit } from '../user-limit.ts';
+import { assertAudience, metadataParameter, scopeMissing } from '../request/bearer.ts';
+import { clientGone } from '../request/body.ts';
+import { type ApiAnswer, callApi } from '../request/call-api.ts';
+import { clientAddressOf } from '../request/client-address.ts';
+import { type CorsOrigins, isAllowedOrigin } from '../request/cors.ts';
+import { readBlockers } from '../request/deletion-blockers.ts';
+import { TOKEN_CHECK_VALID_MS } from '../request/proxy.ts';
+import { createUserLimit } from '../request/user-limit.ts';
 import type { McpContext } from './server.ts';
 import { type ApiRequest, calledTool, mayUse } from './tools.ts';
 

@@ -5,12 +5,12 @@ import { unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
-import { assertAudience } from '../bearer.ts';
-import { type ApiAnswer, type ApiCall, callApi, callInternal } from '../call-api.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { lostAnswer } from '../lost-answer.ts';
-import { internalHeaders, prepareForward } from '../proxy.ts';
-import type { Service } from '../routes.ts';
+import { assertAudience } from '../request/bearer.ts';
+import { type ApiAnswer, type ApiCall, callApi, callInternal } from '../request/call-api.ts';
+import { lostAnswer } from '../request/lost-answer.ts';
+import { internalHeaders, prepareForward } from '../request/proxy.ts';
+import type { Service } from '../request/routes.ts';
 import type { Visit } from './visit.ts';
 
 /** A request of a page. */

@@ -7,9 +7,9 @@ import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { FORM_LIMIT_BYTES } from '../body.ts';
-import { clientAddressOf } from '../client-address.ts';
 import type { Dependencies } from '../dependencies.ts';
+import { FORM_LIMIT_BYTES } from '../request/body.ts';
+import { clientAddressOf } from '../request/client-address.ts';
 import type { Asking } from './api.ts';
 import type { Guest, Visit, Visits } from './visit.ts';
 

@@ -1,0 +1,52 @@
+/** The services' readiness, requested from each at the moment of the call. */
+
+import type { Agent } from 'undici';
+import { z } from 'zod';
+import { SERVICES, type Service } from '../request/routes.ts';
+
+const TIMEOUT_MS = 2_500;
+
+const readinessSchema = z.object({
+  status: z.enum(['ready', 'not_ready']),
+  dependencies: z.record(z.string(), z.looseObject({})),
+});
+
+export interface ServiceHealth {
+  /** `down`: no answer. */
+  state: 'up' | 'down';
+  /** `unknown` while it is down. */
+  status: 'ready' | 'not_ready' | 'unknown';
+  /** Whole milliseconds until the answer. */
+  latency_ms: number;
+  dependencies: Record<string, unknown>;
+}
+
+const askService = async (agent: Agent, url: string): Promise<ServiceHealth> => {
+  const startedAt = performance.now();
+  const elapsed = (): number => Math.round(performance.now() - startedAt);
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const { body } = await agent.request({ origin: url, path: '/health/ready', method: 'GET', signal });
+    const { status, dependencies } = readinessSchema.parse(await body.json());
+    return { state: 'up', status, latency_ms: elapsed(), dependencies };
+  } catch {
+    return { state: 'down', status: 'unknown', latency_ms: elapsed(), dependencies: {} };
+  }
+};
+
+/** Concurrent; never rejects. */
+export const askServices = async (
+  agent: Agent,
+  urls: Record<Service, string>,
+): Promise<Record<Service, ServiceHealth>> => {
+  const answers = await Promise.all(
+    SERVICES.map(async (service) => [service, await askService(agent, urls[service])] as const),
+  );
+  return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
+};
+
+export const isReady = async (agent: Agent, url: string): Promise<boolean> =>
+  (await askService(agent, url)).status === 'ready';
+
+export const areReady = async (agent: Agent, urls: Record<Service, string>): Promise<boolean> =>
+  Object.values(await askServices(agent, urls)).every(({ status }) => status === 'ready');

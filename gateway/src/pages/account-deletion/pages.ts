@@ -1,0 +1,226 @@
+/** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
+
+import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { languageLinks } from '@fitness/shared/pages/languages.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import type { App } from '../../dependencies.ts';
+import type { ShownBlocker } from '../../request/deletion-blockers.ts';
+import { DELETION_PATH } from '../paths.ts';
+import {
+  type Field,
+  formOf,
+  inputOf,
+  loginFields,
+  PASSWORD,
+  problemOf,
+  SIGN_OUT,
+  signedInAs,
+  time,
+  type View,
+} from '../views.ts';
+
+const url = (locale: Locale, step?: 'code'): string =>
+  `${DELETION_PATH}?lang=${locale}${step === undefined ? '' : `&step=${step}`}`;
+
+type Buttons = Parameters<typeof formOf>[3];
+
+const form = (view: View, content: Html, buttons: Buttons): Html =>
+  formOf(view, url(view.locale), content, buttons);
+
+const page = (
+  locale: Locale,
+  title: Message,
+  body: Html,
+  { status, isLast = false }: { status?: number | undefined; isLast?: boolean } = {},
+): Page =>
+  renderPage({
+    locale,
+    status,
+    title: translator(locale)(title),
+    // What the last page says cannot be read again in another language.
+    aside: isLast ? undefined : languageLinks(locale, DELETION_PATH),
+    body,
+  });
+
+const about = (t: Translate, { name, developer, graceDays }: App): Html => {
+  const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
+    (step) => html`<li>${t(message(`account_deletion.step.${step}`, { days: graceDays }))}</li>\n`,
+  );
+  return html`<section class="card">
+<p>${t(message('account_deletion.app', { app: name, developer }))}</p>
+<h2>${t(message('account_deletion.steps'))}</h2>
+<ol class="stack">${steps}</ol>
+<h2>${t(message('account_deletion.data'))}</h2>
+<p>${t(message('account_deletion.data.deleted'))}</p>
+<p>${t(message('account_deletion.data.kept'))}</p>
+<p>${t(message('account_deletion.data.kept_briefly'))}</p>
+</section>`;
+};
+
+export interface LoginView extends View {
+  app: App;
+  login?: string | undefined;
+  /** After a right password, which is typed again: it is not kept. */
+  asksForCode?: boolean;
+  /** Above the form. */
+  notice?: Message | undefined;
+  status?: number | undefined;
+}
+
+export const loginPage = (view: LoginView): Page => {
+  const { locale, app, login, asksForCode = false, notice, problem, status = problem?.status } = view;
+  const t = translator(locale);
+  return page(
+    locale,
+    message('account_deletion.title'),
+    html`${about(t, app)}
+<section class="card">
+<h2>${t(message('oauth.login.submit'))}</h2>
+${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
+${problemOf(view)}
+${form(view, loginFields(view, { login, asksForCode }), [['login', message('oauth.login.submit')]])}
+</section>`,
+    { status },
+  );
+};
+
+export interface OverviewView extends View {
+  username: string;
+  /** Undefined when it is not known now. */
+  blockers: readonly ShownBlocker[] | undefined;
+}
+
+const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row) => row.code === code);
+
+const blockerItem = (t: Translate, { code, message: reason }: ShownBlocker): Html =>
+  html`<li><strong>${reason}</strong>
+${isBlockerCode(code) && html`<p>${t(message(`account_deletion.settle.${code}`))}</p>`}</li>\n`;
+
+/** What blocks, or the form that asks for the code. */
+export const overviewPage = (view: OverviewView): Page => {
+  const { locale, username, blockers, problem } = view;
+  const t = translator(locale);
+  const isBlocked = blockers !== undefined && blockers.length > 0;
+  const known = blockers === undefined ? 'account_deletion.unchecked' : 'account_deletion.free';
+  const body = isBlocked
+    ? html`<h2>${t(message('account_deletion.blocked'))}</h2>
+<ul class="items" role="list">${blockers.map((blocker) => blockerItem(t, blocker))}</ul>
+<p><a href="${url(locale)}">${t(message('account_deletion.again'))}</a></p>
+${form(view, html``, [SIGN_OUT])}`
+    : html`<p class="notice">${t(message(known))}</p>
+${problemOf(view)}
+<p>${t(message('account_deletion.send.lead'))}</p>
+${form(view, inputOf(view, { ...PASSWORD, apiName: 'current_password' }), [
+  ['send_code', message('account_deletion.send.submit')],
+  SIGN_OUT,
+])}
+<p><a href="${url(locale, 'code')}">${t(message('account_deletion.have_code'))}</a></p>`;
+  return page(
+    locale,
+    message('account_deletion.title'),
+    html`<section class="card">${signedInAs(t, username)}
+${body}
+</section>`,
+    { status: problem?.status },
+  );
+};
+
+export const codePage = (view: View & { username: string }): Page => {
+  const { locale, username, problem } = view;
+  const t = translator(locale);
+  const code: Field = {
+    name: 'code',
+    label: message('account_deletion.code.label'),
+    autocomplete: 'one-time-code',
+    inputmode: 'numeric',
+    apiName: 'confirmation_code',
+  };
+  const fields = html`${inputOf(view, code)}
+${inputOf(view, { ...PASSWORD, apiName: 'current_password' })}`;
+  return page(
+    locale,
+    message('account_deletion.code.title'),
+    html`<section class="card">${signedInAs(t, username)}
+<p>${t(message('account_deletion.code.lead'))}</p>
+<p>${t(message('account_deletion.code.effect'))}</p>
+${problemOf(view)}
+${form(view, fields, [['confirm', message('account_deletion.code.submit')], SIGN_OUT])}
+<p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
+</section>`,
+    { status: problem?.status },
+  );
+};
+
+/** Timestamps as the API shows them: `YYYY-MM-DD HH:MM:SS`, UTC. */
+export interface ShownSchedule {
+  deletion_requested_at: string;
+  deletion_scheduled_at: string;
+}
+
+const dates = (t: Translate, schedule: ShownSchedule): Html => html`<dl class="facts">
+<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${time(schedule.deletion_scheduled_at)}</strong></dd>
+<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${time(schedule.deletion_requested_at)}</dd>
+</dl>`;
+
+/** Nobody is signed in any more. */
+export const scheduledPage = (locale: Locale, schedule: ShownSchedule): Page => {
+  const t = translator(locale);
+  return page(
+    locale,
+    message('oauth.pending.title'),
+    html`<section class="card">
+${dates(t, schedule)}
+<p>${t(message('account_deletion.scheduled'))}</p>
+<p><a href="${url(locale)}">${t(message('account_deletion.to_cancel'))}</a></p>
+</section>`,
+    { isLast: true },
+  );
+};
+
+/** Signed in while the deletion is pending. */
+export const pendingPage = (view: View & { username: string; schedule: ShownSchedule }): Page => {
+  const { locale, username, schedule, problem } = view;
+  const t = translator(locale);
+  return page(
+    locale,
+    message('oauth.pending.title'),
+    html`<section class="card">${signedInAs(t, username)}
+${dates(t, schedule)}
+<p>${t(message('account_deletion.pending'))}</p>
+${problemOf(view)}
+${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])}
+</section>`,
+    { status: problem?.status },
+  );
+};
+
+/** Nobody is signed in any more. */
+export const cancelledPage = (locale: Locale): Page => {
+  const t = translator(locale);
+  return page(
+    locale,
+    message('account_deletion.cancelled'),
+    html`<section class="card">
+<p>${t(message('deletion.cancelled'))}</p>
+<p>${t(message('account_deletion.signed_out'))}</p>
+</section>`,
+    { isLast: true },
+  );
+};
+
+/** A request that cannot be continued. */
+export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
+  const t = translator(locale);
+  return page(
+    locale,
+    message('account_deletion.title'),
+    html`<section class="card">
+<p class="problem" role="alert">${t(reason)}</p>
+<p><a href="${url(locale)}">${t(message('account_deletion.reopen'))}</a></p>
+</section>`,
+    { status },
+  );
+};

@@ -1,0 +1,239 @@
+/**
+ * `/account-deletion`: an account is deleted, and its deletion cancelled, by a browser. Every step is a call of the public
+ * API, so that its limits, its order of checks and its guarantees are those of the page.
+ */
+
+import { forbidden, isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { FastifyInstance } from 'fastify';
+import type { App, Dependencies } from '../../dependencies.ts';
+import type { ApiAnswer } from '../../request/call-api.ts';
+import { readBlockers, type ShownBlocker } from '../../request/deletion-blockers.ts';
+import {
+  type Asking,
+  beginSession,
+  call,
+  callLogin,
+  endSession,
+  isSessionOf,
+  type Problem,
+  problemIn,
+  retryAfterIn,
+} from '../api.ts';
+import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
+import { DELETION_PATH } from '../paths.ts';
+import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
+import {
+  cancelledPage,
+  codePage,
+  type LoginView,
+  loginPage,
+  overviewPage,
+  pendingPage,
+  refusalPage,
+  type ShownSchedule,
+  scheduledPage,
+} from './pages.ts';
+
+type PageDependencies = Asking['dependencies'] & Pick<Dependencies, 'addressLimit' | 'app' | 'openRequests'>;
+
+interface Account {
+  username: string;
+  /** Undefined while no deletion is pending. */
+  schedule: ShownSchedule | undefined;
+}
+
+interface PageAsking extends Asking {
+  app: App;
+  visits: Visits;
+}
+
+/** Lifetime of the cookie and of its session at identity: longer than a code is valid. */
+const LIFETIME_S = 15 * 60;
+
+export const addAccountDeletion = async (
+  app: FastifyInstance,
+  dependencies: PageDependencies,
+): Promise<void> => {
+  const { app: named } = dependencies;
+  const visits = createVisits({ path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl });
+  await addFormPages(app, dependencies, {
+    visits,
+    stale: message('account_deletion.stale'),
+    refusalPage,
+    addRoutes: (scope, { asking, send, submit }) => {
+      scope.get(DELETION_PATH, async (request, reply) =>
+        send(
+          reply,
+          await show({ ...asking(request), app: named, visits }, visits.read(request.headers.cookie)),
+        ),
+      );
+      scope.post(DELETION_PATH, (request, reply) =>
+        submit(request, reply, (asked, visit, fields) =>
+          act({ ...asked, app: named, visits }, visit, fields),
+        ),
+      );
+    },
+  });
+};
+
+const show = (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
+  if (visit?.kind !== 'user') return Promise.resolve(showLogin(asking, visit));
+  const { step } = asking.request.query as { step?: unknown };
+  return whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
+};
+
+const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Outcome> => {
+  if (visit.kind === 'guest') {
+    return fields.action === 'login' ? logIn(asking, visit, fields) : showLogin(asking, visit);
+  }
+  return whileSignedIn(asking, visit, async () => {
+    switch (fields.action) {
+      case 'send_code':
+        return sendCode(asking, visit, fields);
+      case 'confirm':
+        return confirm(asking, visit, fields);
+      case 'cancel':
+        return cancel(asking, visit);
+      case 'sign_out':
+        await endSession(asking, visit);
+        return { location: pathOf(asking), visit: null };
+      default:
+        return showAccount(asking, visit, false);
+    }
+  });
+};
+
+/** A token that is not valid any more leads to the log-in. One that is no session of this page is 403. */
+const whileSignedIn = async (
+  asking: PageAsking,
+  { token }: SignedIn,
+  answer: () => Promise<Outcome>,
+): Promise<Outcome> => {
+  try {
+    if (!isSessionOf(await asking.dependencies.callerOf(token), 'account_deletion'))
+      throw forbidden('no session of this page');
+    return await answer();
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
+    return showLogin(asking, undefined, { notice: message('account_deletion.session_over'), status: 401 });
+  }
+};
+
+const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
+
+/** Renews the cookie, so that a form that is shown is not about to expire. */
+const showLogin = (
+  asking: PageAsking,
+  visit: Guest | undefined,
+  view: Omit<LoginView, 'app' | 'locale' | 'csrf'> = {},
+): Outcome => {
+  const { app, locale, visits } = asking;
+  const guest = visit ?? newGuest(asking);
+  return { page: loginPage({ ...view, app, locale, csrf: visits.csrfOf(guest) }), visit: guest };
+};
+
+const logIn = async (asking: PageAsking, visit: Guest, fields: Fields): Promise<Outcome> => {
+  const { login, totp = '' } = fields;
+  const answer = await callLogin(asking, visit, fields);
+  if (answer.status === 200) {
+    const user: SignedIn = { kind: 'user', token: String(answer.body.token) };
+    await beginSession(asking, user, { page: 'account_deletion', seconds: LIFETIME_S });
+    return { location: pathOf(asking), visit: user };
+  }
+  const problem = problemIn(answer);
+  const asksForCode = problem.fields.totp !== undefined || totp !== '';
+  return {
+    ...showLogin(asking, visit, { login, asksForCode, problem }),
+    retryAfter: retryAfterIn(answer),
+  };
+};
+
+const readAccount = async (asking: PageAsking, visit: SignedIn): Promise<Account> => {
+  const answer = await call(asking, visit, { method: 'GET', path: '/auth/me' });
+  if (answer.status !== 200) throw unavailable(`/auth/me answered ${answer.status}`);
+  const user = (answer.body.user ?? {}) as { username?: string } & {
+    [Key in keyof ShownSchedule]?: string | null;
+  };
+  const { username = '', deletion_requested_at, deletion_scheduled_at } = user;
+  const schedule =
+    deletion_requested_at == null || deletion_scheduled_at == null
+      ? undefined
+      : { deletion_requested_at, deletion_scheduled_at };
+  return { username, schedule };
+};
+
+/** Undefined when they cannot be evaluated, or not be shown to this account: the steps of the deletion check them anyway. */
+const findBlockers = async (
+  { locale, dependencies }: PageAsking,
+  { token }: SignedIn,
+): Promise<ShownBlocker[] | undefined> => {
+  const caller = await dependencies.callerOf(token);
+  try {
+    return await readBlockers(dependencies.identity, caller, translator(locale));
+  } catch (error) {
+    if (isAppError(error) && error.kind !== 'unauthenticated') return undefined;
+    throw error;
+  }
+};
+
+interface Refused {
+  problem?: Problem;
+  /** Of a 409. */
+  blockers?: ShownBlocker[] | undefined;
+}
+
+const showAccount = async (
+  asking: PageAsking,
+  visit: SignedIn,
+  isCodeStep: boolean,
+  { problem, blockers: known }: Refused = {},
+): Promise<Outcome> => {
+  const view = { locale: asking.locale, csrf: asking.visits.csrfOf(visit), problem };
+  const { username, schedule } = await readAccount(asking, visit);
+  if (schedule !== undefined) return { page: pendingPage({ ...view, username, schedule }) };
+  if (isCodeStep) return { page: codePage({ ...view, username }) };
+  const blockers = known ?? (await findBlockers(asking, visit));
+  return { page: overviewPage({ ...view, username, blockers }) };
+};
+
+/** What both phases have in common: the deletion is scheduled, blocked or refused. */
+const deletionOutcome = async (
+  asking: PageAsking,
+  visit: SignedIn,
+  answer: ApiAnswer,
+  isCodeStep: boolean,
+): Promise<Outcome> => {
+  if (answer.status === 202) {
+    // Every credential of the account is revoked, that of this page included.
+    return { page: scheduledPage(asking.locale, answer.body as unknown as ShownSchedule), visit: null };
+  }
+  const problem = problemIn(answer);
+  const blockers = answer.status === 409 ? (answer.body.blockers as ShownBlocker[]) : undefined;
+  const shown = await showAccount(asking, visit, isCodeStep && blockers === undefined, { problem, blockers });
+  return { ...shown, retryAfter: retryAfterIn(answer) };
+};
+
+const sendCode = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const body = { current_password: fields.password ?? '' };
+  const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
+  // A reloaded page must not send another SMS.
+  if (answer.status === 200) return { location: pathOf(asking, '&step=code') };
+  return deletionOutcome(asking, visit, answer, false);
+};
+
+const confirm = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const body = { current_password: fields.password ?? '', confirmation_code: fields.code ?? '' };
+  const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
+  return deletionOutcome(asking, visit, answer, true);
+};
+
+const cancel = async (asking: PageAsking, visit: SignedIn): Promise<Outcome> => {
+  const answer = await call(asking, visit, { method: 'DELETE', path: '/auth/delete-account' });
+  if (answer.status !== 200) return showAccount(asking, visit, false, { problem: problemIn(answer) });
+  await endSession(asking, visit).catch((error: unknown) => {
+    // The deletion is cancelled all the same. The session ends by itself.
+    asking.request.log.warn({ err: error }, 'the session of a page could not be ended');
+  });
+  return { page: cancelledPage(asking.locale), visit: null };
+};

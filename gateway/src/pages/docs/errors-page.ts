@@ -1,0 +1,44 @@
+/** `/docs/errors`: every error with its texts, those of the reader's language first. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
+import { ERROR_CATALOGUE, FIELD_MESSAGES, LANGUAGES } from '../../api/error-catalogue.ts';
+import { docsPage } from './page.ts';
+
+const textsOf = (texts: Readonly<Record<string, string>>, first: Locale): Html[] =>
+  [first, ...LANGUAGES.filter((locale) => locale !== first)].map(
+    (locale) =>
+      html`<p lang="${locale}" dir="${translate(locale, 'language.direction')}">${texts[locale]}</p>`,
+  );
+
+export const errorsPage = (locale: Locale): Page => {
+  const t = translator(locale);
+  const codeOf = (code: string | null): Html =>
+    code === null
+      ? html`<span class="quiet">${t(message('docs.errors.no_code'))}</span>`
+      : html`<code>${code}</code>`;
+  const statuses = [...new Set(ERROR_CATALOGUE.map(({ status }) => status))];
+  return docsPage(
+    locale,
+    '/docs/errors',
+    message('docs.errors'),
+    html`<p>${t(message('docs.errors.lead'))}</p>
+${statuses.map(
+  (status) => html`<section class="card" id="${status}">
+<h2>${status}</h2>
+${ERROR_CATALOGUE.filter((row) => row.status === status).map(
+  ({ code, texts }) => html`<div class="stack tight">
+<h3 dir="ltr">${codeOf(code)}</h3>
+${textsOf(texts, locale)}
+</div>`,
+)}
+</section>
+`,
+)}<section class="card" id="fields">
+<h2>${t(message('docs.errors.fields'))}</h2>
+<p>${t(message('docs.errors.fields.lead'))}</p>
+${FIELD_MESSAGES.map((texts) => html`<div class="stack tight">${textsOf(texts, locale)}</div>`)}
+</section>`,
+  );
+};

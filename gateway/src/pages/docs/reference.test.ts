@@ -1,0 +1,95 @@
+import { runInNewContext } from 'node:vm';
+import { expect, test } from '@jest/globals';
+import { DEMO_ACCOUNTS } from '../../demo/people.ts';
+import { initialiseScript, readScalar } from './reference.ts';
+
+interface Element {
+  hidden: boolean;
+  textContent: string;
+  children: Element[];
+  click(): Promise<void>;
+}
+
+const element = (): Element & Record<string, unknown> => {
+  const children: Element[] = [];
+  let click = async (): Promise<void> => undefined;
+  return {
+    hidden: true,
+    textContent: '',
+    children,
+    append: (child: Element) => children.push(child),
+    setAttribute: () => undefined,
+    addEventListener: (_name: string, listener: () => Promise<void>) => {
+      click = listener;
+    },
+    querySelectorAll: () => [],
+    click: () => click(),
+  };
+};
+
+interface Configuration {
+  content: { info: { title: string; description: string }; tags: Record<string, string>[] };
+  localization: { locale: string };
+  authentication: { securitySchemes: { bearer: { token: string } } };
+}
+
+const DOCUMENT = { info: { title: 'x', version: '1' }, tags: [{ name: 'Gyms' }], paths: {} };
+
+/** Runs the script of the page; `requests` are what it sends, `shown` what it gives to the reference. */
+const load = async (demoAccounts: typeof DEMO_ACCOUNTS, locale = 'en') => {
+  const bar = element();
+  const requests: string[] = [];
+  const shown: Configuration[] = [];
+  const take = (configuration: Configuration) => shown.push(structuredClone(configuration));
+  const script = initialiseScript({ locale, documentUrl: '/api/v1/openapi.json', demoAccounts });
+  await runInNewContext(`${script};shown`, {
+    document: { getElementById: () => bar, createElement: element },
+    Scalar: {
+      createApiReference: (_target: string, configuration: Configuration) => {
+        take(configuration);
+        return { updateConfiguration: take };
+      },
+    },
+    fetch: async (url: string, init?: { body: string }) => {
+      if (init !== undefined) requests.push(`${url} ${init.body}`);
+      return { ok: true, json: async () => (init === undefined ? DOCUMENT : { token: 'fps_1' }) };
+    },
+  });
+  const tokens = () => shown.map(({ authentication }) => authentication.securitySchemes.bearer.token);
+  return { bar, requests, shown, tokens };
+};
+
+test('without the demo data there is no account to sign in as', async () => {
+  const { bar, tokens } = await load([]);
+  expect([bar.hidden, tokens()]).toEqual([true, ['']]);
+});
+
+test('a demo account signs in, and the reference gets its token', async () => {
+  const { bar, requests, tokens } = await load(DEMO_ACCOUNTS);
+  const [, ...buttons] = bar.children;
+  expect([bar.hidden, buttons.map(({ textContent }) => textContent)]).toEqual([
+    false,
+    DEMO_ACCOUNTS.map(({ username }) => username),
+  ]);
+  await buttons[1]?.click();
+  const { username, password } = DEMO_ACCOUNTS[1] ?? {};
+  expect(requests).toEqual([`/api/v1/auth/login ${JSON.stringify({ login: username, password })}`]);
+  expect(tokens()).toEqual(['', 'fps_1']);
+});
+
+test.each([
+  ['en', 'Fitness platform API', 'Gyms'],
+  ['fa', 'مرجع API پلتفرم تناسب اندام', 'باشگاه‌ها'],
+])('introduction, tags and frame are in the language of the page (%s)', async (locale, title, tag) => {
+  const { shown, bar } = await load(DEMO_ACCOUNTS, locale);
+  const [{ content, localization } = {} as Configuration] = shown;
+  expect([localization.locale, content.info.title]).toEqual([locale, title]);
+  expect(content.tags).toEqual([
+    { name: 'Gyms', 'x-displayName': tag, description: expect.stringMatching(/\.$/) },
+  ]);
+  expect([bar.children.length, content.info.description.includes('/docs/errors')]).toEqual([7, true]);
+});
+
+test('the package brings the script of the reference', async () => {
+  expect(await readScalar()).toContain('createApiReference');
+});

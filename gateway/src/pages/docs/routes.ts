@@ -1,0 +1,119 @@
+/** `/docs`: the reference of the API, the errors and the events, from files of this process and without other origins. */
+import { gzipSync } from 'node:zlib';
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { localeOfPage } from '@fitness/shared/pages/languages.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { asyncApiDocument } from '../../api/asyncapi.ts';
+import { errorsPage } from './errors-page.ts';
+import { eventsPage } from './events-page.ts';
+import {
+  type DemoAccount,
+  initialiseScript,
+  NONCE_SCRIPT,
+  REFERENCE_STYLE,
+  readScalar,
+  referencePage,
+} from './reference.ts';
+
+export const OPENAPI_PATH = `${API_PREFIX}/openapi.json`;
+const EVENTS_DOCUMENT_PATH = '/docs/events/asyncapi.json';
+
+const HTML = 'text/html; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+
+/** Every style element needs the nonce, which none has that text of the document brings in. */
+const referencePolicy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    // The reference sets `style` attributes while it runs, which a policy can only allow altogether.
+    "style-src-attr 'unsafe-inline'",
+    "font-src 'self' data:",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+interface DocsOptions {
+  /** Shown with their password; none without the demo data. */
+  demoAccounts: readonly DemoAccount[];
+  /** Of each answer of the reference. */
+  nonce: () => string;
+}
+
+/** A value for each language, made once. */
+const inEachLanguage = <Value>(make: (locale: Locale) => Value): ((locale: Locale) => Value) => {
+  const made = new Map(LOCALES.map((locale) => [locale, make(locale)]));
+  return (locale) => made.get(locale) as Value;
+};
+
+export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptions): void => {
+  const addFile = (path: string, type: string, contentIn: (locale: Locale) => string): void => {
+    app.get(path, async (request, reply) =>
+      reply
+        .headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-language' })
+        .type(type)
+        .serializer(String)
+        .send(contentIn(localeOfPage(request))),
+    );
+  };
+  const addPage = (path: string, make: (locale: Locale) => Page): void => {
+    const pageIn = inEachLanguage(make);
+    app.get(path, async (request, reply) => {
+      const { headers, html } = pageIn(localeOfPage(request));
+      return reply
+        .headers({ ...headers, vary: 'accept-language' })
+        .serializer(String)
+        .send(html);
+    });
+  };
+  app.get('/docs', async (request, reply) => {
+    const once = nonce();
+    const locale = localeOfPage(request);
+    return reply
+      .headers({
+        'content-security-policy': referencePolicy(once),
+        'content-language': locale,
+        vary: 'accept-language',
+      })
+      .type(HTML)
+      .serializer(String)
+      .send(referencePage(locale, once));
+  });
+  const script = inEachLanguage((locale) =>
+    initialiseScript({ locale, documentUrl: OPENAPI_PATH, demoAccounts }),
+  );
+  addFile('/docs/reference.js', SCRIPT, script);
+  addFile('/docs/nonce.js', SCRIPT, () => NONCE_SCRIPT);
+  addFile('/docs/reference.css', STYLE, () => REFERENCE_STYLE);
+  app.get('/docs/scalar.js', createSendScalar());
+  const events = asyncApiDocument();
+  addPage('/docs/errors', errorsPage);
+  addPage('/docs/events', (locale) => eventsPage(locale, events));
+  app.get(EVENTS_DOCUMENT_PATH, async () => events);
+};
+
+/** It has four megabytes, and is read and compressed at the first request. */
+const createSendScalar = () => {
+  let reading: Promise<{ plain: Buffer; gzip: Buffer }> | undefined;
+  const read = async () => {
+    const plain = Buffer.from(await readScalar());
+    return { plain, gzip: gzipSync(plain) };
+  };
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    reading ??= read();
+    const { plain, gzip } = await reading;
+    const isGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']));
+    if (isGzip) reply.header('content-encoding', 'gzip');
+    return reply
+      .headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
+      .type(SCRIPT)
+      .send(isGzip ? gzip : plain);
+  };
+};

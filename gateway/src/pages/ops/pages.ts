@@ -1,0 +1,110 @@
+/** The frame of `/ops`, and its pages for people who are not signed in. */
+
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { languageLinks } from '@fitness/shared/pages/languages.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { OPS_PATH } from '../paths.ts';
+import { formOf, loginFields, problemOf, SIGN_OUT, type View } from '../views.ts';
+import { isDone, type Operator, pathOf, type Section } from './section.ts';
+
+export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
+export const LIVE_PATH = `${OPS_PATH}/live`;
+
+export interface LoginView extends View {
+  login?: string | undefined;
+  asksForCode?: boolean;
+  notice?: Message | undefined;
+  status?: number | undefined;
+}
+
+export const loginPage = (view: LoginView): Page => {
+  const { locale, login, asksForCode = false, notice, problem, status = problem?.status } = view;
+  const t = translator(locale);
+  const fields = loginFields(view, { login, asksForCode });
+  return renderPage({
+    locale,
+    status,
+    title: t(message('ops.title')),
+    aside: languageLinks(locale, OPS_PATH),
+    body: html`<section class="card">
+<p>${t(message('ops.login.lead'))}</p>
+${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
+${problemOf(view)}
+${formOf(view, pathOf(view, ''), fields, [['login', message('oauth.login.submit')]])}
+</section>`,
+  });
+};
+
+/** The first of them is the start page of `/ops` for this operator. */
+const navigation = (operator: Operator, sections: readonly Section[], current: Section): Html => {
+  const { t } = operator;
+  const links = sections.map(
+    (section) =>
+      html`<li><a href="${pathOf(operator, section.slug)}"${section === current && html` aria-current="page"`}>${t(message(section.title))}</a></li>\n`,
+  );
+  return html`<nav aria-label="${t(message('ops.title'))}"><ul class="tabs" role="list">${links}</ul></nav>`;
+};
+
+interface Shown {
+  section: Section;
+  /** Those that the operator may use. */
+  sections: readonly Section[];
+  content: Html;
+  username: string;
+}
+
+const problemsOf = (operator: Operator): Html => {
+  const fields = Object.values(operator.problem?.fields ?? {});
+  return html`${problemOf(operator)}
+${fields.map((texts) => html`<p class="problem" role="alert">${texts.join(' ')}</p>`)}`;
+};
+
+/** The states of the connection are texts of the page: the script has none. */
+const liveStatus = ({ t }: Operator): Html =>
+  html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
+
+export const sectionPage = (operator: Operator, { section, sections, content, username }: Shown): Page => {
+  const { locale, t, query, problem } = operator;
+  const done = isDone(query.done) ? message(`ops.done.${query.done}`) : undefined;
+  const isWatched = section.watch !== undefined && problem === undefined;
+  const source = `${LIVE_PATH}?${new URLSearchParams({ lang: locale, section: section.slug, ...filtersOf(query) })}`;
+  return renderPage({
+    locale,
+    status: problem?.status,
+    width: 'wide',
+    script: isWatched ? LIVE_SCRIPT : undefined,
+    title: `${t(message(section.title))} · ${t(message('ops.title'))}`,
+    aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${section.slug}`),
+    body: html`<div class="top">${navigation(operator, sections, section)}
+${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
+${done !== undefined && html`<p class="notice" role="status">${t(done)}</p>`}
+${section.showsProblems !== true && problemsOf(operator)}
+${isWatched && liveStatus(operator)}
+<div class="stack" id="content"${isWatched && html` data-source="${source}"`}>${content}</div>`,
+  });
+};
+
+/** What the address says about the list that is shown. */
+const filtersOf = (query: Operator['query']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || name === 'lang' || name === 'done' || name === 'section' ? [] : [[name, value]],
+    ),
+  );
+
+/** A request that cannot be continued. */
+export const refusalPage = (locale: Locale, status: number, reason: Message): Page => {
+  const t = translator(locale);
+  return renderPage({
+    locale,
+    status,
+    title: t(message('ops.title')),
+    aside: languageLinks(locale, OPS_PATH),
+    body: html`<section class="card">
+<p class="problem" role="alert">${t(reason)}</p>
+<p><a href="${pathOf({ locale }, '')}">${t(message('account_deletion.reopen'))}</a></p>
+</section>`,
+  });
+};

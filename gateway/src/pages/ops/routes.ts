@@ -1,0 +1,250 @@
+/**
+ * `/ops`, for operators with a second factor. Every action is a call of the public API, or of an internal route of a
+ * service, in their name: the services check permissions and record what is done, whatever a page shows.
+ */
+
+import { readFileSync } from 'node:fs';
+import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { AppError, isAppError, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
+import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Html } from '@fitness/shared/pages/html.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Dependencies } from '../../dependencies.ts';
+import {
+  type Asking,
+  beginSession,
+  call,
+  callLogin,
+  callOf,
+  download,
+  endSession,
+  isSessionOf,
+  limitSession,
+  problemIn,
+  retryAfterIn,
+} from '../api.ts';
+import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
+import { OPS_PATH } from '../paths.ts';
+import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
+import { sendDocument } from './document.ts';
+import { createLiveStreams } from './live.ts';
+import { LIVE_PATH, LIVE_SCRIPT, type LoginView, loginPage, refusalPage, sectionPage } from './pages.ts';
+import { type Operator, pathOf, type Section } from './section.ts';
+import { SECTIONS } from './sections.ts';
+
+type OpsDependencies = Asking['dependencies'] &
+  Pick<Dependencies, 'addressLimit' | 'openRequests' | 'livePollMs'>;
+
+interface OpsAsking extends Asking {
+  visits: Visits;
+}
+
+/** Without a page of `/ops` being opened: at identity, and of the cookie. */
+const IDLE_S = 15 * 60;
+/** Of a session, at identity. */
+const SESSION_S = 2 * 60 * 60;
+const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
+
+export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies): Promise<void> => {
+  const visits = createVisits({ path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl });
+  const script = readFileSync(new URL('./live.js', import.meta.url));
+  await addFormPages(app, dependencies, {
+    visits,
+    stale: message('account_deletion.stale'),
+    refusalPage,
+    addRoutes: (scope, { asking, send, submit }) => {
+      const streams = createLiveStreams(scope, dependencies.livePollMs);
+      const ask = (request: FastifyRequest): OpsAsking => ({ ...asking(request), visits });
+      const visitOf = (request: FastifyRequest): Visit | undefined => visits.read(request.headers.cookie);
+      scope.get(LIVE_SCRIPT, async (_request, reply) =>
+        reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(script),
+      );
+      scope.get(LIVE_PATH, async (request, reply) => {
+        const { section: slug = '' } = request.query as Fields;
+        await streams.stream(reply, async () => {
+          const { operator, sections } = await openVisit(ask(request), visitOf(request));
+          return { operator, section: sectionOf(sections, slug) };
+        });
+      });
+      scope.get(`${OPS_PATH}/documents/:id`, async (request, reply) => {
+        const { operator } = await openVisit(ask(request), visitOf(request));
+        return sendDocument(operator, request, reply);
+      });
+      for (const path of [OPS_PATH, `${OPS_PATH}/:section`]) {
+        scope.get(path, async (request, reply) =>
+          send(reply, await show(ask(request), visitOf(request), slugOf(request))),
+        );
+        scope.post(path, (request, reply) =>
+          submit(request, reply, (asked, visit, fields) =>
+            act({ ...asked, visits }, visit, slugOf(request), fields),
+          ),
+        );
+      }
+    },
+  });
+};
+
+const slugOf = ({ params }: FastifyRequest): string => (params as { section?: string }).section ?? '';
+
+const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): Promise<Outcome> => {
+  if (visit?.kind !== 'user') return showLogin(asking, visit);
+  return whileSignedIn(asking, visit, async (opened) => {
+    // The first page of an operator who may not see the overview is the first one that they may see.
+    const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
+    const section = sectionOf(opened.sections, isStart ? (opened.sections[0]?.slug ?? '') : slug);
+    return showSection(asking, opened, section, await section.show(opened.operator));
+  });
+};
+
+const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields): Promise<Outcome> => {
+  if (visit.kind === 'guest') {
+    return fields.action === 'login' ? logIn(asking, visit, fields) : showLogin(asking, visit);
+  }
+  if (fields.action === 'sign_out') return signOut(asking, visit);
+  return whileSignedIn(asking, visit, async (opened) => {
+    const section = sectionOf(opened.sections, slug);
+    const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
+    if (action === undefined) throw notFound();
+    const { operator } = opened;
+    const result = await action(operator, fields);
+    if ('done' in result) {
+      const location = pathOf(asking, slug, `${result.query ?? ''}&done=${result.done}`);
+      return { location, visit };
+    }
+    if ('found' in result) return showSection(asking, opened, section, result.found);
+    const { refused } = result;
+    const problem = problemIn(refused);
+    const refusedOperator = { ...operator, problem, sent: fields };
+    const shown = await showSection(
+      asking,
+      { ...opened, operator: refusedOperator },
+      section,
+      await section.show(refusedOperator),
+    );
+    return { ...shown, retryAfter: retryAfterIn(refused) };
+  });
+};
+
+interface Opened {
+  operator: Operator;
+  visit: SignedIn;
+  sections: readonly Section[];
+  username: string;
+}
+
+/** Throws 401 for a session that is over, and 403 for one that may not be here. */
+const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<Omit<Opened, 'username'>> => {
+  const { request, locale, dependencies, visits } = asking;
+  if (visit?.kind !== 'user') throw sessionOver();
+  const caller = await dependencies.callerOf(visit.token);
+  const sections = sectionsFor(caller);
+  if (sections.length === 0) throw notHere();
+  const operator: Operator = {
+    locale,
+    t: translator(locale),
+    csrf: visits.csrfOf(visit),
+    caller,
+    query: request.query as Fields,
+    dependencies,
+    api: (apiCall) => call(asking, visit, apiCall),
+    download: (path) => download(asking, visit, path),
+    internal: (service, internal) => callOf(asking, visit, service, internal),
+  };
+  return { operator, visit, sections };
+};
+
+/** None for a token that is no session, for the session of another page, and for an account without a second factor: every session of others has passed it. */
+const sectionsFor = (caller: UserCaller): Section[] => {
+  if (!isSessionOf(caller, 'ops') || caller.hasSecondFactor !== true) return [];
+  return SECTIONS.filter(({ permissions }) =>
+    permissions.some((all) => all.every((permission) => can(caller, permission))),
+  );
+};
+
+const sectionOf = (sections: readonly Section[], slug: string): Section => {
+  const section = SECTIONS.find((one) => one.slug === slug);
+  if (section === undefined) throw notFound();
+  if (!sections.includes(section)) throw notHere();
+  return section;
+};
+
+const sessionOver = (): AppError =>
+  new AppError({ kind: 'unauthenticated', code: 'unauthenticated', message: message('ops.session_over') });
+
+const notHere = (): AppError =>
+  new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden') });
+
+/** A token that is not valid any more leads to the log-in. */
+const whileSignedIn = async (
+  asking: OpsAsking,
+  visit: SignedIn,
+  answer: (opened: Opened) => Promise<Outcome>,
+): Promise<Outcome> => {
+  try {
+    const opened = await openVisit(asking, visit);
+    return await answer({ ...opened, username: await readUsername(opened.operator) });
+  } catch (error) {
+    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
+    return showLogin(asking, undefined, { notice: message('ops.session_over'), status: 401 });
+  }
+};
+
+const readUsername = async (operator: Operator): Promise<string> => {
+  const { status, body } = await operator.api({ method: 'GET', path: '/auth/me' });
+  if (status !== 200) throw unavailable(`/auth/me answered ${status}`);
+  return String((body.user as { username?: unknown }).username);
+};
+
+/** Renews the session and its cookie. What the page does by itself later, as the live changes, is no use of it. */
+const showSection = async (
+  asking: OpsAsking,
+  { operator, visit, sections, username }: Opened,
+  section: Section,
+  content: Html,
+): Promise<Outcome> => {
+  await limitSession(asking, visit, LIMIT);
+  return { page: sectionPage(operator, { section, sections, content, username }), visit };
+};
+
+const showLogin = (
+  asking: OpsAsking,
+  visit: Guest | undefined,
+  view: Omit<LoginView, 'locale' | 'csrf'> = {},
+): Outcome => {
+  const guest = visit ?? newGuest(asking);
+  const { locale, visits } = asking;
+  return { page: loginPage({ ...view, locale, csrf: visits.csrfOf(guest) }), visit: guest };
+};
+
+const logIn = async (asking: OpsAsking, visit: Guest, fields: Fields): Promise<Outcome> => {
+  const { login, totp = '' } = fields;
+  const answer = await callLogin(asking, visit, fields);
+  if (answer.status === 200) {
+    const user: SignedIn = { kind: 'user', token: String(answer.body.token) };
+    return enter(asking, user);
+  }
+  const problem = problemIn(answer);
+  const asksForCode = problem.fields.totp !== undefined || totp !== '';
+  return { ...showLogin(asking, visit, { login, asksForCode, problem }), retryAfter: retryAfterIn(answer) };
+};
+
+/** The session of an account that may not be here ends at once; that of an operator soon. */
+const enter = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
+  const caller = await asking.dependencies.callerOf(visit.token);
+  if (sectionsFor(caller).length === 0) {
+    await endSession(asking, visit);
+    return showLogin(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
+  }
+  await beginSession(asking, visit, LIMIT);
+  return { location: pathOf(asking, ''), visit };
+};
+
+const signOut = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
+  try {
+    await endSession(asking, visit);
+  } catch (error) {
+    // It is over already.
+    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
+  }
+  return { location: pathOf(asking, ''), visit: null };
+};

@@ -1,0 +1,176 @@
+/** A part of `/ops`. It is shown to, and answers, only who has its permissions; the services check each call again. */
+
+import { LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
+import type { Dispatcher } from 'undici';
+import type { Dependencies } from '../../dependencies.ts';
+import type { ApiAnswer, ApiCall } from '../../request/call-api.ts';
+import type { Service } from '../../request/routes.ts';
+import type { Fields } from '../form-pages.ts';
+import { OPS_PATH } from '../paths.ts';
+import { type Button, formOf, inputOf, type View } from '../views.ts';
+
+/** One request of an operator. */
+export interface Operator extends View {
+  t: Translate;
+  caller: UserCaller;
+  /** Without what is personal: it is in the address. */
+  query: Fields;
+  /** What was sent with the form that the API has refused. */
+  sent?: Fields;
+  /** The public API, as the operator. Throws 401. */
+  api(call: ApiCall): Promise<ApiAnswer>;
+  /** An internal route of a service, as the operator. Throws 503 when it does not answer. */
+  internal(service: Service, call: ApiCall): Promise<ApiAnswer>;
+  /** A file of the public API. Throws 401. */
+  download(path: string): Promise<Dispatcher.ResponseData>;
+  dependencies: Pick<Dependencies, 'agents' | 'urls'>;
+}
+
+/** `done`: the page is shown again with this notice. An answer of the API that is no success is shown as its problem. */
+export type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
+
+export interface Section {
+  /** Its last path segment; empty for the first one. */
+  slug: string;
+  title: MessageKey;
+  /** The operator needs all of one of these. */
+  permissions: readonly (readonly Permission[])[];
+  show(operator: Operator): Promise<Html>;
+  /** Changes with what the page shows. Undefined: nothing is told about changes. */
+  watch?(operator: Operator): Promise<string>;
+  /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
+  isReplaced?: true;
+  /** What the API has refused is shown by the section, at its field. */
+  showsProblems?: true;
+  actions?: Readonly<Record<string, (operator: Operator, fields: Fields) => Promise<ActionResult>>>;
+}
+
+const DONE = ['paid', 'rejected', 'resolved', 'replayed', 'reviewed', 'saved', 'removed'] as const;
+type Done = (typeof DONE)[number];
+
+export const isDone = (value: string | undefined): value is Done => DONE.some((done) => done === value);
+
+export const pathOf = (operator: Pick<View, 'locale'>, slug: string, query = ''): string =>
+  `${OPS_PATH}${slug === '' ? '' : `/${slug}`}?lang=${operator.locale}${query}`;
+
+/** The body of a read; 503 for anything but a success. */
+export const read = async (operator: Operator, path: string): Promise<Record<string, unknown>> => {
+  const answer = await operator.api({ method: 'GET', path });
+  if (answer.status !== 200) throw unavailable(`${path.split('?')[0]} answered ${answer.status}`);
+  return answer.body;
+};
+
+export const outcomeOf = (answer: ApiAnswer, done: Done, query?: string): ActionResult =>
+  answer.status < 300 ? { done, ...(query === undefined ? {} : { query }) } : { refused: answer };
+
+interface ListMeta {
+  current_page?: number | null;
+  last_page?: number | null;
+}
+
+interface List {
+  /** Of the API, with `meta`. */
+  body: Record<string, unknown>;
+  items: readonly Html[];
+  none: MessageKey;
+  /** Names its pages for people who hear the page, where it has several lists. */
+  label?: MessageKey;
+  /** Leads to a page of it. */
+  turn(to: number, label: Message): Html;
+}
+
+/** The rows of one page, and the ways to the others. A page that is empty by now leads back. */
+export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages', turn }: List): Html => {
+  const { current_page: page, last_page: last } = (body.meta ?? {}) as ListMeta;
+  const isPaged = page != null && last != null && (page > 1 || last > 1);
+  if (items.length === 0 && !isPaged) return emptyList(t, none);
+  return html`${items.length > 0 && html`<ul class="items" role="list">${items}</ul>`}
+${
+  isPaged &&
+  html`<nav class="row" aria-label="${t(message(label))}">
+${page > 1 && turn(Math.min(page - 1, last), message('ops.previous'))}
+${page <= last && html`<span>${t(message('ops.page', { page, last }))}</span>`}
+${page < Math.min(last, LAST_PAGE_NUMBER) && turn(page + 1, message('ops.next'))}
+</nav>`
+}`;
+};
+
+/** By links. `pages`: of all lists of the page, by their parameters. */
+export const turnByLink =
+  (
+    operator: Operator,
+    slug: string,
+    name = 'page',
+    pages: Readonly<Record<string, string>> = {},
+  ): List['turn'] =>
+  (to, label) => {
+    const query = new URLSearchParams({ ...pages, [name]: String(to) });
+    return html`<a href="${pathOf(operator, slug, `&${query}`)}">${operator.t(label)}</a>`;
+  };
+
+/** 1 for what is no page, and the last one that the API takes for a larger number. */
+export const pageIn = (query: Fields, name = 'page'): string =>
+  /^[1-9]\d{0,6}$/.test(query[name] ?? '') ? String(Math.min(Number(query[name]), LAST_PAGE_NUMBER)) : '1';
+
+/** An id in a form or in the address; undefined for what is none, which the API would answer with 404. */
+export const idIn = (text: string | undefined): string | undefined =>
+  /^[1-9]\d{0,14}$/.test(text ?? '') ? text : undefined;
+
+type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
+
+/** Without the rows that have no value. */
+export const factsOf = (t: Translate, rows: readonly FactRow[]): Html => {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return html`<dl class="facts">
+${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${value}</dd>\n`)}</dl>`;
+};
+
+export const amountOf = (t: Translate, tooman: unknown): Html =>
+  html`<strong>${t(message('ops.tooman', { amount: Number(tooman).toLocaleString('en') }))}</strong>`;
+
+interface NamedUser {
+  id?: number;
+  username?: string | null;
+  first_name?: string | null;
+  last_name?: string | null;
+}
+
+export const userName = (user: unknown): string => {
+  const { id, username, first_name: first, last_name: last } = (user ?? {}) as NamedUser;
+  const name = [first, last].filter(Boolean).join(' ');
+  return `${isolate(username ?? `#${id ?? '?'}`)}${name === '' ? '' : ` (${isolate(name)})`}`;
+};
+
+/** A form of the section with an id, optional text and buttons. Each one of a page has names of its own for its labels. */
+export const actionForm = (
+  operator: Operator,
+  slug: string,
+  {
+    hidden,
+    text,
+    buttons,
+    query,
+  }: {
+    hidden: Readonly<Record<string, string | number>>;
+    text?: { name: string; label: Message };
+    buttons: readonly Button[];
+    query?: string;
+  },
+): Html => {
+  const inputs = Object.entries(hidden).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
+  );
+  const field =
+    text !== undefined &&
+    inputOf({ locale: operator.locale }, { ...text, autocomplete: 'off', isText: true });
+  return formOf(operator, pathOf(operator, slug, query), html`${inputs}${field}`, buttons);
+};
+
+export const emptyList = (t: Translate, key: MessageKey): Html =>
+  html`<p class="notice">${t(message(key))}</p>`;

@@ -1,0 +1,87 @@
+/** The events that services could not handle. */
+import { message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { SERVICES, type Service } from '../../../request/routes.ts';
+import {
+  actionForm,
+  emptyList,
+  factsOf,
+  listOf,
+  type Operator,
+  outcomeOf,
+  pageIn,
+  type Section,
+  turnByLink,
+} from '../section.ts';
+import { readStatus } from './overview.ts';
+
+const SLUG = 'dead-letters';
+
+/** The queues are read only where something is in them: reading takes the messages out for a moment. */
+const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
+  (await readStatus(operator, service))?.queues?.dead_letters;
+
+/** Those of the address. */
+const pagesIn = ({ query }: Operator): Record<string, string> =>
+  Object.fromEntries(
+    SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
+  );
+
+const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
+  const { t } = operator;
+  const waiting = await count(operator, service);
+  if (waiting === 0) return undefined;
+  if (waiting === undefined)
+    return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
+  const page = pageIn(operator.query, service);
+  const path = `/operations/dead-letters?page=${page}`;
+  const answer = await operator.internal(service, { method: 'GET', path });
+  if (answer.status !== 200) throw unavailable(`dead letters of ${service}: ${answer.status}`);
+  const { data, total } = deadLettersSchema.parse(answer.body);
+  const items = data.map(
+    (letter) => html`<li><strong dir="ltr">${letter.type}</strong>
+${factsOf(t, [
+  ['ops.dead_letter.id', letter.id],
+  ['ops.dead_letter.subject', letter.subject],
+  ['ops.dead_letter.consumer', letter.consumer],
+  ['ops.dead_letter.attempts', letter.attempts],
+  ['ops.dead_letter.first_failed', letter.first_failed_at],
+  ['ops.dead_letter.error', html`<span class="code" dir="ltr">${letter.error}</span>`],
+])}
+${
+  letter.id !== null &&
+  actionForm(operator, SLUG, {
+    hidden: { service, event_id: letter.id },
+    buttons: [['replay', message('ops.replay')]],
+  })
+}</li>\n`,
+  );
+  const meta = {
+    current_page: Number(page),
+    last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
+  };
+  const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
+  return html`<section class="card"><h2>${service}: ${waiting}</h2>
+${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
+};
+
+export const deadLetters: Section = {
+  slug: SLUG,
+  title: 'ops.dead_letters',
+  permissions: [['operations.manage']],
+  show: async (operator) => {
+    const shown = await Promise.all(SERVICES.map((service) => ofService(operator, service)));
+    const some = shown.filter((part) => part !== undefined);
+    return some.length === 0 ? emptyList(operator.t, 'ops.dead_letters.none') : html`${some}`;
+  },
+  watch: async (operator) => (await Promise.all(SERVICES.map((service) => count(operator, service)))).join(),
+  actions: {
+    replay: async (operator, { service, event_id: id = '' }) => {
+      const target = SERVICES.find((name) => name === service);
+      if (target === undefined) return { refused: { status: 404, headers: {}, body: {} } };
+      const call = { method: 'POST', path: '/operations/dead-letters/replay', body: { id } } as const;
+      return outcomeOf(await operator.internal(target, call), 'replayed');
+    },
+  },
+};

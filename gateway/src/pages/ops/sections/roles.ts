@@ -1,0 +1,120 @@
+/** Roles, and the permissions that they give. A change is shown before it is made. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Fields } from '../../form-pages.ts';
+import { formOf } from '../../views.ts';
+import { type ActionResult, idIn, type Operator, outcomeOf, pathOf, read, type Section } from '../section.ts';
+
+const SLUG = 'roles';
+
+export interface Role {
+  id: number;
+  name: string;
+  title: string;
+  permissions: string[];
+}
+
+/** All of them: a form with a part of them would take the others away. */
+export const readRoles = async (operator: Operator): Promise<Role[]> => {
+  const roles: Role[] = [];
+  for (let page = 1, last = 1; page <= last; page += 1) {
+    const { data, meta } = await read(operator, `/roles?per_page=100&page=${page}`);
+    roles.push(...(data as Role[]));
+    last = (meta as { last_page?: number } | undefined)?.last_page ?? 1;
+  }
+  return roles;
+};
+
+const findRole = async (operator: Operator, id: string | undefined): Promise<Role | undefined> =>
+  (await readRoles(operator)).find((role) => String(role.id) === idIn(id));
+
+const FIELD = 'permission.';
+const chosenIn = (fields: Fields): string[] => PERMISSIONS.filter((name) => fields[FIELD + name] === 'on');
+const stateOf = ({ permissions }: Role): string => [...permissions].sort().join(' ');
+
+const PROBLEM = 'permissions-problem';
+
+/** What the API has refused, as text of the permissions: they are all that is sent. */
+const problemsOf = ({ problem }: Operator): Html | false => {
+  if (problem === undefined) return false;
+  const texts = [problem.text, ...Object.values(problem.fields).flat()].filter((text) => text !== undefined);
+  return html`<p class="problem" id="${PROBLEM}" role="alert">${texts.join(' ')}</p>`;
+};
+
+const editor = (operator: Operator, role: Role, chosen: readonly string[]): Html => {
+  const { t, problem } = operator;
+  const boxes = PERMISSIONS.map(
+    (name) =>
+      html`<label class="row"><input type="checkbox" name="${FIELD}${name}" value="on"${chosen.includes(name) && html` checked`}><span class="code" dir="ltr">${name}</span></label>\n`,
+  );
+  const content = html`<input type="hidden" name="id" value="${role.id}">
+<fieldset class="stack"${problem !== undefined && html` aria-describedby="${PROBLEM}"`}><legend>${t(message('ops.permissions'))}</legend>
+${problemsOf(operator)}
+${boxes}</fieldset>`;
+  return html`<section class="card"><h2>${role.title}</h2>
+${formOf(operator, pathOf(operator, SLUG, `&id=${role.id}`), content, [['change', message('ops.role.change')]])}
+<p><a href="${pathOf(operator, SLUG)}">${t(message('ops.role.all'))}</a></p></section>`;
+};
+
+const confirmation = (operator: Operator, role: Role, chosen: readonly string[], isNew: boolean): Html => {
+  const { t } = operator;
+  const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly string[]): Html | false =>
+    names.length > 0 &&
+    html`<h3>${t(message(title))}</h3>
+<ul class="${kind}">${names.map((name) => html`<li><span class="code" dir="ltr">${name}</span></li>\n`)}</ul>`;
+  const added = chosen.filter((name) => !role.permissions.includes(name));
+  const removed = role.permissions.filter((name) => !chosen.includes(name));
+  const hidden = [['id', role.id], ['was', stateOf(role)], ...chosen.map((name) => [FIELD + name, 'on'])].map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
+  );
+  const isSame = added.length + removed.length === 0;
+  return html`<section class="card"><h2>${role.title}</h2>
+${isNew && html`<p class="notice" role="status">${t(message('ops.role.changed_meanwhile'))}</p>`}
+<p>${t(message(isSame ? 'ops.role.same' : 'ops.role.question'))}</p>
+${list('can', 'ops.role.added', added)}
+${list('cannot', 'ops.role.removed', removed)}
+${!isSame && formOf(operator, pathOf(operator, SLUG, `&id=${role.id}`), html`${hidden}`, [['confirm', message('ops.role.confirm')]])}
+<p><a href="${pathOf(operator, SLUG, `&id=${role.id}`)}">${t(message('ops.role.back'))}</a></p></section>`;
+};
+
+const gone = ({ t }: Operator): ActionResult => ({
+  refused: { status: 404, headers: {}, body: { message: t(message('error.not_found')) } },
+});
+
+export const roles: Section = {
+  slug: SLUG,
+  title: 'ops.roles',
+  permissions: [['roles.manage']],
+  showsProblems: true,
+  show: async (operator) => {
+    const { t, query, sent } = operator;
+    const all = await readRoles(operator);
+    const role = all.find(({ id }) => String(id) === query.id);
+    if (role !== undefined)
+      return editor(operator, role, sent === undefined ? role.permissions : chosenIn(sent));
+    const items = all.map(
+      ({ id, title, permissions }) =>
+        html`<li><a href="${pathOf(operator, SLUG, `&id=${id}`)}">${title}</a>
+<span class="quiet">${t(message('ops.role.count', { count: permissions.length }))}</span></li>\n`,
+    );
+    return html`<section class="card">${problemsOf(operator)}<ul class="items" role="list">${items}</ul></section>`;
+  },
+  actions: {
+    change: async (operator, fields) => {
+      const role = await findRole(operator, fields.id);
+      if (role === undefined) return gone(operator);
+      return { found: confirmation(operator, role, chosenIn(fields), false) };
+    },
+    /** Of what was shown: a change by somebody else in between is shown first. */
+    confirm: async (operator, fields) => {
+      const role = await findRole(operator, fields.id);
+      if (role === undefined) return gone(operator);
+      const permissions = chosenIn(fields);
+      if (stateOf(role) !== fields.was) return { found: confirmation(operator, role, permissions, true) };
+      const answer = await operator.api({ method: 'PUT', path: `/roles/${role.id}`, body: { permissions } });
+      return outcomeOf(answer, 'saved', `&id=${role.id}`);
+    },
+  },
+};

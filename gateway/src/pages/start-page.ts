@@ -1,0 +1,83 @@
+/** `/` for browsers: what this is, and where to go. Clients of the API get a 404 there as at every unknown path. */
+
+import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { message, notFound } from '@fitness/shared/kernel/error.ts';
+import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { html } from '@fitness/shared/pages/html.ts';
+import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
+import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Dependencies } from '../dependencies.ts';
+import { areReady } from '../health/services-health.ts';
+import { OPENAPI_PATH } from './docs/routes.ts';
+import { DELETION_PATH } from './paths.ts';
+
+type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
+
+const WITH_HTML = /\btext\/html\b/i;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** Anybody may open the page: the services are not asked for each time. */
+const STATUS_VALID_MS = 5 * SECOND_MS;
+
+export const addStartPage = (app: FastifyInstance, dependencies: StartPageDependencies): void => {
+  const isUp = createStatus(dependencies);
+  app.route({
+    // The others are 404 as well, and not 405.
+    method: METHODS,
+    url: '/',
+    exposeHeadRoute: false,
+    onRequest: async ({ method, headers }, reply) => {
+      reply.header('vary', 'Accept');
+      const isRead = method === 'GET' || method === 'HEAD';
+      if (!isRead || !WITH_HTML.test(headers.accept ?? '')) throw notFound();
+    },
+    handler: async (request, reply) => {
+      const page = startPage(localeOfPage(request), await isUp(), dependencies.sandboxUrl);
+      return reply
+        .headers({ ...page.headers, vary: 'Accept, Accept-Language' })
+        .serializer(String)
+        .send(page.html);
+    },
+  });
+};
+
+/** Whether all services are ready; which one is not is for operators only. */
+const createStatus = ({ agents, clock, urls }: StartPageDependencies): (() => Promise<boolean>) => {
+  let known: { at: number; isUp: Promise<boolean> } | undefined;
+  return () => {
+    const now = clock.now().getTime();
+    if (known === undefined || now - known.at > STATUS_VALID_MS) {
+      known = { at: now, isUp: areReady(agents.internal, urls) };
+    }
+    return known.isUp;
+  };
+};
+
+const startPage = (locale: Locale, isUp: boolean, sandboxUrl: string | undefined): Page => {
+  const t = translator(locale);
+  const status = message(isUp ? 'start.status.up' : 'start.status.partial');
+  return renderPage({
+    locale,
+    title: t(message('start.title')),
+    aside: languageLinks(locale, '/'),
+    body: html`<section class="card">
+<p>${t(message('start.lead'))}</p>
+<h2>${t(message('start.status'))}</h2>
+<p><span class="badge ${isUp ? 'good' : 'waiting'}">${t(status)}</span></p>
+</section>
+<section class="card">
+<h2>${t(message('start.developers'))}</h2>
+<ul>
+<li><a href="/docs?lang=${locale}">${t(message('start.docs'))}</a></li>
+<li><a href="${OPENAPI_PATH}">${t(message('start.openapi'))}</a></li>
+${sandboxUrl !== undefined && html`<li><a href="${sandboxUrl}">${t(message('start.sandbox'))}</a></li>`}
+</ul>
+</section>
+<section class="card">
+<h2>${t(message('start.members'))}</h2>
+<ul>
+<li><a href="${DELETION_PATH}?lang=${locale}">${t(message('account_deletion.title'))}</a></li>
+</ul>
+</section>`,
+  });
+};

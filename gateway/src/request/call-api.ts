@@ -1,0 +1,90 @@
+/** Calls of services that the gateway makes for a client: by `/mcp`, and by its pages. */
+import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/server.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Agent, Dispatcher } from 'undici';
+import type { Dependencies } from '../dependencies.ts';
+import { clientAddressOf } from './client-address.ts';
+import { lostAnswer } from './lost-answer.ts';
+import { type Forward, internalHeaders, prepareForward } from './proxy.ts';
+import type { Service } from './routes.ts';
+
+export interface ApiCall {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the API's prefix, with the query. */
+  path: string;
+  body?: object | undefined;
+}
+
+export interface ApiAnswer {
+  status: number;
+  headers: Dispatcher.ResponseData['headers'];
+  /** Empty where the answer has no body. */
+  body: Record<string, unknown>;
+}
+
+type CallDependencies = Pick<
+  Dependencies,
+  'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies' | 'urls'
+> & { agent: Agent };
+
+/** Headers of the request that the resulting call has too. */
+const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;
+
+/** Like a call from outside: the same permissions and limits. Throws 401, and 503 when no service answers. */
+export const callApi = async (
+  call: ApiCall,
+  request: FastifyRequest,
+  { agent, urls, ...dependencies }: CallDependencies,
+): Promise<ApiAnswer> =>
+  send(call, request, {
+    forward: await prepareForward(request.raw, `${API_PREFIX}${call.path}`, dependencies),
+    agent,
+    urls,
+  });
+
+/** An internal route of a service, which clients cannot reach. `path`: below the prefix of these routes. */
+export const callInternal = async (
+  service: Service,
+  call: ApiCall,
+  request: FastifyRequest,
+  { agent, authenticate, serviceTimeoutMs: timeoutMs, signer, trustedProxies, urls }: CallDependencies,
+): Promise<ApiAnswer> => {
+  const caller = await authenticate(request.raw);
+  const target = { service, path: `${INTERNAL_PREFIX}${call.path}`, query: '' };
+  const context = signer.sign(service, caller);
+  const clientAddress = clientAddressOf(request.raw, trustedProxies);
+  return send(call, request, { forward: { target, caller, context, clientAddress, timeoutMs }, agent, urls });
+};
+
+const send = async (
+  { method, body }: ApiCall,
+  request: FastifyRequest,
+  { forward, agent, urls }: Pick<CallDependencies, 'agent' | 'urls'> & { forward: Forward },
+): Promise<ApiAnswer> => {
+  const { service, path, query } = forward.target;
+  const forwarded = FORWARDED_HEADERS.flatMap((name) => {
+    const value = request.headers[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  try {
+    const answer = await agent.request({
+      origin: urls[service],
+      path: `${path}${query}`,
+      method,
+      headers: {
+        ...Object.fromEntries(forwarded),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...internalHeaders(request.id, forward),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    };
+  } catch (error) {
+    throw lostAnswer(method, service, error as Error);
+  }
+};
