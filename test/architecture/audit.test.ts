@@ -1,5 +1,5 @@
 /** Every action of an operator is in the audit log: no route, no action and no test of one is forgotten. */
-import { AUDIT_ACTIONS } from '@fitness/shared/kernel/audit.ts';
+import { AUDIT_ACTIONS } from '@fitness/shared/audit/actions.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { loadRouteTables, type Route } from './route-tables.ts';
@@ -38,12 +38,12 @@ const OF_OTHERS: Readonly<Record<string, { source: string; test: string }>> = {
     test: 'services/identity/test/audit-log.test.ts',
   },
   'dead_letters.replay': {
-    source: 'packages/shared/src/messaging/dead-letter-cli.ts',
-    test: 'packages/shared/test/messaging/dead-letter-cli.test.ts',
+    source: 'packages/shared/src/runtime/dead-letter-cli.ts',
+    test: 'packages/shared/test/runtime/dead-letter-cli.test.ts',
   },
   'dead_letters.purge': {
-    source: 'packages/shared/src/messaging/dead-letter-cli.ts',
-    test: 'packages/shared/test/messaging/dead-letter-cli.test.ts',
+    source: 'packages/shared/src/runtime/dead-letter-cli.ts',
+    test: 'packages/shared/test/runtime/dead-letter-cli.test.ts',
   },
 };
 

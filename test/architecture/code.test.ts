@@ -60,7 +60,7 @@ describe('a transaction changes a bounded number of documents', () => {
   const BOUNDED: Record<string, [count: number, by: string]> = {
     'packages/shared/src/mongo/steps.ts': [2, 'the limit of a step'],
     'packages/shared/src/mongo/idempotency.ts': [1, 'the limit of a step'],
-    'packages/shared/src/mongo/audit-log.ts': [1, 'the batch of the sealer'],
+    'packages/shared/src/audit/log.ts': [1, 'the batch of the sealer'],
     'packages/shared/src/lists/texts.ts': [
       2,
       'the grams of one row, or of the rows of a step, GRAMS_MAX each',

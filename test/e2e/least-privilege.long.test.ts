@@ -196,7 +196,7 @@ describe('the product', () => {
 
 describe("the operator's commands", () => {
   test('list and return the dead letters of every service', async () => {
-    const cli = 'packages/shared/src/messaging/dead-letter-cli.ts';
+    const cli = 'packages/shared/src/runtime/dead-letter-cli.ts';
     for (const service of SERVICES) {
       expect(await runCommand('operator', cli, ['list', service])).toEqual({
         code: 0,
@@ -227,7 +227,7 @@ describe("the operator's commands", () => {
   });
 
   test('check the audit logs, which contain what the commands above have done', async () => {
-    const check = await runCommand('operator', 'packages/shared/src/runtime/audit-cli.ts', []);
+    const check = await runCommand('operator', 'packages/shared/src/audit/audit-cli.ts', []);
     expect(check.output).toMatch(/^gyms: 2 entries, .*: intact, head /m);
     expect(check.output.match(/: intact, head /g)).toHaveLength(SERVICES.length);
     expect(check.code).toBe(0);

@@ -1,12 +1,12 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
 import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
 import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';

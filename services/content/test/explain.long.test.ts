@@ -1,4 +1,5 @@
 import { wholeUser } from '@fitness/contracts/testing/users.ts';
+import { createAuditLog } from '@fitness/shared/audit/log.ts';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
@@ -6,7 +7,6 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { registerEventModels } from '@fitness/shared/messaging/models.ts';
 import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
-import { createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes } from '@fitness/shared/mongo/idempotency.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';

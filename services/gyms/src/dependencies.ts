@@ -1,11 +1,11 @@
 import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
 import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createLicenseDocuments, type LicenseDocuments } from './clients/license-documents.ts';

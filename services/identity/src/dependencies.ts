@@ -2,6 +2,8 @@
 import type { BlockerOwner } from '@fitness/contracts/blockers.ts';
 import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { createSubscriptionReader, type SubscriptionReader } from '@fitness/contracts/subscription.ts';
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
+import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
@@ -9,8 +11,6 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
-import { AUDITED_SERVICES } from '@fitness/shared/mongo/audit-models.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';

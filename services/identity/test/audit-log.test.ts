@@ -1,11 +1,11 @@
 /** What operators do is in the audit log, with the effect or not at all; GET /audit-log shows it. */
 
+import { type AuditLog, createAuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type AuditLog, createAuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';

@@ -1,9 +1,9 @@
 /** What the use cases of media are built from: stores, clients and platform services. */
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createImages, type Images } from './clients/images.ts';

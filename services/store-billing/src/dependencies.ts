@@ -1,10 +1,10 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';

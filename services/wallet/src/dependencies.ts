@@ -1,12 +1,12 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';

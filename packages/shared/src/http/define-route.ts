@@ -5,7 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { AuditAction } from '../kernel/audit.ts';
+import type { AuditAction } from '../audit/actions.ts';
 import {
   ALL_TOKEN_KINDS,
   type Caller,

@@ -1,12 +1,12 @@
 /** `fitness.common.v1.AuditLog`, in every service. */
 import type { AuditEntry as AuditEntryMessage } from '@fitness/proto/gen/fitness/common/v1/AuditEntry.ts';
 import type { AuditFilter__Output } from '@fitness/proto/gen/fitness/common/v1/AuditFilter.ts';
+import type { AuditLog } from '../audit/log.ts';
+import type { AuditEntry, AuditFilter } from '../audit/reader.ts';
 import { grpcDefinitions } from '../grpc/load.ts';
 import { type GrpcService, grpcService } from '../grpc/server.ts';
 import { type Caller, can } from '../kernel/caller.ts';
 import { forbidden, invalid, message } from '../kernel/error.ts';
-import type { AuditLog } from '../mongo/audit-log.ts';
-import type { AuditEntry, AuditFilter } from '../mongo/audit-reader.ts';
 
 const MAX_LIMIT = 500;
 

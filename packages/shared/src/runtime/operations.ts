@@ -3,6 +3,7 @@
  * `/internal`; the page `/ops` of the gateway calls them on behalf of its user.
  */
 import { z } from 'zod';
+import type { AuditLog } from '../audit/log.ts';
 import { defineRoute, ok, type Route } from '../http/define-route.ts';
 import { type Clock, SECOND_MS } from '../kernel/clock.ts';
 import { notFound } from '../kernel/error.ts';
@@ -17,7 +18,6 @@ import type { Broker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter } from '../messaging/dead-letter.ts';
 import { registerEventModels } from '../messaging/models.ts';
 import { deadLetterQueue, eventsQueue, RETRY_DELAYS_MS, retryQueue } from '../messaging/topology.ts';
-import type { AuditLog } from '../mongo/audit-log.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 

@@ -4,6 +4,7 @@
  */
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { FastifyInstance } from 'fastify';
+import { type AuditLog, createAuditLog } from '../audit/log.ts';
 import { grpcAddress } from '../grpc/address.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
@@ -24,7 +25,6 @@ import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
 import { startConsumers } from '../messaging/start-consumers.ts';
 import type { Topology } from '../messaging/topology.ts';
-import { type AuditLog, createAuditLog } from '../mongo/audit-log.ts';
 import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
 import { ensureIndexes } from '../mongo/indexes.ts';

@@ -1,9 +1,9 @@
 /** For tests of what operators do: which audit entries an action has stored, and what was written in their transactions. */
 import type { Connection } from 'mongoose';
+import { createAuditLog } from '../audit/log.ts';
+import type { AuditEntry } from '../audit/reader.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { createLog } from '../kernel/log.ts';
-import { createAuditLog } from '../mongo/audit-log.ts';
-import type { AuditEntry } from '../mongo/audit-reader.ts';
 import { watchCommands } from './commands.ts';
 import type { Document, SentCommand } from './lookups.ts';
 

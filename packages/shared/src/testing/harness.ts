@@ -5,6 +5,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { createConnection } from 'mongoose';
+import { auditSealsOf } from '../audit/models.ts';
 import { callersOf } from '../grpc/callers.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
@@ -25,7 +26,6 @@ import { openProcessKeys, PROCESSES, type ProcessKeys, type ProcessName } from '
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
-import { auditSealsOf } from '../mongo/audit-models.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
 

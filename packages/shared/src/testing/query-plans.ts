@@ -1,6 +1,6 @@
 /** Explains the plans of database commands and finds their faults. */
 import type { Connection } from 'mongoose';
-import { auditSealsOf } from '../mongo/audit-models.ts';
+import { auditSealsOf } from '../audit/models.ts';
 import { FILLED } from './fill.ts';
 import {
   collectionOf,

@@ -1,10 +1,10 @@
 /** The read and write concerns with which each command is sent, whatever the address of the database says. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import mongoose, { type Model } from 'mongoose';
+import { createAuditLog } from '../../src/audit/log.ts';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createRequestScope, runInScope } from '../../src/kernel/request-scope.ts';
-import { createAuditLog } from '../../src/mongo/audit-log.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';

@@ -1,15 +1,15 @@
 /** The queries of the service runtime on the collections that every service has. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '../../src/audit/actions.ts';
+import { type AuditLog, createAuditLog } from '../../src/audit/log.ts';
+import { auditSealsOf, registerAuditModels, smallestAuditId } from '../../src/audit/models.ts';
 import { created } from '../../src/http/define-route.ts';
-import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '../../src/kernel/audit.ts';
 import { HOUR_MS, MINUTE_MS, systemRandom } from '../../src/kernel/clock.ts';
 import type { Broker } from '../../src/messaging/broker.ts';
 import { handleOnce } from '../../src/messaging/inbox.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
 import { createOutbox } from '../../src/messaging/outbox.ts';
 import { startRelay } from '../../src/messaging/relay.ts';
-import { type AuditLog, createAuditLog } from '../../src/mongo/audit-log.ts';
-import { auditSealsOf, registerAuditModels, smallestAuditId } from '../../src/mongo/audit-models.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import {
   createIdempotency,

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { createAuditLog } from '../../src/audit/log.ts';
 import { GRPC_CLOSE_GRACE_MS } from '../../src/grpc/server.ts';
 import { CONNECTION_LIMITS } from '../../src/http/connections.ts';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { createAuditLog } from '../../src/mongo/audit-log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
 import { createServiceRuntime, type Job, type RunningService } from '../../src/runtime/service-runtime.ts';

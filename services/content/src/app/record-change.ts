@@ -1,5 +1,5 @@
 /** The audit entries of what an operator does to the content of others, in the transaction of the change. */
-import { type AuditAction, type AuditValues, changesOf } from '@fitness/shared/kernel/audit.ts';
+import { type AuditAction, type AuditValues, changesOf } from '@fitness/shared/audit/actions.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';

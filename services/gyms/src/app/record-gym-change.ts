@@ -4,7 +4,7 @@ import {
   type AuditChange,
   type AuditValues,
   changesOf,
-} from '@fitness/shared/kernel/audit.ts';
+} from '@fitness/shared/audit/actions.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';

@@ -2,9 +2,9 @@
  * The audit log of the whole product: the lists of all services, merged by id, which grows with time in all of them. When a
  * service does not answer there is no list at all: an incomplete one would hide what it does not show.
  */
+import type { AuditEntry, AuditFilter } from '@fitness/shared/audit/reader.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
-import type { AuditEntry, AuditFilter } from '@fitness/shared/mongo/audit-reader.ts';
 import type { AuditSource } from '../clients/audit-logs.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -1,11 +1,11 @@
 /** The audit logs of the other services. */
 import type { AuditEntry__Output } from '@fitness/proto/gen/fitness/common/v1/AuditEntry.ts';
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
+import type { AuditValues } from '@fitness/shared/audit/actions.ts';
+import type { AuditLog } from '@fitness/shared/audit/log.ts';
+import type { AuditEntry, AuditFilter } from '@fitness/shared/audit/reader.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import type { AuditValues } from '@fitness/shared/kernel/audit.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
-import type { AuditLog } from '@fitness/shared/mongo/audit-log.ts';
-import type { AuditEntry, AuditFilter } from '@fitness/shared/mongo/audit-reader.ts';
 
 /** The audit log of one service. Throws `unavailable` when the service does not answer. */
 export interface AuditSource {

@@ -1,10 +1,10 @@
+import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
+import type { AuditEntry } from '@fitness/shared/audit/reader.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
 import { queryTimestamp } from '@fitness/shared/http/query-timestamp.ts';
 import { queryId } from '@fitness/shared/http/validation.ts';
-import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/kernel/audit.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import type { AuditEntry } from '@fitness/shared/mongo/audit-reader.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 

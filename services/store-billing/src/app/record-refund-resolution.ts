@@ -1,4 +1,4 @@
-import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
+import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Refund, RefundResolution } from '../domain/refund.ts';

@@ -1,7 +1,7 @@
 /** An operator closes a disputed deposit: it is credited, or was returned to the payer; once, and a repeat changes nothing. */
+import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
-import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { verifiedFields } from '../domain/deposit.ts';

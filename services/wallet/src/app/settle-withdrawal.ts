@@ -1,7 +1,7 @@
 /** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3); a repeat changes nothing. */
+import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
-import type { AuditState } from '@fitness/shared/mongo/audit-log.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { payoutRows, releaseRows } from '../domain/booking.ts';

@@ -1,6 +1,6 @@
 /** What operators did, over all services. */
 
-import { AUDIT_ACTIONS } from '@fitness/shared/kernel/audit.ts';
+import { AUDIT_ACTIONS } from '@fitness/shared/audit/actions.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { OPS_PATH } from '../../paths.ts';

@@ -1,5 +1,5 @@
 /** The audit entries of a change of an account by an operator: one for each kind of change in it. */
-import { type AuditAction, changesOf } from '@fitness/shared/kernel/audit.ts';
+import { type AuditAction, changesOf } from '@fitness/shared/audit/actions.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';

@@ -1,5 +1,5 @@
 /** What acts in the name of an account besides its sessions: its owner is told, and the audit log has that of staff. */
-import type { AuditAction, AuditValues } from '@fitness/shared/kernel/audit.ts';
+import type { AuditAction, AuditValues } from '@fitness/shared/audit/actions.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';

@@ -1,4 +1,4 @@
-import { changesOf } from '@fitness/shared/kernel/audit.ts';
+import { changesOf } from '@fitness/shared/audit/actions.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, forbidden, message, notFound } from '@fitness/shared/kernel/error.ts';
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';

@@ -2,6 +2,10 @@
 import type { Connection } from 'mongoose';
 import { NO_PROGRESS, type Progress } from '../kernel/progress.mjs';
 import type { Difference, NotedHead, Seal } from '../kernel/seal.ts';
+import { checkSeals } from '../mongo/check-seals.ts';
+import { trusted } from '../mongo/connect.ts';
+import { createSeals } from '../mongo/seals.ts';
+import { inTransaction } from '../mongo/transaction.ts';
 import {
   type AuditEntryDocument,
   type AuditModels,
@@ -9,11 +13,7 @@ import {
   registerAuditModels,
   type SealedAuditEntry,
   toSealed,
-} from './audit-models.ts';
-import { checkSeals } from './check-seals.ts';
-import { trusted } from './connect.ts';
-import { createSeals } from './seals.ts';
-import { inTransaction } from './transaction.ts';
+} from './models.ts';
 
 const CHUNK = 500;
 

@@ -1,10 +1,10 @@
 /** Lists of audit entries, with the personal values whose key still exists. */
 import type { PipelineStage } from 'mongoose';
-import type { AuditValues } from '../kernel/audit.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
-import { type AuditEntryDocument, type AuditModels, smallestAuditId } from './audit-models.ts';
-import { decryptValue, type StoredField } from './audit-values.ts';
-import { trusted } from './connect.ts';
+import { trusted } from '../mongo/connect.ts';
+import type { AuditValues } from './actions.ts';
+import { type AuditEntryDocument, type AuditModels, smallestAuditId } from './models.ts';
+import { decryptValue, type StoredField } from './values.ts';
 
 export interface AuditFilter {
   actorId?: number | undefined;

@@ -3,8 +3,8 @@ import { type Connection, type Model, Schema } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
 import type { ProcessName } from '../kernel/process-keys.ts';
 import { hashOf, type SealedRecord } from '../kernel/seal.ts';
-import { erase, privacy, pseudonymise, retain } from './privacy.ts';
-import { type SealDocument, sealFields, sealPrivacy } from './seals.ts';
+import { erase, privacy, pseudonymise, retain } from '../mongo/privacy.ts';
+import { type SealDocument, sealFields, sealPrivacy } from '../mongo/seals.ts';
 
 /** An entry without its hash and its seal. */
 export interface AuditContent {

@@ -3,11 +3,17 @@
  * (ADR 56). Personal values are encrypted; see audit-values.ts.
  */
 import type { ClientSession, Connection } from 'mongoose';
-import type { AuditAction, AuditSubject, AuditValues } from '../kernel/audit.ts';
 import { type Clock, formatTimestamp, MINUTE_MS, type Random } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { currentTrace } from '../kernel/trace.ts';
+import { trusted } from '../mongo/connect.ts';
+import type { IsPersonal } from '../mongo/privacy.ts';
+import { createSealer } from '../mongo/sealer.ts';
+import { createSeals } from '../mongo/seals.ts';
+import { AUDIT_SEQUENCES, createSequences } from '../mongo/sequence.ts';
+import { afterCommit, inTransaction, isDuplicateKey, isWriteConflict } from '../mongo/transaction.ts';
+import type { AuditAction, AuditSubject, AuditValues } from './actions.ts';
 import {
   type AuditContent,
   type AuditKeyDocument,
@@ -18,15 +24,9 @@ import {
   registerAuditModels,
   type SealedAuditEntry,
   toSealed,
-} from './audit-models.ts';
-import { type AuditEntry, type AuditFilter, createAuditReader } from './audit-reader.ts';
-import { encryptValue, KEY_BYTES, type StoredField } from './audit-values.ts';
-import { trusted } from './connect.ts';
-import type { IsPersonal } from './privacy.ts';
-import { createSealer } from './sealer.ts';
-import { createSeals } from './seals.ts';
-import { AUDIT_SEQUENCES, createSequences } from './sequence.ts';
-import { afterCommit, inTransaction, isDuplicateKey, isWriteConflict } from './transaction.ts';
+} from './models.ts';
+import { type AuditEntry, type AuditFilter, createAuditReader } from './reader.ts';
+import { encryptValue, KEY_BYTES, type StoredField } from './values.ts';
 
 /** A state of the subject. */
 export interface AuditState {

@@ -3,17 +3,17 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Schema } from 'mongoose';
-import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
-import { readHead } from '../../src/kernel/seal.ts';
-import { auditLogParts, checkAuditLog } from '../../src/mongo/audit-check.ts';
-import { type AuditLogOptions, type AuditRecord, createAuditLog } from '../../src/mongo/audit-log.ts';
+import { auditLogParts, checkAuditLog } from '../../src/audit/check.ts';
+import { type AuditLogOptions, type AuditRecord, createAuditLog } from '../../src/audit/log.ts';
 import {
   type AuditEntryDocument,
   auditHash,
   auditId,
   auditSealsOf,
   smallestAuditId,
-} from '../../src/mongo/audit-models.ts';
+} from '../../src/audit/models.ts';
+import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
+import { readHead } from '../../src/kernel/seal.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
 import { ensureIndexes } from '../../src/mongo/indexes.ts';
 import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privacy.ts';
@@ -356,7 +356,7 @@ describe('a list', () => {
 });
 
 describe('npm run audit:log', () => {
-  const CLI = fileURLToPath(new URL('../../src/runtime/audit-cli.ts', import.meta.url));
+  const CLI = fileURLToPath(new URL('../../src/audit/audit-cli.ts', import.meta.url));
   let change: Record<string, string> = {};
   const run = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
     new Promise((resolve) => {

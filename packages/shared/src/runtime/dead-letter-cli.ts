@@ -13,15 +13,15 @@
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import pino from 'pino';
-import type { AuditAction } from '../kernel/audit.ts';
+import type { AuditAction } from '../audit/actions.ts';
+import { createAuditLog } from '../audit/log.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
-import { createAuditLog } from '../mongo/audit-log.ts';
+import { connectBroker } from '../messaging/broker.ts';
+import { createDeadLetters, type DeadLetter, type DeadLetters } from '../messaging/dead-letter.ts';
 import { connectMongo } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
-import { connectBroker } from './broker.ts';
-import { createDeadLetters, type DeadLetter, type DeadLetters } from './dead-letter.ts';
 
 const USAGE =
   'usage: dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>] [--operator <name>, to replay or purge]';

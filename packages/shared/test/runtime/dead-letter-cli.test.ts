@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createAuditLog } from '../../src/audit/log.ts';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters, type DeadLetter } from '../../src/messaging/dead-letter.ts';
-import { createAuditLog } from '../../src/mongo/audit-log.ts';
 import { connectMongo } from '../../src/mongo/connect.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { countedProgress } from '../../src/testing/progress.ts';
-import { amqpUrl, log, openConsumers, orderPlaced, publishEvent, until } from './support.ts';
+import { amqpUrl, log, openConsumers, orderPlaced, publishEvent, until } from '../messaging/support.ts';
 
-const CLI = fileURLToPath(new URL('../../src/messaging/dead-letter-cli.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../../src/runtime/dead-letter-cli.ts', import.meta.url));
 const SERVICE = 'counter';
 const { MONGODB_URI, MONGODB_DATABASE } = testConfig('wallet');
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { changesOf } from './audit.ts';
+import { changesOf } from './actions.ts';
 
 const gym = { name: 'Iron', license: { approved: null, image: 'a.pdf' }, majors: [1, 2], version: 1 };
 

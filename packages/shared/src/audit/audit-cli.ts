@@ -10,9 +10,9 @@ import { databaseOf } from '../kernel/config.ts';
 import { createLog } from '../kernel/log.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { type NotedHead, readHead } from '../kernel/seal.ts';
-import { type AuditLogReport, auditLogParts, checkAuditLog } from '../mongo/audit-check.ts';
-import { AUDITED_SERVICES, isAudited } from '../mongo/audit-models.ts';
 import { type Connection, connectMongo } from '../mongo/connect.ts';
+import { type AuditLogReport, auditLogParts, checkAuditLog } from './check.ts';
+import { AUDITED_SERVICES, isAudited } from './models.ts';
 
 const USAGE = 'usage: audit-cli.ts [<service>[=<number>:<hash>] …]';
 const EXIT_DIFFERENCE = 1;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { systemRandom } from '../kernel/clock.ts';
-import { decryptValue, encryptValue, KEY_BYTES } from './audit-values.ts';
+import { decryptValue, encryptValue, KEY_BYTES } from './values.ts';
 
 const key = systemRandom.bytes(KEY_BYTES);
 const encrypt = (value: unknown, place = '1.after.email') => encryptValue(key, place, value, systemRandom);
