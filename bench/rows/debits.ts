@@ -8,7 +8,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 import { SECONDS } from '../config.ts';
 import { measure, timed } from '../figures.ts';

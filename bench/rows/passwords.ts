@@ -9,7 +9,7 @@ import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { createGrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
 import { connectRedis } from '@fitness/shared/runtime/redis.ts';
 import { hash, verify } from '@node-rs/argon2';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';

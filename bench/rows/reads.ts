@@ -1,7 +1,7 @@
 /** Reads through the gateway: a route without a query, lists with files and total, searches, and what a client opens with. */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
 import { api, expectStatus } from '../../test/e2e/support.ts';
 import { SECONDS } from '../config.ts';

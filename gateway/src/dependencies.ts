@@ -7,9 +7,9 @@ import { type Clock, type Random, systemClock, systemRandom } from '@fitness/sha
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
-import { type ProcessTls, readProcessTls } from '@fitness/shared/kernel/process-tls.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
+import { type ProcessTls, readProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createMissingKeys, keyDirectories } from '@fitness/shared/kernel/key-files.ts';
+import { createMissingKeys, keyDirectories } from '@fitness/shared/process-identity/key-files.ts';
 import { caller, strangerSigner, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, MEMBER_TOKEN, rawRequest, startHarness } from './support.ts';

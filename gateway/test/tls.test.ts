@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { createMissingCertificates, tlsDirectory } from '@fitness/shared/kernel/certificates.ts';
-import type { ProcessName } from '@fitness/shared/kernel/process-keys.ts';
-import { readProcessTls } from '@fitness/shared/kernel/process-tls.ts';
+import { createMissingCertificates, tlsDirectory } from '@fitness/shared/process-identity/certificates.ts';
+import type { ProcessName } from '@fitness/shared/process-identity/process-keys.ts';
+import { readProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, startHarness } from './support.ts';
 

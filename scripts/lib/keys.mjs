@@ -11,7 +11,7 @@ import { nodeBinary, root } from './paths.mjs';
 export const makeKeys = (directory) =>
   void execFileSync(
     nodeBinary,
-    [...nodeFlags, join(root, 'packages/shared/src/kernel/keys-cli.ts'), 'create', directory],
+    [...nodeFlags, join(root, 'packages/shared/src/process-identity/keys-cli.ts'), 'create', directory],
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
 

@@ -55,7 +55,7 @@ export async function startRestrictedServers(context, onUp) {
  */
 async function runProvisioning({ supervisor, logDirectory }, name, args, environment = {}) {
   const logFile = join(logDirectory, `${name}.log`);
-  const script = join(root, `packages/shared/src/provisioning/${name}.ts`);
+  const script = join(root, `packages/shared/src/process-identity/provisioning/${name}.ts`);
   // Addresses that all processes would share are refused.
   const { MONGODB_URI: _mongodb, REDIS_URL: _redis, AMQP_URL: _amqp, ...own } = process.env;
   const env = { ...own, ...environment };

@@ -1,12 +1,12 @@
-/** The users of the servers (packages/shared/src/provisioning) follow from what the processes read and do. */
+/** The users of the servers (process-identity/provisioning) follow from what the processes read and do. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
-import { writeCredentials } from '@fitness/shared/provisioning/credentials.ts';
-import { mongodbRoles, mongodbUsers } from '@fitness/shared/provisioning/mongodb.ts';
-import { PROCESSES } from '@fitness/shared/provisioning/processes.ts';
-import { eventPrefix } from '@fitness/shared/provisioning/rabbitmq.ts';
+import { writeCredentials } from '@fitness/shared/process-identity/provisioning/credentials.ts';
+import { mongodbRoles, mongodbUsers } from '@fitness/shared/process-identity/provisioning/mongodb.ts';
+import { PROCESSES } from '@fitness/shared/process-identity/provisioning/processes.ts';
+import { eventPrefix } from '@fitness/shared/process-identity/provisioning/rabbitmq.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import { composeServices, nameOf } from './deployments.ts';

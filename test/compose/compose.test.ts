@@ -138,7 +138,8 @@ describe("the operator's commands", () => {
 });
 
 test('keys are replaced while the product runs', async () => {
-  const rotate = ['node', 'packages/shared/src/kernel/keys-cli.ts', 'rotate', '/data/keys', 'gateway'];
+  const cli = 'packages/shared/src/process-identity/keys-cli.ts';
+  const rotate = ['node', cli, 'rotate', '/data/keys', 'gateway'];
   const { token } = await register();
   let isDone = false;
   const statuses = new Set<number>();

@@ -13,7 +13,7 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { eventsQueue, serviceExchange } from '@fitness/shared/messaging/topology.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import type { rabbitmqDefinitions } from '@fitness/shared/provisioning/rabbitmq.ts';
+import type { rabbitmqDefinitions } from '@fitness/shared/process-identity/provisioning/rabbitmq.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';

@@ -5,8 +5,8 @@ import { CALLER_HEADER, type CallerSigner, type UserCaller } from '@fitness/shar
 import { deadlineIn } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
-import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-keys.ts';
-import { openCallerSigner } from '@fitness/shared/runtime/open-caller-signer.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
+import { PROCESSES, type ProcessName } from '@fitness/shared/process-identity/process-keys.ts';
 import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { stack } from './support.ts';

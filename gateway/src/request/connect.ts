@@ -1,6 +1,6 @@
 /** Connections to the services: encrypted and mutually authenticated where certificates are configured. */
 import type { OnReadOpts, Socket } from 'node:net';
-import type { ProcessTls } from '@fitness/shared/kernel/process-tls.ts';
+import type { ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import { buildConnector } from 'undici';
 import { SERVICES, type Service } from './routes.ts';
 

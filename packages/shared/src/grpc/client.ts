@@ -18,11 +18,11 @@ import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { deadlineIn } from '../kernel/clock.ts';
 import { OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Metrics } from '../kernel/metrics.ts';
-import type { ProcessName } from '../kernel/process-keys.ts';
-import type { ProcessTls } from '../kernel/process-tls.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 import { sleep } from '../kernel/timing.ts';
 import { childTraceparent, currentTrace } from '../kernel/trace.ts';
+import type { ProcessName } from '../process-identity/process-keys.ts';
+import type { ProcessTls } from '../process-identity/process-tls.ts';
 import { codeOf, fromServiceError, isRefusal } from './errors.ts';
 
 export interface GrpcClientOptions<Definition> {

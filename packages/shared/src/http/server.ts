@@ -33,10 +33,10 @@ import { createAccessLog, type Logger, redactText } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { missingPermission } from '../kernel/missing-permission.ts';
 import type { Permission } from '../kernel/permissions.ts';
-import { isCertificateOf, type ProcessTls } from '../kernel/process-tls.ts';
 import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, currentScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
+import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
 import { addValidator, cacheControlOf, isRead, VARY } from './caching.ts';
 import { networkOf } from './client-network.ts';
 import {

@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { PROCESSES, type ProcessKeys, type ProcessName } from '../process-identity/process-keys.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import {
   ALL_TOKEN_KINDS,
@@ -13,7 +14,6 @@ import {
   type UserCaller,
 } from './caller.ts';
 import { SECOND_MS } from './clock.ts';
-import { PROCESSES, type ProcessKeys, type ProcessName } from './process-keys.ts';
 
 const user: UserCaller = {
   kind: 'user',

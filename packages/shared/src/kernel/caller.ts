@@ -4,10 +4,10 @@
  */
 import { sign, verify } from 'node:crypto';
 import { z } from 'zod';
+import type { ProcessKeys, ProcessName } from '../process-identity/process-keys.ts';
 import type { Clock } from './clock.ts';
 import { unavailable } from './error.ts';
 import { isPermission, type Permission } from './permissions.ts';
-import type { ProcessKeys, ProcessName } from './process-keys.ts';
 
 /** `personal`: made without a list of permissions. `restricted`: made with one, which may be empty. */
 export const ALL_TOKEN_KINDS = ['session', 'personal', 'restricted', 'oauth'] as const;

@@ -18,14 +18,19 @@ import {
   type UserCaller,
 } from '../kernel/caller.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { keyDirectories } from '../kernel/key-files.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
-import { openProcessKeys, PROCESSES, type ProcessKeys, type ProcessName } from '../kernel/process-keys.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
+import { keyDirectories } from '../process-identity/key-files.ts';
+import {
+  openProcessKeys,
+  PROCESSES,
+  type ProcessKeys,
+  type ProcessName,
+} from '../process-identity/process-keys.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
 

@@ -25,8 +25,8 @@ import {
   unavailable,
 } from '../../src/kernel/error.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
-import type { ProcessName } from '../../src/kernel/process-keys.ts';
 import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
+import type { ProcessName } from '../../src/process-identity/process-keys.ts';
 import { caller, eventually, strangerSigner, testSigner, workerLoopback } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { log, pause } from '../messaging/support.ts';

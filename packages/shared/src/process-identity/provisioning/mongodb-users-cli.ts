@@ -1,8 +1,8 @@
 /**
  * Creates the users of the processes in MongoDB, or updates them:
  *
- *   node packages/shared/src/provisioning/mongodb-users-cli.ts <file>
- *   node packages/shared/src/provisioning/mongodb-users-cli.ts --atlas [<file>]
+ *   node packages/shared/src/process-identity/provisioning/mongodb-users-cli.ts <file>
+ *   node packages/shared/src/process-identity/provisioning/mongodb-users-cli.ts --atlas [<file>]
  *
  * The file is `mongodb-users/passwords.json` of credentials-cli.ts. Reads MONGODB_URI, the address of an administrator,
  * and LEDGER_SEALS_DATABASE. With `--atlas` it connects to nothing and prints the roles and users as JSON for the API of Atlas,
@@ -10,7 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { connectMongo } from '../mongo/connect.ts';
+import { connectMongo } from '../../mongo/connect.ts';
 import { atlasUsers, createMongodbUsers } from './mongodb.ts';
 
 const EXIT_FAILED = 1;

@@ -19,7 +19,7 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { DAY_MS, systemClock } from './clock.ts';
+import { DAY_MS, systemClock } from '../kernel/clock.ts';
 import { PROCESSES, type ProcessName } from './process-keys.ts';
 import { TLS_FILES } from './process-tls.ts';
 

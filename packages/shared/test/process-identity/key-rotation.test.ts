@@ -13,16 +13,20 @@ import { createServer } from '../../src/http/server.ts';
 import { CALLER_HEADER, type CallerSigner, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
 import {
   beginRotation,
   createMissingKeys,
   finishRotation,
   keyDirectories,
   switchKey,
-} from '../../src/kernel/key-files.ts';
-import { createLog } from '../../src/kernel/log.ts';
-import { createMetrics } from '../../src/kernel/metrics.ts';
-import { openProcessKeys, type ProcessKeys, type ProcessName } from '../../src/kernel/process-keys.ts';
+} from '../../src/process-identity/key-files.ts';
+import {
+  openProcessKeys,
+  type ProcessKeys,
+  type ProcessName,
+} from '../../src/process-identity/process-keys.ts';
 import { caller, eventually } from '../../src/testing/harness.ts';
 
 type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
 
-const program = fileURLToPath(new URL('../../src/kernel/keys-cli.ts', import.meta.url));
+const program = fileURLToPath(new URL('../../src/process-identity/keys-cli.ts', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'keys-cli-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 

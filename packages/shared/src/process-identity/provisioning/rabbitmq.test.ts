@@ -13,7 +13,7 @@ import {
   serviceExchange,
   serviceQueueDefinitions,
   topologyMark,
-} from '../messaging/topology.ts';
+} from '../../messaging/topology.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 import { eventPrefix, rabbitmqDefinitions } from './rabbitmq.ts';
 

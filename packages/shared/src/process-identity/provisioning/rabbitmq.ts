@@ -22,7 +22,7 @@ import {
   topologyMark,
   topologyMarkPrefix,
   typesConsumedBy,
-} from '../messaging/topology.ts';
+} from '../../messaging/topology.ts';
 import { OPERATOR, PROCESSES, type ProcessNeeds } from './processes.ts';
 
 const DEFAULT_VHOST = '/';

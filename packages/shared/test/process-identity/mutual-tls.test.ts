@@ -12,13 +12,13 @@ import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
 import { CALLER_HEADER } from '../../src/kernel/caller.ts';
-import { createMissingCertificates, tlsDirectory } from '../../src/kernel/certificates.ts';
 import { DAY_MS } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
-import type { ProcessName } from '../../src/kernel/process-keys.ts';
-import { type ProcessTls, readProcessTls, TLS_FILES } from '../../src/kernel/process-tls.ts';
+import { createMissingCertificates, tlsDirectory } from '../../src/process-identity/certificates.ts';
+import type { ProcessName } from '../../src/process-identity/process-keys.ts';
+import { type ProcessTls, readProcessTls, TLS_FILES } from '../../src/process-identity/process-tls.ts';
 import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, gatewayContext, testConfig, testSigner } from '../../src/testing/harness.ts';
 

@@ -6,7 +6,7 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'n
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../kernel/config.ts';
 
 export const PROCESSES = [
   'gateway',

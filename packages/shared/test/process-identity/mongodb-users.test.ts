@@ -10,7 +10,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type MongoProxy, startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 import { mongodbUri } from '../messaging/support.ts';
 
-const CLI = fileURLToPath(new URL('../../src/provisioning/mongodb-users-cli.ts', import.meta.url));
+const CLI = fileURLToPath(
+  new URL('../../src/process-identity/provisioning/mongodb-users-cli.ts', import.meta.url),
+);
 const directory = mkdtempSync(join(tmpdir(), 'mongodb-users-'));
 const file = join(directory, 'passwords.json');
 

@@ -1,7 +1,7 @@
 /**
  * Makes a user with its own password for each process at each server:
  *
- *   node packages/shared/src/provisioning/credentials-cli.ts <directory>
+ *   node packages/shared/src/process-identity/provisioning/credentials-cli.ts <directory>
  *     [--mongodb <address>] [--redis <address>] [--rabbitmq <address>]
  *
  * The addresses are those of the servers without a user; by default those of docker-compose.yml. A user is in the database of its

@@ -2,10 +2,10 @@
  * The users of MongoDB: each service has its own database, and one with the seals of its audit log that it can only add to.
  * No user of a process can create users or roles.
  */
-import { auditSealsDatabase } from '../audit/models.ts';
-import type { Connection } from '../mongo/connect.ts';
-import { refusalOf } from '../mongo/refusal.ts';
-import { AUDIT_SEQUENCES } from '../mongo/sequence.ts';
+import { auditSealsDatabase } from '../../audit/models.ts';
+import type { Connection } from '../../mongo/connect.ts';
+import { refusalOf } from '../../mongo/refusal.ts';
+import { AUDIT_SEQUENCES } from '../../mongo/sequence.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 
 interface RoleOf {

@@ -6,7 +6,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../kernel/config.ts';
 import type { ProcessName } from './process-keys.ts';
 
 export interface ProcessTls {
