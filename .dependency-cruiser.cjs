@@ -109,6 +109,12 @@ module.exports = {
       to: { path: '^(?:services|gateway|proto)/' },
     },
     {
+      name: 'the-demo-is-a-client-of-the-api',
+      severity: 'error',
+      from: { path: '^packages/demo/' },
+      to: { path: '^(?:packages|proto)/', pathNot: `^packages/demo/|^packages/shared/src/kernel/|${tests}` },
+    },
+    {
       name: 'packages-import-no-service',
       severity: 'error',
       from: { path: '^packages/' },

@@ -8,6 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
 COPY packages/contracts/package.json packages/contracts/
+COPY packages/demo/package.json packages/demo/
 COPY packages/shared/package.json packages/shared/
 COPY proto/package.json proto/
 COPY services/identity/package.json services/identity/

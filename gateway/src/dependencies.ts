@@ -1,4 +1,5 @@
 /** What the routes of the gateway are built from: clients of the services and platform services. */
+import { DEMO_ACCOUNTS } from '@fitness/demo/people.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -15,7 +16,6 @@ import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent } from 'undici';
 import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
 import { type GatewayConfig, serviceUrls } from './config.ts';
-import { DEMO_ACCOUNTS } from './demo/people.ts';
 import type { DemoAccount } from './pages/docs/reference.ts';
 import { type AddressLimit, createAddressLimit } from './request/address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './request/body.ts';

@@ -1,4 +1,5 @@
 /** Composition root of the gateway. */
+import { startDemoSeed } from '@fitness/demo/seed.ts';
 import { grpcAddress } from '@fitness/shared/grpc/address.ts';
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
@@ -6,7 +7,6 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
 import type { GatewayConfig } from './config.ts';
-import { startDemoSeed } from './demo/seed.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
 import { areReady, isReady } from './health/services-health.ts';
 import { createHttpServer, createOperationsServer, ownUrlOf } from './http-server.ts';

@@ -16,7 +16,7 @@ const longest = [
   'services/identity/test/purge-races.long.test.ts',
   'services/content/test/crash.long.test.ts',
   'services/identity/test/guessing-limits.test.ts',
-  'gateway/test/demo-seed.long.test.ts',
+  'packages/demo/test/seed.long.test.ts',
   'services/media/test/hostile-forms.test.ts',
   'gateway/test/overload.test.ts',
   'services/content/test/posts.test.ts',

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
+import { DEMO_ACCOUNTS } from '@fitness/demo/people.ts';
 import { expect, test } from '@jest/globals';
-import { DEMO_ACCOUNTS } from '../../demo/people.ts';
 import { initialiseScript, readScalar } from './reference.ts';
 
 interface Element {

@@ -1,4 +1,4 @@
-/** A client of the public API, over HTTP through this gateway, and of the payment gateway's sandbox. */
+/** A client of the public API, over HTTP through the gateway, and of the payment gateway's sandbox. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 

@@ -14,7 +14,7 @@ const MAX_RETRY_MS = 10_000;
 const WAIT_FOR_ALL_MS = 5_000;
 
 export interface DemoSeedOptions {
-  /** Origin of the gateway, as this process reaches it. */
+  /** Origin of the gateway, as the caller reaches it. */
   apiUrl: string;
   sandboxUrl: string | undefined;
   administrator: SeedOptions['administrator'];

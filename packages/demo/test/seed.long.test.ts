@@ -1,9 +1,9 @@
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createDemoApi } from '../src/demo/api.ts';
-import { startDemoSeed } from '../src/demo/seed.ts';
-import { seedAccounts } from '../src/demo/seed-accounts.ts';
+import { createDemoApi } from '../src/api.ts';
+import { startDemoSeed } from '../src/seed.ts';
+import { seedAccounts } from '../src/seed-accounts.ts';
 import { type FakePlatform, type FakeUser, startFakePlatform } from './fake-platform.ts';
 
 let platform: FakePlatform;
