@@ -5,6 +5,18 @@
 const inModule = (names) => `^services/([^/]+)/src/(?:${names})/`;
 const sameModule = (names) => `^services/$1/src/(?:${names})/`;
 const tests = '\\.test\\.ts$|/test/|/testing/|testing\\.ts$';
+/**
+ * The folders of `base`, each with those that it may import. A pattern is the beginning of a path below `base`.
+ * Files of `base` itself compose the folders.
+ */
+const walls = (base, folders, alsoAllowed = []) =>
+  Object.entries(folders).map(([folder, below]) => ({
+    name: `${base}/${folder} imports no folder above it`,
+    severity: 'error',
+    from: { path: `^${base}/${folder}`, pathNot: tests },
+    to: { path: `^${base}/(?!${[folder, ...below, ...alsoAllowed].join('|')})` },
+  }));
+const identityOfProcesses = 'process-identity/[^/]+$';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -120,26 +132,26 @@ module.exports = {
       from: { path: '^packages/' },
       to: { path: '^(?:services|gateway|sandbox)/' },
     },
+    ...walls('packages/shared/src', {
+      'kernel/': [],
+      'mongo/': ['kernel/'],
+      'pages/': ['kernel/'],
+      'messaging/': ['kernel/', 'mongo/'],
+      'lists/': ['kernel/', 'mongo/'],
+      'audit/': ['kernel/', 'mongo/'],
+      [identityOfProcesses]: ['kernel/'],
+      'process-identity/provisioning/': [identityOfProcesses, 'kernel/', 'mongo/', 'messaging/', 'audit/'],
+      'http/': ['kernel/', identityOfProcesses, 'audit/actions\\.ts$'],
+      'grpc/': ['kernel/', identityOfProcesses],
+      'runtime/': ['kernel/', 'mongo/', 'messaging/', 'audit/', identityOfProcesses, 'http/', 'grpc/'],
+    }),
     {
-      name: 'shared-kernel-is-the-lowest-layer',
+      name: 'no-process-provisions',
       severity: 'error',
-      comment: 'kernel ← mongo, messaging, http, grpc, pages ← runtime.',
-      from: { path: '^packages/shared/src/kernel/', pathNot: tests },
-      to: { path: '^packages/shared/src/(?!kernel/)' },
+      comment: 'The users of the servers are made by commands of operators.',
+      from: { pathNot: `^packages/shared/src/process-identity/provisioning/|^test/|${tests}` },
+      to: { path: '^packages/shared/src/process-identity/provisioning/' },
     },
-    ...[
-      ['mongo', 'kernel'],
-      ['http', 'kernel'],
-      ['grpc', 'kernel'],
-      ['pages', 'kernel'],
-      ['messaging', 'kernel|mongo'],
-      ['runtime', 'kernel|mongo|http|grpc|messaging'],
-    ].map(([layer, below]) => ({
-      name: `shared-${layer}-imports-lower-layers-only`,
-      severity: 'error',
-      from: { path: `^packages/shared/src/${layer}/`, pathNot: tests },
-      to: { path: `^packages/shared/src/(?!(?:${layer}|${below})/)` },
-    })),
     {
       name: 'shared-imports-no-contracts',
       severity: 'error',
@@ -158,7 +170,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(?:services|gateway|sandbox|packages)/',
-        pathNot: `/src/store/|^packages/shared/src/(?:mongo|messaging/models\\.ts)|${tests}`,
+        pathNot: `/src/store/|^packages/shared/src/(?:mongo|audit|messaging/models\\.ts)|${tests}`,
       },
       to: { path: 'node_modules/(?:mongoose|mongodb)/', dependencyTypesNot: ['type-only'] },
     },

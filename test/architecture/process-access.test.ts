@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { RPC_CALLERS } from '@fitness/shared/grpc/callers.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { PROCESSES, type ProcessName } from '@fitness/shared/process-identity/process-keys.ts';
+import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
 import { importsOf, productSources, read, root, SERVICES } from './support.ts';

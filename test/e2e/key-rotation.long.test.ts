@@ -1,8 +1,8 @@
 /** The keys of all processes are replaced at once while clients use the product; the usual test has two processes. */
 import { dirname } from 'node:path';
+import { PROCESSES } from '@fitness/shared/kernel/process-name.ts';
 import { sleep } from '@fitness/shared/kernel/timing.ts';
 import { beginRotation, finishRotation, switchKey } from '@fitness/shared/process-identity/key-files.ts';
-import { PROCESSES } from '@fitness/shared/process-identity/process-keys.ts';
 import { expect, test } from '@jest/globals';
 import { api, baseUrl, register, type SendOptions, stack } from './support.ts';
 

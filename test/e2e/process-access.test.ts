@@ -1,12 +1,13 @@
 /** docs/process-access.md against the running product: each call from each process, signed with its key. */
 import { readFileSync } from 'node:fs';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { CALLER_HEADER, type CallerSigner, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { deadlineIn } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-name.ts';
+import { CALLER_HEADER, type CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
 import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
-import { PROCESSES, type ProcessName } from '@fitness/shared/process-identity/process-keys.ts';
 import { Client, credentials, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { stack } from './support.ts';

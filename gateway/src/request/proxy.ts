@@ -12,9 +12,10 @@ import {
   REQUEST_TIMEOUT_HEADER,
   ROUTE_HEADER,
 } from '@fitness/shared/http/server.ts';
-import { CALLER_HEADER, type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, notFound } from '@fitness/shared/kernel/error.ts';
 import { runWithTrace } from '@fitness/shared/kernel/trace.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../dependencies.ts';

@@ -1,5 +1,5 @@
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
-import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';

@@ -1,6 +1,7 @@
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaAttached } from '@fitness/proto/events/media.ts';
-import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Harness, holder, member, openHarness, operator, UNKNOWN_USER } from './support.ts';

@@ -1,7 +1,7 @@
-import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import type { CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildToken, hashToken } from '../src/domain/token.ts';

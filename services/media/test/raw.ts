@@ -1,7 +1,8 @@
 /** Raw HTTP requests, for input that client libraries do not send. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { CALLER_HEADER, type Caller } from '@fitness/shared/kernel/caller.ts';
+import type { Caller } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 
 export interface RawAnswer {

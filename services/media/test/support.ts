@@ -7,7 +7,7 @@ import type { EventDefinition, EventInput } from '@fitness/proto/events/define-e
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { CALLER_HEADER, type Caller, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -18,6 +18,7 @@ import { startRelay } from '@fitness/shared/messaging/relay.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';

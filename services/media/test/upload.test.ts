@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { CALLER_HEADER, GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';

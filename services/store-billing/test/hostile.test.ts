@@ -1,5 +1,6 @@
 /** Malformed and hostile input: a 4xx that names the field, never a 500, and no effect. */
-import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { count, type Harness, newToken, newUser, PREMIUM, startHarness, storeCalls } from './support.ts';

@@ -1,6 +1,7 @@
 /** Specification 4.6, row by row, and the order of the checks. */
-import { CALLER_HEADER, type UserCaller } from '@fitness/shared/kernel/caller.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { caller, eventually, gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {

@@ -1,7 +1,7 @@
 /** Invalid input: the answer is a 4xx with the field, and nothing is written. */
 
 import { encodeCursor } from '@fitness/shared/http/pagination.ts';
-import { CALLER_HEADER } from '@fitness/shared/kernel/caller.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { appCaller, gatewayContext, restrictedCaller, type Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, OPERATOR, startHarness } from './support.ts';

@@ -1,7 +1,7 @@
 /** Users of a stand-in for identity, for tests. */
 import type { ShowUsersRequest__Output } from '@fitness/proto/gen/fitness/identity/v1/ShowUsersRequest.ts';
 import type { ShowUsersResponse } from '@fitness/proto/gen/fitness/identity/v1/ShowUsersResponse.ts';
-import type { InternalContext } from '@fitness/shared/kernel/caller.ts';
+import type { InternalContext } from '@fitness/shared/process-identity/caller-context.ts';
 import { erasedUser, limitUser, toUserMessage, type WholeUser } from '../user.ts';
 
 export const wholeUser = (id: number, fields: Partial<WholeUser> = {}): WholeUser => ({

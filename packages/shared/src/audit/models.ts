@@ -1,10 +1,10 @@
 /** The collections of the audit log. Every service's database has them, and one beside it has the seals. */
 import { type Connection, type Model, Schema } from 'mongoose';
 import { SECOND_MS } from '../kernel/clock.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 import { hashOf, type SealedRecord } from '../kernel/seal.ts';
 import { erase, privacy, pseudonymise, retain } from '../mongo/privacy.ts';
 import { type SealDocument, sealFields, sealPrivacy } from '../mongo/seals.ts';
-import type { ProcessName } from '../process-identity/process-keys.ts';
 
 /** An entry without its hash and its seal. */
 export interface AuditContent {

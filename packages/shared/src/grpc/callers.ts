@@ -11,7 +11,7 @@ import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/
 import type { MediaDefinition } from '@fitness/proto/gen/fitness/media/v1/Media.ts';
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
-import type { ProcessName } from '../process-identity/process-keys.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 
 /** The names of the RPCs, without the index signature of the generated types. */
 type RpcOf<Definition> = keyof {

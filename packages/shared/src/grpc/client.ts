@@ -13,15 +13,16 @@ import {
   type ServiceError,
   status,
 } from '@grpc/grpc-js';
-import { CALLER_HEADER, type Caller, type CallerSigner, GUEST } from '../kernel/caller.ts';
+import { type Caller, GUEST } from '../kernel/caller.ts';
 import { createCircuitBreaker } from '../kernel/circuit-breaker.ts';
 import { deadlineIn } from '../kernel/clock.ts';
 import { OUTCOME_UNKNOWN, outcomeUnknown, unavailable } from '../kernel/error.ts';
 import type { Metrics } from '../kernel/metrics.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 import { sleep } from '../kernel/timing.ts';
 import { childTraceparent, currentTrace } from '../kernel/trace.ts';
-import type { ProcessName } from '../process-identity/process-keys.ts';
+import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import type { ProcessTls } from '../process-identity/process-tls.ts';
 import { codeOf, fromServiceError, isRefusal } from './errors.ts';
 

@@ -10,15 +10,19 @@ import {
   status,
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
-import { CALLER_HEADER, type CallerSigner, type InternalContext } from '../kernel/caller.ts';
 import { msUntil } from '../kernel/clock.ts';
 import { isAppError } from '../kernel/error.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { toOutage } from '../kernel/outage.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
-import type { ProcessName } from '../process-identity/process-keys.ts';
+import {
+  CALLER_HEADER,
+  type CallerSigner,
+  type InternalContext,
+} from '../process-identity/caller-context.ts';
 import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
 import { hostOf } from './address.ts';
 import { callersOf } from './callers.ts';

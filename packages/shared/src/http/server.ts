@@ -12,7 +12,7 @@ import Fastify, {
 } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { CALLER_HEADER, type Caller, type CallerSigner, can } from '../kernel/caller.ts';
+import { type Caller, can } from '../kernel/caller.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
 import {
   AppError,
@@ -36,6 +36,7 @@ import type { Permission } from '../kernel/permissions.ts';
 import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, currentScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
 import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
+import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
 import { addValidator, cacheControlOf, isRead, VARY } from './caching.ts';
 import { networkOf } from './client-network.ts';

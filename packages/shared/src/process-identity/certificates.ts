@@ -20,7 +20,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { DAY_MS, systemClock } from '../kernel/clock.ts';
-import { PROCESSES, type ProcessName } from './process-keys.ts';
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 import { TLS_FILES } from './process-tls.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };

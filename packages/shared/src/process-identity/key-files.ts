@@ -6,15 +6,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
-import {
-  keyIdOf,
-  PRIVATE_KEY_FILE,
-  PROCESSES,
-  type ProcessName,
-  privateJwk,
-  publicKeySet,
-  publicKeysFile,
-} from './process-keys.ts';
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
+import { keyIdOf, PRIVATE_KEY_FILE, privateJwk, publicKeySet, publicKeysFile } from './process-keys.ts';
 
 type PrivateKey = z.output<typeof privateJwk>;
 type PublicKey = Pick<PrivateKey, 'kty' | 'crv' | 'x'>;

@@ -11,11 +11,12 @@
  *   npm run keys -- switch <directory> <process>  the private key is replaced: hand out the private key
  *   npm run keys -- finish <directory> <process>  the old public key is removed: hand out the public keys
  */
-import { CONTEXT_LIFETIME_S } from '../kernel/caller.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 import { sleep } from '../kernel/timing.ts';
+import { CONTEXT_LIFETIME_S } from './caller-context.ts';
 import { beginRotation, createMissingKeys, finishRotation, switchKey } from './key-files.ts';
-import { PROCESSES, type ProcessName, PUBLIC_KEYS_CHECK_MS } from './process-keys.ts';
+import { PUBLIC_KEYS_CHECK_MS } from './process-keys.ts';
 
 /** For the reading of files, and for clocks that differ. */
 const MARGIN_MS = 5 * SECOND_MS;

@@ -1,7 +1,8 @@
-import { type CallerSigner, createCallerSigner } from '../kernel/caller.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
-import { openProcessKeys, type ProcessName } from './process-keys.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
+import { type CallerSigner, createCallerSigner } from './caller-context.ts';
+import { openProcessKeys } from './process-keys.ts';
 
 /**
  * Signs in the name of `process`, and accepts what other processes have signed for it. Throws ConfigError without its keys.

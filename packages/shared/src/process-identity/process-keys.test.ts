@@ -2,8 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 import { beginRotation, createMissingKeys, finishRotation, keyDirectories, switchKey } from './key-files.ts';
-import { openProcessKeys, PROCESSES, type ProcessName, UNKNOWN_ID_READS } from './process-keys.ts';
+import { openProcessKeys, UNKNOWN_ID_READS } from './process-keys.ts';
 
 let directory: string;
 beforeEach(() => {

@@ -7,17 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ConfigError } from '../kernel/config.ts';
-
-export const PROCESSES = [
-  'gateway',
-  'identity',
-  'wallet',
-  'gyms',
-  'content',
-  'media',
-  'store-billing',
-] as const;
-export type ProcessName = (typeof PROCESSES)[number];
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 
 /** In `PRIVATE_KEY_DIRECTORY`: a JWK (RFC 8037). */
 export const PRIVATE_KEY_FILE = 'key.json';

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
 import { ConfigError } from '../kernel/config.ts';
-import type { ProcessName } from './process-keys.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 
 export interface ProcessTls {
   cert: Buffer;

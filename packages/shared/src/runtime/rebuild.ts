@@ -1,8 +1,8 @@
 /** The frame of the commands that rebuild read models, `npm run rebuild:<service>`. */
 import { ConfigError } from '../kernel/config.ts';
 import { causesOf } from '../kernel/outage.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
-import type { ProcessName } from '../process-identity/process-keys.ts';
 import { EXIT_CONFIG } from './lifecycle.ts';
 import { createServiceRuntime, type RuntimeConfig, type ServiceRuntime } from './service-runtime.ts';
 

@@ -9,28 +9,18 @@ import { auditSealsOf } from '../audit/models.ts';
 import { callersOf } from '../grpc/callers.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
-import {
-  CALLER_HEADER,
-  type Caller,
-  type CallerSigner,
-  createCallerSigner,
-  GUEST,
-  type UserCaller,
-} from '../kernel/caller.ts';
+import { type Caller, GUEST, type UserCaller } from '../kernel/caller.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
+import { PROCESSES, type ProcessName } from '../kernel/process-name.ts';
 import { sleep } from '../kernel/timing.ts';
 import { connectBroker } from '../messaging/broker.ts';
 import { commandQueue } from '../messaging/topology.ts';
+import { CALLER_HEADER, type CallerSigner, createCallerSigner } from '../process-identity/caller-context.ts';
 import { keyDirectories } from '../process-identity/key-files.ts';
-import {
-  openProcessKeys,
-  PROCESSES,
-  type ProcessKeys,
-  type ProcessName,
-} from '../process-identity/process-keys.ts';
+import { openProcessKeys, type ProcessKeys } from '../process-identity/process-keys.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
 import { deleteTopology } from './events.ts';
 

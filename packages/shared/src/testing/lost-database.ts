@@ -1,7 +1,7 @@
 /** Tests what a request answers when the database is lost at its first command, its second, and so on. */
 import { REQUEST_TIMEOUT_HEADER } from '../http/server.ts';
 import { SECOND_MS } from '../kernel/clock.ts';
-import type { ProcessName } from '../process-identity/process-keys.ts';
+import type { ProcessName } from '../kernel/process-name.ts';
 import { type Answer, apiClient, eventually, type Send } from './harness.ts';
 import { type MongoProxy, type Side, startMongoProxy } from './mongo-proxy.ts';
 

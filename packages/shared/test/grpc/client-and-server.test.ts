@@ -5,12 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { createGrpcClient, type GrpcClient, LONGEST_RECONNECT_MS } from '../../src/grpc/client.ts';
 import { grpcDefinitions } from '../../src/grpc/load.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
-import {
-  CALLER_HEADER,
-  type Caller,
-  type CallerSigner,
-  type InternalContext,
-} from '../../src/kernel/caller.ts';
+import type { Caller } from '../../src/kernel/caller.ts';
 import { deadlineIn, MINUTE_MS } from '../../src/kernel/clock.ts';
 import {
   AppError,
@@ -25,8 +20,13 @@ import {
   unavailable,
 } from '../../src/kernel/error.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { ProcessName } from '../../src/kernel/process-name.ts';
 import { currentTrace, runWithTrace, type TraceContext } from '../../src/kernel/trace.ts';
-import type { ProcessName } from '../../src/process-identity/process-keys.ts';
+import {
+  CALLER_HEADER,
+  type CallerSigner,
+  type InternalContext,
+} from '../../src/process-identity/caller-context.ts';
 import { caller, eventually, strangerSigner, testSigner, workerLoopback } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { log, pause } from '../messaging/support.ts';

@@ -6,11 +6,11 @@ import { z } from 'zod';
 import type { ConnectionLimits } from '../../src/http/connections.ts';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
-import { CALLER_HEADER } from '../../src/kernel/caller.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import { finishesWithin } from '../../src/kernel/timing.ts';
+import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { gatewayContext, testSigner } from '../../src/testing/harness.ts';
 import { until } from '../messaging/support.ts';
 

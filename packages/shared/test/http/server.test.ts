@@ -7,7 +7,7 @@ import { created, defineRoute, noContent, ok, type Route } from '../../src/http/
 import { listBody, listOf, pageQuery, toPageRequest } from '../../src/http/pagination.ts';
 import { CHECK_PREFIX, createServer, LIMIT_COUNTED_HEADER, ROUTE_HEADER } from '../../src/http/server.ts';
 import { idParams } from '../../src/http/validation.ts';
-import { CALLER_HEADER, type Caller, GUEST, SESSION_ONLY } from '../../src/kernel/caller.ts';
+import { type Caller, GUEST, SESSION_ONLY } from '../../src/kernel/caller.ts';
 import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { badRequest, forbidden, message, unavailable } from '../../src/kernel/error.ts';
 import { createHealth } from '../../src/kernel/health.ts';
@@ -16,6 +16,7 @@ import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { Permission } from '../../src/kernel/permissions.ts';
 import { rateLimited } from '../../src/kernel/rate-limit.ts';
 import { sleep } from '../../src/kernel/timing.ts';
+import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { gatewayContext, strangerSigner, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 

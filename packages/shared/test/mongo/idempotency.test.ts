@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { created, defineRoute } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
-import { CALLER_HEADER } from '../../src/kernel/caller.ts';
 import { DAY_MS, HOUR_MS, systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
@@ -18,6 +17,7 @@ import {
   storedKey,
 } from '../../src/mongo/idempotency.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
+import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { createCrossServiceCheck } from '../../src/runtime/cross-service-idempotency.ts';
 import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
 import { caller, gatewayContext, testSigner } from '../../src/testing/harness.ts';

@@ -10,11 +10,17 @@ import { grpcDefinitions } from '../../src/grpc/load.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../../src/grpc/server.ts';
 import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
-import { CALLER_HEADER, type CallerSigner, createCallerSigner, GUEST } from '../../src/kernel/caller.ts';
+import { GUEST } from '../../src/kernel/caller.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { ProcessName } from '../../src/kernel/process-name.ts';
+import {
+  CALLER_HEADER,
+  type CallerSigner,
+  createCallerSigner,
+} from '../../src/process-identity/caller-context.ts';
 import {
   beginRotation,
   createMissingKeys,
@@ -22,11 +28,7 @@ import {
   keyDirectories,
   switchKey,
 } from '../../src/process-identity/key-files.ts';
-import {
-  openProcessKeys,
-  type ProcessKeys,
-  type ProcessName,
-} from '../../src/process-identity/process-keys.ts';
+import { openProcessKeys, type ProcessKeys } from '../../src/process-identity/process-keys.ts';
 import { caller, eventually } from '../../src/testing/harness.ts';
 
 type WalletDefinition = ReturnType<typeof grpcDefinitions.wallet>;

@@ -3,10 +3,10 @@ import { IncomingMessage, type ServerResponse } from 'node:http';
 import { isOauthScope, OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
-import type { CallerSigner } from '@fitness/shared/kernel/caller.ts';
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
+import type { CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
 import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
 import type Provider from 'oidc-provider';
 import {

@@ -1,5 +1,5 @@
 /** What each process of the product needs of the servers. All permissions are derived from it. */
-import type { ProcessName } from '../process-keys.ts';
+import type { ProcessName } from '../../kernel/process-name.ts';
 
 export type RedisUse = 'limits' | 'idempotency' | 'score-locks' | 'revocations' | 'credential-cache';
 
