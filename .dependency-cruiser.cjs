@@ -145,6 +145,23 @@ module.exports = {
       'grpc/': ['kernel/', identityOfProcesses],
       'runtime/': ['kernel/', 'mongo/', 'messaging/', 'audit/', identityOfProcesses, 'http/', 'grpc/'],
     }),
+    ...walls(
+      'gateway/src',
+      {
+        'request/': [],
+        'api/': ['request/'],
+        'health/': ['request/'],
+        'mcp/': ['request/'],
+        'pages/': ['request/', 'api/', 'health/'],
+      },
+      ['(?:dependencies|config)\\.ts$'],
+    ),
+    {
+      name: 'gateway-gets-its-dependencies-as-arguments',
+      severity: 'error',
+      from: { path: '^gateway/src/[^/]+/', pathNot: tests },
+      to: { path: '^gateway/src/(?:dependencies|config)\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
     {
       name: 'no-process-provisions',
       severity: 'error',

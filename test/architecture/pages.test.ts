@@ -6,7 +6,11 @@ import { type Node, parse, productSources, read, walk } from './support.ts';
 
 const PAGES = [
   { page: 'ops', sources: 'gateway/src/pages/ops/', columns: '`/ops`' },
-  { page: 'account_deletion', sources: 'gateway/src/pages/account-deletion/', columns: '`/account-deletion`' },
+  {
+    page: 'account_deletion',
+    sources: 'gateway/src/pages/account-deletion/',
+    columns: '`/account-deletion`',
+  },
 ] as const;
 
 let routes: Route[];

@@ -9,8 +9,8 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { FastifyInstance } from 'fastify';
 import type { Dependencies } from '../dependencies.ts';
 import { areReady } from '../health/services-health.ts';
+import { DELETION_PATH } from '../request/page-paths.ts';
 import { OPENAPI_PATH } from './docs/routes.ts';
-import { DELETION_PATH } from './paths.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
 

@@ -2,7 +2,7 @@
 
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { DELETION_PATH, OPS_PATH } from '../pages/paths.ts';
+import { DELETION_PATH, OPS_PATH } from './page-paths.ts';
 
 /** Origins that are allowed; `*` for any. */
 export type CorsOrigins = readonly string[] | '*';

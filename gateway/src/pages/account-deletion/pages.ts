@@ -8,7 +8,7 @@ import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { App } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
-import { DELETION_PATH } from '../paths.ts';
+import { DELETION_PATH } from '../../request/page-paths.ts';
 import {
   type Field,
   formOf,

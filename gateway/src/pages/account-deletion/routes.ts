@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import type { App, Dependencies } from '../../dependencies.ts';
 import type { ApiAnswer } from '../../request/call-api.ts';
 import { readBlockers, type ShownBlocker } from '../../request/deletion-blockers.ts';
+import { DELETION_PATH } from '../../request/page-paths.ts';
 import {
   type Asking,
   beginSession,
@@ -21,7 +22,6 @@ import {
   retryAfterIn,
 } from '../api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
-import { DELETION_PATH } from '../paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import {
   cancelledPage,

@@ -5,7 +5,7 @@ import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.t
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { OPS_PATH } from '../paths.ts';
+import { OPS_PATH } from '../../request/page-paths.ts';
 import { formOf, loginFields, problemOf, SIGN_OUT, type View } from '../views.ts';
 import { isDone, type Operator, pathOf, type Section } from './section.ts';
 

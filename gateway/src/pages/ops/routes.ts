@@ -10,6 +10,7 @@ import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Html } from '@fitness/shared/pages/html.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../dependencies.ts';
+import { OPS_PATH } from '../../request/page-paths.ts';
 import {
   type Asking,
   beginSession,
@@ -24,7 +25,6 @@ import {
   retryAfterIn,
 } from '../api.ts';
 import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
-import { OPS_PATH } from '../paths.ts';
 import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';

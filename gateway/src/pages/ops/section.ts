@@ -10,9 +10,9 @@ import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../../dependencies.ts';
 import type { ApiAnswer, ApiCall } from '../../request/call-api.ts';
+import { OPS_PATH } from '../../request/page-paths.ts';
 import type { Service } from '../../request/routes.ts';
 import type { Fields } from '../form-pages.ts';
-import { OPS_PATH } from '../paths.ts';
 import { type Button, formOf, inputOf, type View } from '../views.ts';
 
 /** One request of an operator. */

@@ -3,7 +3,7 @@
 import { AUDIT_ACTIONS } from '@fitness/shared/audit/actions.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { OPS_PATH } from '../../paths.ts';
+import { OPS_PATH } from '../../../request/page-paths.ts';
 import { inputOf, time } from '../../views.ts';
 import { emptyList, factsOf, idIn, type Operator, pathOf, read, type Section } from '../section.ts';
 

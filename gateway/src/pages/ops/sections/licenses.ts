@@ -8,8 +8,8 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { ApiAnswer } from '../../../request/call-api.ts';
+import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
-import { OPS_PATH } from '../../paths.ts';
 import {
   actionForm,
   emptyList,
