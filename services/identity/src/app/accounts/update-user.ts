@@ -1,5 +1,6 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
 import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
+import { trainerLicenseCleared } from '@fitness/proto/events/identity.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -13,7 +14,6 @@ import type { DeliverNotification } from '../notifications/deliver-notification.
 import { REMOVED_LICENSE } from '../notifications/notification-resource.ts';
 import { findManageableUser } from '../roles/manageable-user.ts';
 import { assertRoleManagerRemains, canManageRoles, ROLE_MANAGEMENT } from '../roles/role-managers.ts';
-import { publishLicenseCleared } from '../sign-in/publish.ts';
 import { type SecurityNotices, securityChanges } from '../sign-in/security-notices.ts';
 import {
   assertNotBornInFuture,
@@ -60,7 +60,7 @@ type UpdateUser = (
 ) => Promise<User>;
 
 export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUser => {
-  const { store, licenseDocuments, clock, securityNotices, roleQueue } = dependencies;
+  const { store, licenseDocuments, clock, outbox, securityNotices, roleQueue } = dependencies;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
     const found = await store.roles.findMany(roleIds);
@@ -154,8 +154,13 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       const isVerdict = trainer_license_approved !== undefined;
       await recordUserChange(dependencies, session, caller, { before: current, after: updated, isVerdict });
       if (clearedMediaId !== null) {
-        const account = { userId, version: updated.version };
-        await publishLicenseCleared(dependencies, session, account, clearedMediaId);
+        // Media deletes the document on this event: a call before the commit could delete what a rollback keeps, a call
+        // after it is lost in a crash. The event names the document, so that a late delivery deletes no newer one.
+        await outbox.publish(session, trainerLicenseCleared, {
+          subject: userId,
+          aggregateVersion: updated.version,
+          data: { user_id: userId, media_id: clearedMediaId },
+        });
       }
       return { updated, clearedMediaId };
     };

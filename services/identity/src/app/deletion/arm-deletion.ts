@@ -2,12 +2,12 @@
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
 import type { SmsBudget } from '../sign-in/rate-limits.ts';
 import type { SendCode } from '../sign-in/send-code.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
-import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 
 interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {
   smsBudget: SmsBudget;

@@ -1,7 +1,7 @@
+import { accountDeletionCancelled } from '@fitness/proto/events/identity.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { User } from '../../domain/user.ts';
-import { publishDeletionCancelled } from '../sign-in/publish.ts';
 
 /** The account afterwards; also when no deletion was pending, because a client may repeat the request. */
 type CancelDeletion = (userId: number) => Promise<User>;
@@ -16,6 +16,10 @@ export const createCancelDeletion =
         if (user === null) throw unauthenticated();
         return user;
       }
-      await publishDeletionCancelled({ outbox }, session, { userId, version: restored.version });
+      await outbox.publish(session, accountDeletionCancelled, {
+        subject: userId,
+        aggregateVersion: restored.version,
+        data: { user_id: userId },
+      });
       return restored;
     });

@@ -1,15 +1,16 @@
 /** Phase 2 of deleting the own account (specification 4.1): schedules the erasure and revokes every credential. */
+import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { scheduleDeletion } from '../../domain/deletion.ts';
+import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
-import { publishCredentialsRevoked, publishDeletionRequested } from '../sign-in/publish.ts';
+import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';
 import type { SecurityNotices } from '../sign-in/security-notices.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
-import { type DeletionSchedule, toDeletionSchedule } from './deletion-schedule.ts';
 
 interface CommitDeletionDependencies
   extends Pick<
@@ -26,7 +27,7 @@ type CommitDeletion = (
 ) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
-  const { store, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
+  const { store, outbox, clock, graceDays, backgroundTasks, securityNotices } = dependencies;
 
   const schedule = async (
     session: ClientSession,
@@ -42,8 +43,12 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     if (user === null) throw codeRejected();
     await store.tokens.revokeAll(session, userId);
     const scheduled = toDeletionSchedule(dates);
+    await outbox.publish(session, accountDeletionRequested, {
+      subject: userId,
+      aggregateVersion: user.version,
+      data: { user_id: userId, ...scheduled },
+    });
     const account = { userId, version: user.version };
-    await publishDeletionRequested(dependencies, session, account, scheduled);
     await publishCredentialsRevoked(dependencies, session, account, 'deletion_scheduled');
     const sms = { notice: 'deletion_scheduled', schedule: scheduled, phone: user.phone, locale } as const;
     await securityNotices.requestSms(session, user, sms);

@@ -3,10 +3,12 @@
  * stored about, and publishes the event. It deletes credentials and notifications as far as a step goes; what is left of very
  * many goes on that event.
  */
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { publishAccountDeleted, publishCredentialsRevoked } from '../sign-in/publish.ts';
+import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';
 
 type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
 
@@ -17,7 +19,7 @@ type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'ou
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
-  const { store, audit, clock } = dependencies;
+  const { store, audit, outbox, clock } = dependencies;
   const eraseRest = createEraseRest(dependencies);
   return async (session, userId, dueOn) => {
     const now = clock.now();
@@ -30,9 +32,12 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
     await store.scores.eraseAccount(session, userId);
     await audit.eraseAccount(session, userId);
     await eraseRest(session, userId);
-    const account = { userId, version };
-    await publishCredentialsRevoked(dependencies, session, account, 'account_erased');
-    await publishAccountDeleted(dependencies, session, account, now);
+    await publishCredentialsRevoked(dependencies, session, { userId, version }, 'account_erased');
+    await outbox.publish(session, accountDeleted, {
+      subject: userId,
+      aggregateVersion: version,
+      data: { user_id: userId, deleted_at: formatTimestamp(now) },
+    });
     return true;
   };
 };

@@ -3,7 +3,7 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { assertNotName } from './new-password.ts';
 import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-account.ts';
-import { publishCredentialsRevoked } from './publish.ts';
+import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface ChangePasswordDependencies

@@ -3,7 +3,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { findManageableUser } from '../roles/manageable-user.ts';
-import { publishCredentialsRevoked } from './publish.ts';
+import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface RemoveSecondFactorDependencies extends Pick<Dependencies, 'store' | 'audit' | 'outbox'> {

@@ -15,7 +15,7 @@ import { isLoginOf } from '../../domain/login.ts';
 import { permissionsOf } from '../../domain/roles.ts';
 import { NO_USER_ID, type User } from '../../domain/user.ts';
 import { assertNotName } from './new-password.ts';
-import { publishCredentialsRevoked } from './publish.ts';
+import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';

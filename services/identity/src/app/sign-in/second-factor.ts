@@ -15,7 +15,7 @@ import {
 import type { User } from '../../domain/user.ts';
 import { type CheckSecondFactor, wrongCode } from './check-second-factor.ts';
 import { assertCurrentPassword, findOwnAccount, wrongPassword } from './own-account.ts';
-import { publishCredentialsRevoked } from './publish.ts';
+import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface SecondFactorDependencies

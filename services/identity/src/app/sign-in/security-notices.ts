@@ -3,9 +3,9 @@ import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import type { DeletionSchedule } from '../../domain/deletion-schedule.ts';
 import { emailKey } from '../../domain/login.ts';
 import type { User } from '../../domain/user.ts';
-import type { DeletionSchedule } from '../deletion/deletion-schedule.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import type { SecurityChange } from '../notifications/notification-resource.ts';
 

@@ -1,5 +1,5 @@
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import type { DeletionDates } from '../../domain/deletion.ts';
+import type { DeletionDates } from './deletion.ts';
 
 /** The dates of a pending deletion as responses and events show them: `YYYY-MM-DD HH:MM:SS`, UTC. */
 export interface DeletionSchedule {
