@@ -145,6 +145,15 @@ module.exports = {
       'grpc/': ['kernel/', identityOfProcesses],
       'runtime/': ['kernel/', 'mongo/', 'messaging/', 'audit/', identityOfProcesses, 'http/', 'grpc/'],
     }),
+    ...walls('services/identity/src/app', {
+      'roles/': [],
+      'notifications/': [],
+      'licenses/': ['notifications/'],
+      'sign-in/': ['roles/', 'notifications/'],
+      'credentials/': ['sign-in/', 'notifications/'],
+      'accounts/': ['sign-in/', 'roles/', 'notifications/'],
+      'deletion/': ['sign-in/', 'roles/', 'notifications/'],
+    }),
     ...walls(
       'gateway/src',
       {

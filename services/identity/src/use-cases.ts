@@ -36,6 +36,7 @@ import { createListLicenseReviews } from './app/licenses/list-license-reviews.ts
 import { createListAuditLog } from './app/list-audit-log.ts';
 import { createDeliverNotification } from './app/notifications/deliver-notification.ts';
 import { createDeviceUseCases } from './app/notifications/devices.ts';
+import { createEmailBudget } from './app/notifications/email-budget.ts';
 import { createListNotifications } from './app/notifications/list-notifications.ts';
 import { createMarkNotificationRead } from './app/notifications/mark-notification-read.ts';
 import { createPreferenceUseCases } from './app/notifications/notification-preferences.ts';
@@ -49,7 +50,6 @@ import { createCheckSecondFactor } from './app/sign-in/check-second-factor.ts';
 import { createConfirmPhone } from './app/sign-in/confirm-phone.ts';
 import { createLimitSession } from './app/sign-in/limit-session.ts';
 import { createNewSessionToken } from './app/sign-in/new-session-token.ts';
-import { createEmailBudget, createSmsBudget, createTakeReset } from './app/sign-in/rate-limits.ts';
 import { createRemoveSecondFactor } from './app/sign-in/remove-second-factor.ts';
 import { createResetPassword } from './app/sign-in/reset-password.ts';
 import { createOwnSecondFactor } from './app/sign-in/second-factor.ts';
@@ -57,6 +57,8 @@ import { createSecurityNotices } from './app/sign-in/security-notices.ts';
 import { createSendCode } from './app/sign-in/send-code.ts';
 import { createSignIn } from './app/sign-in/sign-in.ts';
 import { createSignOut } from './app/sign-in/sign-out.ts';
+import { createSmsBudget } from './app/sign-in/sms-budget.ts';
+import { createTakeReset } from './app/sign-in/take-reset.ts';
 import type { AllDependencies, Dependencies } from './dependencies.ts';
 
 const createErasureUseCases = (

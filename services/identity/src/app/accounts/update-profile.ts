@@ -1,6 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -8,9 +9,9 @@ import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { clearLicense } from '../../domain/trainer-license.ts';
 import type { User } from '../../domain/user.ts';
 import { assertCurrentPassword, findOwnAccount } from '../sign-in/own-account.ts';
-import { type SmsBudget, takeNameChange } from '../sign-in/rate-limits.ts';
 import { type SecurityNotices, securityChanges } from '../sign-in/security-notices.ts';
 import type { SendCode } from '../sign-in/send-code.ts';
+import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import {
   assertNotBornInFuture,
   assertUsername,
@@ -110,4 +111,14 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
       throw error;
     }
   };
+};
+
+/** 429: one account after the other could ask which user names, e-mails and phones are taken, as by registering. */
+const takeNameChange = async (
+  { limiter, limits: { nameChanges } }: Pick<Dependencies, 'limiter' | 'limits'>,
+  address: string,
+): Promise<void> => {
+  if (nameChanges === undefined) return;
+  const state = await limiter.consume(nameChanges, `address:${address}`);
+  if (!state.allowed) throw rateLimited(state);
 };

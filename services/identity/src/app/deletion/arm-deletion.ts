@@ -5,8 +5,8 @@ import type { Dependencies } from '../../dependencies.ts';
 import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { User } from '../../domain/user.ts';
 import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
-import type { SmsBudget } from '../sign-in/rate-limits.ts';
 import type { SendCode } from '../sign-in/send-code.ts';
+import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
 
 interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'passwords' | 'blockers'> {

@@ -9,7 +9,7 @@ import { TryAgainLater } from '@fitness/shared/kernel/outage.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { html } from '@fitness/shared/pages/html.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import type { EmailBudget, EmailKind } from '../sign-in/rate-limits.ts';
+import type { EmailBudget, EmailKind } from './email-budget.ts';
 import { type Channel, isWanted, MANDATORY_EMAILS } from './notification-preferences.ts';
 import { type NotificationType, toEmailTexts, toNotification } from './notification-resource.ts';
 

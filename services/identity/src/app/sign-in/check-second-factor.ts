@@ -6,9 +6,9 @@ import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts
 import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { userLimitKey } from '../../domain/limit-keys.ts';
 import { hashRecoveryCode, matchingStep, readCode } from '../../domain/totp.ts';
 import type { SecondFactor } from '../../store/second-factors.ts';
-import { userLimitKey } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface CheckSecondFactorDependencies

@@ -2,8 +2,8 @@
 import { type AppError, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { userLimitKey } from '../../domain/limit-keys.ts';
 import type { User } from '../../domain/user.ts';
-import { userLimitKey } from './rate-limits.ts';
 
 /** 401 when the account was erased after the token was introspected. */
 export const findOwnAccount = async (

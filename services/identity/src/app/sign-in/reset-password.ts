@@ -11,14 +11,16 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import { accountLimitKey } from '../../domain/limit-keys.ts';
 import { isLoginOf } from '../../domain/login.ts';
 import { permissionsOf } from '../../domain/roles.ts';
 import { NO_USER_ID, type User } from '../../domain/user.ts';
 import { assertNotName } from './new-password.ts';
 import { publishCredentialsRevoked } from './publish-credentials-revoked.ts';
-import { accountLimitKey, type SmsBudget, type TakeReset } from './rate-limits.ts';
 import type { SecurityNotices } from './security-notices.ts';
 import type { SendCode } from './send-code.ts';
+import type { SmsBudget } from './sms-budget.ts';
+import type { TakeReset } from './take-reset.ts';
 
 interface ResetPasswordDependencies
   extends Pick<

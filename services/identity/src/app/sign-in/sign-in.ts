@@ -4,11 +4,11 @@ import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-li
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Client } from '../../domain/client.ts';
+import { accountLimitKey } from '../../domain/limit-keys.ts';
 import type { User } from '../../domain/user.ts';
 import type { FoundLogin } from '../../store/users.ts';
 import type { CheckSecondFactor, Proof } from './check-second-factor.ts';
 import type { NewSessionToken, Session } from './new-session-token.ts';
-import { accountLimitKey } from './rate-limits.ts';
 
 interface SignInDependencies
   extends Pick<Dependencies, 'store' | 'passwords' | 'limiter' | 'limits' | 'networkHash'> {
