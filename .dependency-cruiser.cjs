@@ -179,6 +179,18 @@ module.exports = {
       to: { path: '^packages/shared/src/process-identity/provisioning/' },
     },
     {
+      name: 'nothing-imports-a-benchmark',
+      severity: 'error',
+      from: { pathNot: '^bench/' },
+      to: { path: '^bench/' },
+    },
+    {
+      name: 'scripts-import-no-test',
+      severity: 'error',
+      from: { path: '^scripts/' },
+      to: { path: '^test/' },
+    },
+    {
       name: 'shared-imports-no-contracts',
       severity: 'error',
       from: { path: '^packages/shared/' },

@@ -1,4 +1,4 @@
-/** What a run of the benchmarks is given: by the person who starts it, and by scripts/bench.mjs. */
+/** What a run of the benchmarks is given: by the person who starts it, and by run.mjs. */
 const { env } = process;
 
 /** Of one measurement of one side. */

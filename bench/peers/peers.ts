@@ -1,4 +1,4 @@
-/** The peers that `scripts/lib/peers.mjs` has installed. */
+/** The peers that `install.mjs` has installed. */
 import { PEER_PACKAGES, POCKETBASE, SKIPPED_PEERS } from '../config.ts';
 import { type FastifyPeers, startFastifyPeers } from './fastify.ts';
 import { type PocketBase, startPocketBase } from './pocketbase.ts';

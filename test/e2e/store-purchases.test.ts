@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { type Schemas, unwrap } from '@fitness/client';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { quantile } from '../../bench/figures.ts';
 import {
   type Account,
   api,
@@ -145,7 +144,8 @@ describe('its payment', () => {
       });
       expect(await balanceOf(account.token)).toBe(0);
     }
-    expect(quantile(waits, 0.5)).toBeLessThan(1_000);
+    const [, , median] = waits.sort((a, b) => a - b);
+    expect(median).toBeLessThan(1_000);
   });
 
   test('is there once when the broker was down at the 201', async () => {

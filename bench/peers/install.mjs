@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataDirectory, findExecutable } from './paths.mjs';
-import { aptInstall, canInstall } from './servers/apt.mjs';
-import { runTool } from './supervisor.mjs';
+import { dataDirectory, findExecutable } from '../../scripts/lib/paths.mjs';
+import { aptInstall, canInstall } from '../../scripts/lib/servers/apt.mjs';
+import { runTool } from '../../scripts/lib/supervisor.mjs';
 
 /** What the benchmarks compare the product with; no package of the product. */
 const packages = {
@@ -20,7 +20,7 @@ const directory = join(dataDirectory, 'bench-peers');
 /**
  * Installs, once, the tool that makes the load and, where they are wanted, the peers. The variables of what is missing are
  * absent, and `BENCH_SKIPPED` has a sentence for each.
- * @param {import('./supervisor.mjs').Supervisor} supervisor
+ * @param {import('../../scripts/lib/supervisor.mjs').Supervisor} supervisor
  * @param {{ withPeers: boolean, logDirectory: string, log: (line: string) => void }} options
  * @returns {Promise<NodeJS.ProcessEnv>}
  */
@@ -39,7 +39,7 @@ export async function preparePeers(supervisor, { withPeers, logDirectory, log })
 
 /**
  * @typedef {object} Context
- * @property {import('./supervisor.mjs').Supervisor} supervisor
+ * @property {import('../../scripts/lib/supervisor.mjs').Supervisor} supervisor
  * @property {string} logDirectory
  * @property {(line: string) => void} log
  * @property {string[]} skipped
