@@ -6,6 +6,7 @@ import {
   REVOKING,
 } from '@fitness/contracts/credential-epochs.ts';
 import type { Random } from '@fitness/shared/kernel/clock.ts';
+import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
 import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface Stamp {
@@ -50,7 +51,6 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
   });
   let isDown = false;
   let askAgainAt = 0;
-  let batch: { userIds: Set<number>; stamps: Promise<Stamps> } | undefined;
 
   const storeKey = epochKey(namespace, 'store');
 
@@ -85,10 +85,11 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
     return stamps;
   };
 
-  const answer = async (userIds: ReadonlySet<number>): Promise<Stamps> => {
+  /** One command for all requests of a turn of the event loop. */
+  const readTogether = createTurnBatch(async (userIds: number[]): Promise<Stamps> => {
     if (isDown) askAgainAt = performance.now() + PAUSE_MS;
     try {
-      const stamps = await ask([...userIds]);
+      const stamps = await ask(userIds);
       isDown = false;
       return stamps;
     } catch {
@@ -96,26 +97,12 @@ export const createCredentialEpochs = ({ redis, namespace, random }: EpochOption
       askAgainAt = performance.now() + PAUSE_MS;
       return NONE;
     }
-  };
-
-  /** One command for all requests that arrive in the same turn of the event loop. */
-  const openBatch = () => {
-    const userIds = new Set<number>();
-    const turn = new Promise<void>((resolve) => {
-      setImmediate(() => {
-        batch = undefined;
-        resolve();
-      });
-    });
-    return { userIds, stamps: turn.then(() => answer(userIds)) };
-  };
+  });
 
   return {
     read: async (userId) => {
       if (isDown && performance.now() < askAgainAt) return undefined;
-      batch ??= openBatch();
-      batch.userIds.add(userId);
-      return (await batch.stamps).get(userId);
+      return (await readTogether([userId])).get(userId);
     },
   };
 };
