@@ -9,6 +9,7 @@ import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { type GrpcService, grpcService } from '@fitness/shared/grpc/server.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { MediaResource } from './media.ts';
 
 export type MediaFile = Pick<MediaResource, 'id' | 'filename' | 'mime_type' | 'size' | 'created_at'>;
@@ -89,3 +90,42 @@ export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>): Media
     return (await media.call('GetCopies', { targets }, FIND)).copies.map(toCopy);
   },
 });
+
+interface MediaCopiesOptions<Session> {
+  mediaCopies: MediaCopyReader;
+  /** By model: stores a copy with its target, unless there is a newer copy or no target. */
+  saves: ReadonlyMap<string, (session: Session, id: number, copy: MediaCopy) => Promise<void>>;
+  transaction(save: (session: Session) => Promise<void>): Promise<void>;
+}
+
+/** The use cases of a service that keeps copies. They ignore the targets of other services. */
+export const createMediaCopies = <Session>({ mediaCopies, saves, transaction }: MediaCopiesOptions<Session>) => {
+  const saveMediaCopy = async ({ model, id, ...copy }: TargetCopy): Promise<void> => {
+    const save = saves.get(model);
+    if (save !== undefined) await transaction((session) => save(session, id, copy));
+  };
+  return {
+    saveMediaCopy,
+
+    /** Asks media for the files of one target, in the transaction of an event. Throws `unavailable`. */
+    refreshMedia: async (session: Session, model: string, id: number): Promise<void> => {
+      const save = saves.get(model);
+      if (save === undefined) return;
+      for (const copy of await mediaCopies.find(model, [id])) await save(session, id, copy);
+    },
+
+    /** Asks media for the files of all these targets. Throws `unavailable`. */
+    rebuildMedia: async (
+      model: string,
+      ids: readonly number[],
+      progress: Progress,
+      doing = 'files',
+    ): Promise<void> => {
+      for (let start = 0; start < ids.length; start += MEDIA_COPIES_MAX) {
+        const some = ids.slice(start, start + MEDIA_COPIES_MAX);
+        for (const copy of await mediaCopies.find(model, some)) await saveMediaCopy(copy);
+        progress.advance(doing, some.length);
+      }
+    },
+  };
+};

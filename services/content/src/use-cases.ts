@@ -18,7 +18,7 @@ import { createLookUpTrainingServices } from './app/look-up-training-services.ts
 import { createRebuild } from './app/rebuild.ts';
 import { createDeleteBoosts } from './app/record-removal.ts';
 import { createRemoveGonePosts } from './app/remove-gone-posts.ts';
-import { createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
+import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createUpdateBoost } from './app/update-boost.ts';
 import { createUpdatePost } from './app/update-post.ts';
 import { createFinishMoves, createUpdateProfile } from './app/update-profile.ts';
@@ -48,8 +48,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
   deleteBoosts: createDeleteBoosts(dependencies),
-  saveMediaCopy: createSaveMediaCopy(dependencies),
-  refreshMedia: createRefreshMedia(dependencies),
+  ...createMediaCopyUseCases(dependencies),
   eraseAccount: createEraseAccount(dependencies),
   blockers: createBlockers(dependencies),
   rebuild: createRebuild(dependencies),

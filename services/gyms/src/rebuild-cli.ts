@@ -1,4 +1,5 @@
 /** `npm run rebuild:gyms`: corrects the grams, and the read models of boosts and public files; it may run beside the service. */
+import { MODEL } from '@fitness/contracts/model-names.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -8,8 +9,9 @@ await runRebuild('gyms', readConfig, async (runtime, config, progress) => {
   const dependencies = createDependencies(runtime, config);
   const { rebuildBoosts, rebuildMedia } = createUseCases(dependencies);
   const { gyms } = dependencies.store;
-  progress.expect((await gyms.allIds()).length, 'words of gyms');
+  const ids = await gyms.allIds();
+  progress.expect(2 * ids.length, 'words of gyms');
   await gyms.reindex(progress);
-  await rebuildMedia(progress);
+  await rebuildMedia(MODEL.gym, ids, progress, 'files of gyms');
   return `rebuilt the words, boosts and files of ${await rebuildBoosts(progress)} gyms`;
 });

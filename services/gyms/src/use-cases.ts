@@ -15,7 +15,7 @@ import { createListMajors } from './app/list-majors.ts';
 import { createPrepareData } from './app/prepare-data.ts';
 import { createRateGym } from './app/rate-gym.ts';
 import { createRebuildBoosts } from './app/rebuild-boosts.ts';
-import { createRebuildMedia, createRefreshMedia, createSaveMediaCopy } from './app/save-media.ts';
+import { createMediaCopyUseCases } from './app/save-media.ts';
 import { createSetCrowd } from './app/set-crowd.ts';
 import { createSetWorkingPeriods } from './app/set-working-periods.ts';
 import { createUpdateBoost } from './app/update-boost.ts';
@@ -42,9 +42,7 @@ export const createUseCases = (dependencies: Dependencies) => ({
   setCrowd: createSetCrowd(dependencies),
   setWorkingPeriods: createSetWorkingPeriods(dependencies),
   rebuildBoosts: createRebuildBoosts(dependencies),
-  rebuildMedia: createRebuildMedia(dependencies),
-  refreshMedia: createRefreshMedia(dependencies),
-  saveMediaCopy: createSaveMediaCopy(dependencies),
+  ...createMediaCopyUseCases(dependencies),
   updateBoost: createUpdateBoost(dependencies),
   endBoost: createEndBoost(dependencies),
   updateGym: createUpdateGym(dependencies),

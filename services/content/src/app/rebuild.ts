@@ -9,7 +9,7 @@ import { COUNT_KEYS, flagsOf, type TotalKey, totalKey } from '../domain/post-lis
 import { GONE_PROFILE, type ProfileRef, profileKey } from '../domain/profile.ts';
 import { createFetchProfiles } from './fetch-profiles.ts';
 import { createDeleteBoosts } from './record-removal.ts';
-import { createRebuildMedia } from './save-media.ts';
+import { createMediaCopyUseCases } from './save-media.ts';
 import { createChangeState, createInSteps } from './update-profile.ts';
 
 type RebuildDependencies = Pick<Dependencies, 'store' | 'gyms' | 'users' | 'boosts' | 'mediaCopies'>;
@@ -29,7 +29,7 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
   const rebuildProfiles = createRebuildProfiles(dependencies);
   const rebuildBoosts = createRebuildBoosts(dependencies);
-  const rebuildMedia = createRebuildMedia(dependencies);
+  const { rebuildMedia } = createMediaCopyUseCases(dependencies);
   return async (progress: Progress): Promise<RebuildResult> => {
     const refs = new Map<string, ProfileRef>();
     for (const ref of await store.posts.profiles()) refs.set(profileKey(ref), ref);

@@ -9,7 +9,7 @@ export const onMediaAttached = ({
   refreshMedia,
 }: Pick<UseCases, 'attachLicense' | 'refreshMedia'>): EventConsumer =>
   onEvent(mediaAttached, async ({ data }, { session }) => {
-    if (isPublicFileOfGym(data)) return refreshMedia(session, data.attachable_id);
+    if (isPublicFileOfGym(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isGymLicense(data)) return;
     const document = { gymId: data.attachable_id, mediaId: data.media_id, filename: data.filename };
     await attachLicense(document, session);

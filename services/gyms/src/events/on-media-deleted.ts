@@ -8,7 +8,7 @@ export const onMediaDeleted = ({
   refreshMedia,
 }: Pick<UseCases, 'detachLicense' | 'refreshMedia'>): EventConsumer =>
   onEvent(mediaDeleted, async ({ data }, { session }) => {
-    if (isPublicFileOfGym(data)) return refreshMedia(session, data.attachable_id);
+    if (isPublicFileOfGym(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isGymLicense(data)) return;
     const byOperator = data.by_operator === true;
     await detachLicense({ gymId: data.attachable_id, mediaId: data.media_id, byOperator }, session);

@@ -9,7 +9,7 @@ export const onMediaAttached = ({
   refreshMedia,
 }: Pick<UseCases, 'attachLicense' | 'refreshMedia'>): EventConsumer =>
   onEvent(mediaAttached, async ({ data }, { session }) => {
-    if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_id);
+    if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isTrainerLicense(data)) return;
     const document = { userId: data.attachable_id, mediaId: data.media_id, filename: data.filename };
     await attachLicense(document, session);

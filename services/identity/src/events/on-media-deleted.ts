@@ -8,7 +8,7 @@ export const onMediaDeleted = ({
   refreshMedia,
 }: Pick<UseCases, 'detachLicense' | 'refreshMedia'>): EventConsumer =>
   onEvent(mediaDeleted, async ({ data, time }, { session }) => {
-    if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_id);
+    if (isPublicFileOfUser(data)) return refreshMedia(session, data.attachable_type, data.attachable_id);
     if (!isTrainerLicense(data)) return;
     const byOperator = data.by_operator === true;
     await detachLicense(

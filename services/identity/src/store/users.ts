@@ -238,7 +238,11 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
     },
 
     /** Ignores a copy that is older than the stored one. No effect without a live account. */
-    saveMedia: async (id: number, { version, files }: MediaCopy, session?: ClientSession): Promise<void> => {
+    saveMedia: async (
+      session: ClientSession | undefined,
+      id: number,
+      { version, files }: MediaCopy,
+    ): Promise<void> => {
       const older: Record<string, unknown> = { 'media.version': trusted({ $not: { $gt: version } }) };
       const copy = { $set: { media: { version, files } } };
       await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
