@@ -39,15 +39,6 @@ export const PASSWORD: Field = {
   autocomplete: 'current-password',
 };
 
-/** What `callLogin` needs; the code only after a right password, which is typed again: it is not kept. */
-export const loginFields = (
-  view: View,
-  { login, asksForCode }: { login: string | undefined; asksForCode: boolean },
-): Html =>
-  html`${inputOf(view, { name: 'login', label: message('oauth.login.login'), autocomplete: 'username', value: login })}
-${inputOf(view, PASSWORD)}
-${asksForCode && inputOf(view, { name: 'totp', label: message('oauth.login.code'), autocomplete: 'one-time-code' })}`;
-
 export type Button = readonly [value: string, label: Message, rank?: 'secondary'];
 export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out'), 'secondary'];
 

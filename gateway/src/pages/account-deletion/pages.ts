@@ -9,11 +9,11 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import type { App } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
+import { type LoginView, loginForm } from '../log-in.ts';
 import {
   type Field,
   formOf,
   inputOf,
-  loginFields,
   PASSWORD,
   problemOf,
   SIGN_OUT,
@@ -60,18 +60,8 @@ const about = (t: Translate, { name, developer, graceDays }: App): Html => {
 </section>`;
 };
 
-export interface LoginView extends View {
-  app: App;
-  login?: string | undefined;
-  /** After a right password, which is typed again: it is not kept. */
-  asksForCode?: boolean;
-  /** Above the form. */
-  notice?: Message | undefined;
-  status?: number | undefined;
-}
-
-export const loginPage = (view: LoginView): Page => {
-  const { locale, app, login, asksForCode = false, notice, problem, status = problem?.status } = view;
+export const loginPage = (app: App, view: LoginView): Page => {
+  const { locale, problem, status = problem?.status } = view;
   const t = translator(locale);
   return page(
     locale,
@@ -79,9 +69,7 @@ export const loginPage = (view: LoginView): Page => {
     html`${about(t, app)}
 <section class="card">
 <h2>${t(message('oauth.login.submit'))}</h2>
-${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
-${problemOf(view)}
-${form(view, loginFields(view, { login, asksForCode }), [['login', message('oauth.login.submit')]])}
+${loginForm(view, url(locale))}
 </section>`,
     { status },
   );

@@ -14,19 +14,18 @@ import {
   type Asking,
   beginSession,
   call,
-  callLogin,
   endSession,
   isSessionOf,
   type Problem,
   problemIn,
   retryAfterIn,
 } from '../api.ts';
-import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
-import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
+import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
+import { createLogIn } from '../log-in.ts';
+import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import {
   cancelledPage,
   codePage,
-  type LoginView,
   loginPage,
   overviewPage,
   pendingPage,
@@ -77,17 +76,28 @@ export const addAccountDeletion = async (
   });
 };
 
-const show = (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
-  if (visit?.kind !== 'user') return Promise.resolve(showLogin(asking, visit));
+const logIn = createLogIn<PageAsking, void>({
+  page: ({ app }, view) => loginPage(app, view),
+  enter: async (asking, visit) => {
+    await beginSession(asking, visit, { page: 'account_deletion', seconds: LIFETIME_S });
+    return { location: pathOf(asking), visit };
+  },
+  open: async ({ dependencies }, { token }) => {
+    if (!isSessionOf(await dependencies.callerOf(token), 'account_deletion'))
+      throw forbidden('no session of this page');
+  },
+  sessionOver: message('account_deletion.session_over'),
+});
+
+const show = async (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
+  if (visit?.kind !== 'user') return logIn.show(asking, visit);
   const { step } = asking.request.query as { step?: unknown };
-  return whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
+  return logIn.whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
 };
 
 const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Outcome> => {
-  if (visit.kind === 'guest') {
-    return fields.action === 'login' ? logIn(asking, visit, fields) : showLogin(asking, visit);
-  }
-  return whileSignedIn(asking, visit, async () => {
+  if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
+  return logIn.whileSignedIn(asking, visit, async () => {
     switch (fields.action) {
       case 'send_code':
         return sendCode(asking, visit, fields);
@@ -104,50 +114,7 @@ const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Ou
   });
 };
 
-/** A token that is not valid any more leads to the log-in. One that is no session of this page is 403. */
-const whileSignedIn = async (
-  asking: PageAsking,
-  { token }: SignedIn,
-  answer: () => Promise<Outcome>,
-): Promise<Outcome> => {
-  try {
-    if (!isSessionOf(await asking.dependencies.callerOf(token), 'account_deletion'))
-      throw forbidden('no session of this page');
-    return await answer();
-  } catch (error) {
-    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
-    return showLogin(asking, undefined, { notice: message('account_deletion.session_over'), status: 401 });
-  }
-};
-
 const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
-
-/** Renews the cookie, so that a form that is shown is not about to expire. */
-const showLogin = (
-  asking: PageAsking,
-  visit: Guest | undefined,
-  view: Omit<LoginView, 'app' | 'locale' | 'csrf'> = {},
-): Outcome => {
-  const { app, locale, visits } = asking;
-  const guest = visit ?? newGuest(asking);
-  return { page: loginPage({ ...view, app, locale, csrf: visits.csrfOf(guest) }), visit: guest };
-};
-
-const logIn = async (asking: PageAsking, visit: Guest, fields: Fields): Promise<Outcome> => {
-  const { login, totp = '' } = fields;
-  const answer = await callLogin(asking, visit, fields);
-  if (answer.status === 200) {
-    const user: SignedIn = { kind: 'user', token: String(answer.body.token) };
-    await beginSession(asking, user, { page: 'account_deletion', seconds: LIFETIME_S });
-    return { location: pathOf(asking), visit: user };
-  }
-  const problem = problemIn(answer);
-  const asksForCode = problem.fields.totp !== undefined || totp !== '';
-  return {
-    ...showLogin(asking, visit, { login, asksForCode, problem }),
-    retryAfter: retryAfterIn(answer),
-  };
-};
 
 const readAccount = async (asking: PageAsking, visit: SignedIn): Promise<Account> => {
   const answer = await call(asking, visit, { method: 'GET', path: '/auth/me' });

@@ -6,23 +6,16 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
-import { formOf, loginFields, problemOf, SIGN_OUT, type View } from '../views.ts';
+import { type LoginView, loginForm } from '../log-in.ts';
+import { formOf, problemOf, SIGN_OUT, type View } from '../views.ts';
 import { isDone, type Operator, pathOf, type Section } from './section.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;
 
-export interface LoginView extends View {
-  login?: string | undefined;
-  asksForCode?: boolean;
-  notice?: Message | undefined;
-  status?: number | undefined;
-}
-
 export const loginPage = (view: LoginView): Page => {
-  const { locale, login, asksForCode = false, notice, problem, status = problem?.status } = view;
+  const { locale, problem, status = problem?.status } = view;
   const t = translator(locale);
-  const fields = loginFields(view, { login, asksForCode });
   return renderPage({
     locale,
     status,
@@ -30,9 +23,7 @@ export const loginPage = (view: LoginView): Page => {
     aside: languageLinks(locale, OPS_PATH),
     body: html`<section class="card">
 <p>${t(message('ops.login.lead'))}</p>
-${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
-${problemOf(view)}
-${formOf(view, pathOf(view, ''), fields, [['login', message('oauth.login.submit')]])}
+${loginForm(view, pathOf(view, ''))}
 </section>`,
   });
 };

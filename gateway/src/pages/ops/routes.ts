@@ -15,7 +15,6 @@ import {
   type Asking,
   beginSession,
   call,
-  callLogin,
   callOf,
   download,
   endSession,
@@ -24,11 +23,12 @@ import {
   problemIn,
   retryAfterIn,
 } from '../api.ts';
-import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
-import { createVisits, type Guest, type SignedIn, type Visit, type Visits } from '../visit.ts';
+import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
+import { createLogIn } from '../log-in.ts';
+import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
-import { LIVE_PATH, LIVE_SCRIPT, type LoginView, loginPage, refusalPage, sectionPage } from './pages.ts';
+import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
 import { type Operator, pathOf, type Section } from './section.ts';
 import { SECTIONS } from './sections.ts';
 
@@ -84,11 +84,21 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
   });
 };
 
+const logIn = createLogIn<OpsAsking, Opened>({
+  page: (_asking, view) => loginPage(view),
+  enter: (asking, visit) => enter(asking, visit),
+  open: async (asking, visit) => {
+    const opened = await openVisit(asking, visit);
+    return { ...opened, username: await readUsername(opened.operator) };
+  },
+  sessionOver: message('ops.session_over'),
+});
+
 const slugOf = ({ params }: FastifyRequest): string => (params as { section?: string }).section ?? '';
 
 const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): Promise<Outcome> => {
-  if (visit?.kind !== 'user') return showLogin(asking, visit);
-  return whileSignedIn(asking, visit, async (opened) => {
+  if (visit?.kind !== 'user') return logIn.show(asking, visit);
+  return logIn.whileSignedIn(asking, visit, async (opened) => {
     // The first page of an operator who may not see the overview is the first one that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
     const section = sectionOf(opened.sections, isStart ? (opened.sections[0]?.slug ?? '') : slug);
@@ -97,11 +107,9 @@ const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): 
 };
 
 const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields): Promise<Outcome> => {
-  if (visit.kind === 'guest') {
-    return fields.action === 'login' ? logIn(asking, visit, fields) : showLogin(asking, visit);
-  }
+  if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
   if (fields.action === 'sign_out') return signOut(asking, visit);
-  return whileSignedIn(asking, visit, async (opened) => {
+  return logIn.whileSignedIn(asking, visit, async (opened) => {
     const section = sectionOf(opened.sections, slug);
     const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
     if (action === undefined) throw notFound();
@@ -174,21 +182,6 @@ const sessionOver = (): AppError =>
 const notHere = (): AppError =>
   new AppError({ kind: 'forbidden', code: 'forbidden', message: message('error.forbidden') });
 
-/** A token that is not valid any more leads to the log-in. */
-const whileSignedIn = async (
-  asking: OpsAsking,
-  visit: SignedIn,
-  answer: (opened: Opened) => Promise<Outcome>,
-): Promise<Outcome> => {
-  try {
-    const opened = await openVisit(asking, visit);
-    return await answer({ ...opened, username: await readUsername(opened.operator) });
-  } catch (error) {
-    if (!isAppError(error) || error.kind !== 'unauthenticated') throw error;
-    return showLogin(asking, undefined, { notice: message('ops.session_over'), status: 401 });
-  }
-};
-
 const readUsername = async (operator: Operator): Promise<string> => {
   const { status, body } = await operator.api({ method: 'GET', path: '/auth/me' });
   if (status !== 200) throw unavailable(`/auth/me answered ${status}`);
@@ -206,34 +199,12 @@ const showSection = async (
   return { page: sectionPage(operator, { section, sections, content, username }), visit };
 };
 
-const showLogin = (
-  asking: OpsAsking,
-  visit: Guest | undefined,
-  view: Omit<LoginView, 'locale' | 'csrf'> = {},
-): Outcome => {
-  const guest = visit ?? newGuest(asking);
-  const { locale, visits } = asking;
-  return { page: loginPage({ ...view, locale, csrf: visits.csrfOf(guest) }), visit: guest };
-};
-
-const logIn = async (asking: OpsAsking, visit: Guest, fields: Fields): Promise<Outcome> => {
-  const { login, totp = '' } = fields;
-  const answer = await callLogin(asking, visit, fields);
-  if (answer.status === 200) {
-    const user: SignedIn = { kind: 'user', token: String(answer.body.token) };
-    return enter(asking, user);
-  }
-  const problem = problemIn(answer);
-  const asksForCode = problem.fields.totp !== undefined || totp !== '';
-  return { ...showLogin(asking, visit, { login, asksForCode, problem }), retryAfter: retryAfterIn(answer) };
-};
-
 /** The session of an account that may not be here ends at once; that of an operator soon. */
 const enter = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
   const caller = await asking.dependencies.callerOf(visit.token);
   if (sectionsFor(caller).length === 0) {
     await endSession(asking, visit);
-    return showLogin(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
+    return logIn.show(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });
   }
   await beginSession(asking, visit, LIMIT);
   return { location: pathOf(asking, ''), visit };
