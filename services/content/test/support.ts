@@ -1,22 +1,17 @@
 /** A running content service, with stand-ins of the services that it calls over gRPC. */
 
 import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
-import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
-import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
-import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
   apiClient,
-  dropDatabase,
   type Send,
   standIn,
   standInService,
@@ -24,7 +19,8 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
-import { type Connection, createConnection } from 'mongoose';
+import { openServiceHarness, type ServiceHarness } from '@fitness/shared/testing/service-harness.ts';
+import type { Connection } from 'mongoose';
 import type { ContentConfig } from '../src/config.ts';
 import type { PostFlags } from '../src/domain/post.ts';
 import { countKey, totalKey } from '../src/domain/post-lists.ts';
@@ -193,41 +189,14 @@ const storeBillingOf = (standIns: StandIns) =>
     },
   });
 
-/** Publishes an event as its producer does. */
-type Publish = <Definition extends EventDefinition>(
-  definition: Definition,
-  event: { subject: number; version: number; data: EventInput<Definition> },
-) => Promise<void>;
-
-const testPublisher =
-  (broker: Broker): Publish =>
-  async (definition, { subject, version, data }) => {
-    const event = {
-      specversion: '1.0',
-      id: systemRandom.uuid(),
-      source: `/services/${definition.type.split('.')[0]?.replace('_', '-')}`,
-      type: definition.type,
-      subject: String(subject),
-      time: '2026-01-15T10:00:00.000Z',
-      datacontenttype: 'application/json',
-      aggregateversion: version,
-      data,
-    };
-    await broker.publish(broker.eventsExchange, definition.type, Buffer.from(JSON.stringify(event)));
-  };
-
-export interface Harness {
+export interface Harness extends ServiceHarness {
   config: ContentConfig;
   standIns: StandIns;
   clock: ManualClock;
   content: RunningContent;
   send: Send;
-  publish: Publish;
   /** As media does before it answers an upload or a deletion. */
   saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
-  /** Events that content published. */
-  tap: EventTap;
-  connection: Connection;
   /** Restarts the service over the same data. */
   restart(): Promise<void>;
   /** Starts one more process of the service. */
@@ -297,36 +266,19 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
     ...settings,
     LIST_CACHE_MIB: listCacheMib,
   };
-  cleanup.defer('database', () => dropDatabase(config));
+  const beside = await openServiceHarness('content', config, cleanup, 'content.#');
   const clock = new ManualClock(systemClock.now());
-  const log = createLog({ service: 'test', level: 'silent' });
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    log,
-    name: 'test',
-  });
-  cleanup.defer('broker', () => broker.close());
-  cleanup.defer('topology', () => deleteTopology(broker, { services: ['content'] }));
-  const tap = await tapEvents(broker, 'content.#');
-  cleanup.defer('tap', () => tap.close());
-  const connection = await createConnection(config.MONGODB_URI, {
-    dbName: config.MONGODB_DATABASE,
-  }).asPromise();
-  cleanup.defer('connection', () => connection.close());
   const harness: Harness = {
     config,
     standIns,
     clock,
     content: await startContent(watched ? monitored(config) : config, { clock }),
     send: (...request) => apiClient('content', harness.content.url)(...request),
-    publish: testPublisher(broker),
     saveMedia: async (copy) => {
       const copies = client(grpcDefinitions.mediaCopies(), harness.content.grpcAddress);
       await copies.call('Save', copy).finally(() => copies.close());
     },
-    tap,
-    connection,
+    ...beside,
     restart: async () => {
       await harness.content.close();
       harness.content = await startContent(config, { clock });

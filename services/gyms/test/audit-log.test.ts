@@ -110,7 +110,7 @@ test('what is refused, what changes nothing, and what owners do has no entry; th
 test('an erasure of the owner destroys what was said about their license', async () => {
   const { id, owner } = await gymOf();
   await put(id, { gym_license_approved: false, gym_license_rejection_reason: 'The name differs' });
-  await harness.publish('identity', accountDeleted, {
+  await harness.publish(accountDeleted, {
     subject: owner.userId,
     data: { user_id: owner.userId, deleted_at: '2026-01-15 10:00:00' },
   });

@@ -36,7 +36,7 @@ const boostData = (gymId: number, boostId: number, level: number, endsInMs: numb
 const publish = async (definition: typeof boostGranted, data: ReturnType<typeof boostData>) => {
   const version = (versions.get(data.boost_id) ?? 0) + 1;
   versions.set(data.boost_id, version);
-  await harness.publish('store-billing', definition, { subject: data.boost_id, data, version });
+  await harness.publish(definition, { subject: data.boost_id, data, version });
 };
 const stored = (id: number) =>
   harness.connection.collection<{ _id: number; boostLevel: number; boostedUntil: Date }>('gyms').findOne({
@@ -175,7 +175,7 @@ test('the end of a boost is published once, with the owner at that time; not wit
   const [sold = 0, ownerless = 0, deleted = 0] = ids;
   // Events with one subject are handled in order.
   const tell = (definition: typeof boostEnded, data: ReturnType<typeof boostData>, version: number) =>
-    harness.publish('store-billing', definition, { subject: 8_000, data, version });
+    harness.publish(definition, { subject: 8_000, data, version });
   const published = (boostId: number) =>
     harness.tap.waitFor('gyms.gym.boost_ended', { matches: ({ subject }) => subject === `boost-${boostId}` });
   for (const id of ids) await tell(boostGranted, boostData(id, 8_000 + id, 2, DAY_MS), 1);

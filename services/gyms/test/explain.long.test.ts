@@ -183,7 +183,7 @@ describe('among 20,000 gyms an index serves', () => {
         const times = { starts_at: '2026-01-15 10:00:00', ends_at: '2026-01-16 10:00:00' };
         const target = { boostable_type: 'gym' as const, boostable_id: id };
         const data = { boost_id: 1, ...target, level: 2, ...times };
-        await harness.publish('store-billing', boostGranted, { subject: 1, data });
+        await harness.publish(boostGranted, { subject: 1, data });
         const gyms = harness.connection.collection<{ _id: number }>('gyms');
         await eventually(async () => (await gyms.countDocuments({ _id: id, boostLevel: 2 })) === 1);
       },
@@ -197,7 +197,7 @@ describe('among 20,000 gyms an index serves', () => {
       'media.media.deleted',
       async () => {
         await harness.gyms.call('AttachLicense', { gym_id: id, media_id: 10, filename: 'a' });
-        await harness.publish('media', mediaDeleted, {
+        await harness.publish(mediaDeleted, {
           subject: 10,
           data: {
             media_id: 10,
@@ -222,7 +222,7 @@ describe('among 20,000 gyms an index serves', () => {
       'identity.account.deleted',
       async () => {
         const data = { user_id: 7, deleted_at: '2026-01-15 10:00:00' };
-        await harness.publish('identity', accountDeleted, { subject: 7, data });
+        await harness.publish(accountDeleted, { subject: 7, data });
         await eventually(async () => {
           const { body } = await harness.send('GET', `/gyms/${id}`, { as: operator() });
           return body.gym.user_id === null;

@@ -237,7 +237,7 @@ describe('the license document', () => {
 
   test('becomes the license by the event when the call was lost', async () => {
     const id = await harness.createGym(member(30));
-    await harness.publish('media', mediaAttached, { subject: 110, data: row(id, 110) });
+    await harness.publish(mediaAttached, { subject: 110, data: row(id, 110) });
     await eventually(async () => (await gymOf(id)).gym_license_image === 'licence 110.pdf');
   });
 
@@ -246,8 +246,8 @@ describe('the license document', () => {
     await attach(id, 120);
     await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
     expect(await attach(id, 120)).toEqual({ current: true });
-    await harness.publish('media', mediaAttached, { subject: 120, data: row(id, 120) });
-    await harness.publish('media', mediaAttached, {
+    await harness.publish(mediaAttached, { subject: 120, data: row(id, 120) });
+    await harness.publish(mediaAttached, {
       subject: 121,
       data: row(await harness.createGym(member(30)), 121),
     });
@@ -259,9 +259,9 @@ describe('the license document', () => {
     const id = await harness.createGym(member(30));
     await attach(id, 131);
     expect(await attach(id, 130)).toEqual({ current: false });
-    await harness.publish('media', mediaDeleted, { subject: 130, data: row(id, 130), version: 2 });
+    await harness.publish(mediaDeleted, { subject: 130, data: row(id, 130), version: 2 });
     const other = await harness.createGym(member(30));
-    await harness.publish('media', mediaAttached, { subject: 130, data: row(other, 132) });
+    await harness.publish(mediaAttached, { subject: 130, data: row(other, 132) });
     await eventually(async () => (await gymOf(other)).gym_license_image !== null);
     expect((await gymOf(id)).gym_license_image).toBe('licence 131.pdf');
   });
@@ -279,7 +279,7 @@ describe('the license document', () => {
     const id = await harness.createGym(member(30));
     await attach(id, 150);
     await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
-    await harness.publish('media', mediaDeleted, { subject: 150, data: row(id, 150) });
+    await harness.publish(mediaDeleted, { subject: 150, data: row(id, 150) });
     await eventually(async () => (await gymOf(id)).gym_license_image === null);
     expect((await gymOf(id)).gym_license_approved).toBeNull();
   });
@@ -288,9 +288,9 @@ describe('the license document', () => {
     const [id, own] = [await harness.createGym(member(30)), await harness.createGym(member(30))];
     await attach(own, 154);
     await attach(id, 155);
-    await harness.publish('media', mediaDeleted, { subject: 154, data: row(own, 154) });
+    await harness.publish(mediaDeleted, { subject: 154, data: row(own, 154) });
     await eventually(async () => (await gymOf(own)).gym_license_image === null);
-    await harness.publish('media', mediaDeleted, { subject: 155, data: row(id, 155, { by_operator: true }) });
+    await harness.publish(mediaDeleted, { subject: 155, data: row(id, 155, { by_operator: true }) });
     const { data } = await harness.tap.waitFor('gyms.gym.license_reviewed', {
       matches: ({ subject }) => subject === String(id),
     });
@@ -305,13 +305,13 @@ describe('the license document', () => {
     const id = await harness.createGym(member(30));
     const other = await harness.createGym(member(30));
     const subject = 160;
-    await harness.publish('media', mediaAttached, { subject, data: row(id, 160, { purpose: null }) });
-    await harness.publish('media', mediaAttached, {
+    await harness.publish(mediaAttached, { subject, data: row(id, 160, { purpose: null }) });
+    await harness.publish(mediaAttached, {
       subject,
       data: row(id, 161, { attachable_type: 'App\\Models\\User', purpose: 'gym_license' }),
     });
-    await harness.publish('media', mediaAttached, { subject, data: row(987_654_321, 162) });
-    await harness.publish('media', mediaAttached, { subject, data: row(other, 163) });
+    await harness.publish(mediaAttached, { subject, data: row(987_654_321, 162) });
+    await harness.publish(mediaAttached, { subject, data: row(other, 163) });
     await eventually(async () => (await gymOf(other)).gym_license_image !== null);
     expect((await gymOf(id)).gym_license_image).toBeNull();
   });
@@ -328,7 +328,7 @@ describe('identity.account.deleted', () => {
     ] as const) {
       await harness.send('PUT', `/gyms/${rated}/rating`, { as: member(user), body: { score } });
     }
-    await harness.publish('identity', accountDeleted, {
+    await harness.publish(accountDeleted, {
       subject: 41,
       data: { user_id: 41, deleted_at: '2026-01-15 10:00:00' },
     });
@@ -365,7 +365,7 @@ describe('identity.account.deleted', () => {
     const gyms = harness.connection.collection('gyms');
     const [answers] = await Promise.all([
       Promise.all(Array.from({ length: 20 }, create)),
-      harness.publish('identity', accountDeleted, {
+      harness.publish(accountDeleted, {
         subject: 43,
         data: { user_id: 43, deleted_at: '2026-01-15 10:00:00' },
       }),

@@ -86,7 +86,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       starts_at: formatTimestamp(now),
       ends_at: formatTimestamp(new Date(now.getTime() + DAY_MS)),
     };
-    await harness.publish('store-billing', boostGranted, { subject: made.id, data });
+    await harness.publish(boostGranted, { subject: made.id, data });
     await eventually(async () => {
       const rows = harness.connection.collection<{ _id: number; boostLevel: number }>('gyms');
       return (await rows.findOne({ _id: made.id }))?.boostLevel === level;

@@ -36,7 +36,7 @@ const newRatedGym = async (raterId: number): Promise<number> => {
   return id;
 };
 const publishErasure = (userId: number) =>
-  harness.publish('identity', accountDeleted, {
+  harness.publish(accountDeleted, {
     subject: userId,
     data: { user_id: userId, deleted_at: '2026-01-15 10:00:00' },
   });

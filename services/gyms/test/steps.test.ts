@@ -55,7 +55,7 @@ test('an account with more ratings than a transaction may change loses them in s
   await fill((n) => ({ gymId: 1_000_000 + n, userId: member11 }));
   const before = (await harness.send('GET', `/gyms/${gym}`, { as: operator() })).body.gym;
 
-  await harness.publish('identity', accountDeleted, {
+  await harness.publish(accountDeleted, {
     subject: member11,
     data: { user_id: member11, deleted_at: '2026-01-15 10:00:00' },
   });

@@ -1,30 +1,19 @@
 /** A running gyms service with stand-ins of the services that it calls. */
 
-import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { MediaCopy } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import type { Boost } from '@fitness/proto/gen/fitness/store_billing/v1/Boost.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
-import { createLog } from '@fitness/shared/kernel/log.ts';
 import { MEMBER_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
-import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
-import { startRelay } from '@fitness/shared/messaging/relay.ts';
-import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   type Answer,
   apiClient,
   caller,
-  dropDatabase,
   type Send,
   standIn,
   standInService,
@@ -32,6 +21,7 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import { openServiceHarness, type ServiceHarness } from '@fitness/shared/testing/service-harness.ts';
 import type { GymsConfig } from '../src/config.ts';
 import { startGyms } from '../src/service.ts';
 
@@ -115,25 +105,16 @@ const startStandIns = async () => {
   return { standIns, server };
 };
 
-export interface Harness {
+export interface Harness extends ServiceHarness {
   config: GymsConfig;
   /** Where the service listens. */
   url: string;
   send: Send;
   clock: ManualClock;
   standIns: StandIns;
-  broker: Broker;
-  tap: EventTap;
-  connection: Connection;
   gyms: ReturnType<typeof gymsClient>;
   blockers: ReturnType<typeof blockersClient>;
   mediaCopies: ReturnType<typeof mediaCopiesClient>;
-  /** Publishes an event as the service that owns it. */
-  publish<Definition extends EventDefinition>(
-    service: string,
-    definition: Definition,
-    event: { subject: number; data: EventInput<Definition>; version?: number },
-  ): Promise<void>;
   /** Closes the service of this process, and not its replicas. */
   closeService(): Promise<void>;
   /** Starts one more replica of the service. */
@@ -146,27 +127,6 @@ export interface Harness {
 const gymsClient = (address: string) => testClient('gyms', grpcDefinitions.gyms(), address);
 const mediaCopiesClient = (address: string) => testClient('gyms', grpcDefinitions.mediaCopies(), address);
 const blockersClient = (address: string) => testClient('gyms', grpcDefinitions.blockers(), address);
-
-/** Publishes through an outbox with a database of its own. */
-const openTestPublisher = async (config: GymsConfig, broker: Broker) => {
-  const database = `${config.MONGODB_DATABASE}_publisher`;
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database });
-  await ensureIndexes(connection);
-  const log = createLog({ service: 'publisher', level: 'silent' });
-  const relay = startRelay({ connection, broker, log, clock: systemClock });
-  const publish: Harness['publish'] = async (service, definition, { subject, data, version = 1 }) => {
-    const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
-    await inTransaction(connection, (session) =>
-      outbox.publish(session, definition, { subject, data, aggregateVersion: version }),
-    );
-  };
-  const close = async (): Promise<void> => {
-    await relay.close();
-    await connection.close();
-    await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
-  };
-  return { publish, close };
-};
 
 /** What tests of lists run with: lists are the same without the cache. */
 export const LIST_CACHES = [LIST_CACHE_MIB, 0];
@@ -189,18 +149,7 @@ export const openHarness = async ({
     STORE_BILLING_GRPC_ADDRESS: server.address,
     LIST_CACHE_MIB: listCacheMib,
   };
-  const log = createLog({ service: 'test', level: 'silent' });
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    log,
-    name: 'test',
-  });
-  cleanup.defer('broker', () => broker.close());
-  cleanup.defer('database', () => dropDatabase(config));
-  cleanup.defer('queues', () => deleteTopology(broker, { services: ['gyms'] }));
-  const tap = await tapEvents(broker);
-  cleanup.defer('tap', () => tap.close());
+  const beside = await openServiceHarness('gyms', config, cleanup);
   const clock = new ManualClock();
   const service = await startGyms(watched ? monitored(config) : config, { clock });
   cleanup.defer('service', () => service.close());
@@ -209,10 +158,6 @@ export const openHarness = async ({
     cleanup.defer('replica', () => another.close());
     return apiClient('gyms', another.url);
   };
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  cleanup.defer('connection', () => connection.close());
-  const testPublisher = await openTestPublisher(config, broker);
-  cleanup.defer('publisher', () => testPublisher.close());
   const gyms = gymsClient(service.grpcAddress);
   const mediaCopies = mediaCopiesClient(service.grpcAddress);
   cleanup.defer('client of media copies', () => mediaCopies.close());
@@ -236,13 +181,10 @@ export const openHarness = async ({
     send,
     clock,
     standIns,
-    broker,
-    tap,
-    connection,
+    ...beside,
     gyms,
     blockers,
     mediaCopies,
-    publish: testPublisher.publish,
     closeService: () => service.close(),
     replica,
     createGym,

@@ -621,7 +621,7 @@ describe('races', () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => harness.createGym(member(46))));
     const subject = 199;
     await Promise.all([
-      harness.publish('identity', accountDeleted, {
+      harness.publish(accountDeleted, {
         subject,
         data: { user_id: subject, deleted_at: '2026-01-15 10:00:00' },
       }),
@@ -648,7 +648,7 @@ describe('races', () => {
       await Promise.all([
         put(id, operator(), { gym_license_approved: true }),
         attach(id, 601 + round * 2, 'new.pdf'),
-        harness.publish('media', mediaAttached, {
+        harness.publish(mediaAttached, {
           subject: 600 + round * 2,
           data: {
             media_id: 600 + round * 2,

@@ -118,7 +118,7 @@ test('after an erasure an entry shows that there was a file name, but not which'
   const entryOf = async () =>
     (await observer.all()).find(({ subjectId }) => subjectId === result.body.data.id);
   expect((await entryOf())?.after?.filename).toBe('a.png');
-  await harness.publish('identity', accountDeleted, {
+  await harness.publish(accountDeleted, {
     subject: ownerId,
     data: { user_id: ownerId, deleted_at: '2026-01-15 10:00:00' },
   });

@@ -18,7 +18,7 @@ const openGym = (id: number) => {
   return gym(id);
 };
 const publishErasure = (userId: number, version = 1) =>
-  harness.publish('identity', accountDeleted, {
+  harness.publish(accountDeleted, {
     subject: userId,
     data: { user_id: userId, deleted_at: '2026-01-15 10:00:00' },
     version,
@@ -31,18 +31,18 @@ const allConsumed = async (): Promise<void> => {
   marker += 1;
   const target = openGym(marker);
   await harness.upload(OWNER, target);
-  await harness.publish('gyms', gymDeleted, { subject: marker, data: { gym_id: marker } });
+  await harness.publish(gymDeleted, { subject: marker, data: { gym_id: marker } });
   await noRowsOf(target);
 };
 
 const DELETIONS: [string, { attachable_type: string; attachable_id: number }, () => Promise<void>][] = [
-  ['a gym', gym(61), () => harness.publish('gyms', gymDeleted, { subject: 61, data: { gym_id: 61 } })],
-  ['a post', POST, () => harness.publish('content', postDeleted, { subject: 1, data: { post_id: 1 } })],
+  ['a gym', gym(61), () => harness.publish(gymDeleted, { subject: 61, data: { gym_id: 61 } })],
+  ['a post', POST, () => harness.publish(postDeleted, { subject: 1, data: { post_id: 1 } })],
   [
     'a training service',
     SERVICE,
     () =>
-      harness.publish('content', trainingServiceDeleted, { subject: 1, data: { training_service_id: 1 } }),
+      harness.publish(trainingServiceDeleted, { subject: 1, data: { training_service_id: 1 } }),
   ],
   ['an account', userTarget(60), () => publishErasure(60)],
 ];
@@ -79,7 +79,7 @@ describe('the deletion of a target', () => {
     const [row] = await harness.rows({ _id: body.data.id });
     expect((await harness.filesOnDisk()).join()).toContain(row?.storage_key);
     await (id === 63
-      ? harness.publish('gyms', gymDeleted, { subject: 63, data: { gym_id: 63 } })
+      ? harness.publish(gymDeleted, { subject: 63, data: { gym_id: 63 } })
       : publishErasure(64));
     await eventually(async () => (await harness.rows({ _id: body.data.id })).length === 0);
     await eventually(async () => !(await harness.filesOnDisk()).join().includes(String(row?.storage_key)));
@@ -95,7 +95,7 @@ describe('the deletion of a target', () => {
       storage_key: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
     }));
     await harness.connection.collection<{ _id: number }>('media').insertMany(copies);
-    await harness.publish('gyms', gymDeleted, { subject: 65, data: { gym_id: 65 } });
+    await harness.publish(gymDeleted, { subject: 65, data: { gym_id: 65 } });
     await noRowsOf(target);
     const published = () =>
       harness.tap.events.filter(
@@ -109,8 +109,8 @@ describe('the deletion of a target', () => {
     const target = openGym(66);
     await harness.upload(OWNER, target);
     for (const version of [1, 2]) {
-      await harness.publish('gyms', gymDeleted, { subject: 66, data: { gym_id: 66 }, version });
-      await harness.publish('gyms', gymDeleted, { subject: 67, data: { gym_id: 67 }, version });
+      await harness.publish(gymDeleted, { subject: 66, data: { gym_id: 66 }, version });
+      await harness.publish(gymDeleted, { subject: 67, data: { gym_id: 67 }, version });
     }
     await allConsumed();
     expect(await harness.rows(target)).toEqual([]);
@@ -162,7 +162,7 @@ describe('a target that is deleted during uploads', () => {
             ),
           ),
         ),
-        harness.publish('gyms', gymDeleted, { subject: id, data: { gym_id: id } }),
+        harness.publish(gymDeleted, { subject: id, data: { gym_id: id } }),
       ]);
       // The gyms stub still knows the gym: only the attachment guard refuses.
       expect(answers.filter(({ status }) => status !== 201 && status !== 422)).toEqual([]);
@@ -178,7 +178,7 @@ describe('a target that is deleted during uploads', () => {
   test('a later upload is refused like one to an unknown target', async () => {
     const target = openGym(90);
     await harness.upload(OWNER, target);
-    await harness.publish('gyms', gymDeleted, { subject: 90, data: { gym_id: 90 } });
+    await harness.publish(gymDeleted, { subject: 90, data: { gym_id: 90 } });
     await noRowsOf(target);
     const { status, body } = await harness.upload(OWNER, target);
     expect([status, Object.keys(body.errors)]).toEqual([422, ['attachable_id']]);
@@ -190,13 +190,13 @@ test.each([
     purpose: 'gym_license',
     targetOf: () => openGym(91),
     clear: (media_id: number, version: number) =>
-      harness.publish('gyms', gymLicenseCleared, { subject: 91, data: { gym_id: 91, media_id }, version }),
+      harness.publish(gymLicenseCleared, { subject: 91, data: { gym_id: 91, media_id }, version }),
   },
   {
     purpose: 'trainer_license',
     targetOf: () => userTarget(OWNER.userId),
     clear: (media_id: number, version: number) =>
-      harness.publish('identity', trainerLicenseCleared, {
+      harness.publish(trainerLicenseCleared, {
         subject: OWNER.userId,
         data: { user_id: OWNER.userId, media_id },
         version,

@@ -86,7 +86,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
     [
       'gyms.gym.deleted',
       async () => {
-        await harness.publish('gyms', gymDeleted, { subject: 1, data: { gym_id: 1 } });
+        await harness.publish(gymDeleted, { subject: 1, data: { gym_id: 1 } });
         await eventually(async () => (await harness.rows(GYM)).length === 0);
       },
     ],
@@ -95,7 +95,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
       async () => {
         await harness.upload(OWNER, POST);
         const data = { user_id: 7, deleted_at: '2026-01-15 10:00:00' };
-        await harness.publish('identity', accountDeleted, { subject: 7, data });
+        await harness.publish(accountDeleted, { subject: 7, data });
         await eventually(async () => (await harness.rows(POST))[0]?.uploaded_by === null);
       },
     ],

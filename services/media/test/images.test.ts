@@ -403,7 +403,7 @@ describe('a smaller image', () => {
     expect(await harness.filesOnDisk()).toHaveLength(before.length + 1);
     await small((await uploaded(PNG, gym)).id);
     const id = gym.attachable_id;
-    await harness.publish('gyms', gymDeleted, { subject: id, data: { gym_id: id } });
+    await harness.publish(gymDeleted, { subject: id, data: { gym_id: id } });
     await eventually(async () => (await harness.rows(gym)).length === 0);
     await eventually(async () => (await harness.filesOnDisk()).join() === before.join());
   });

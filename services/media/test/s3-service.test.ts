@@ -96,7 +96,7 @@ describe('files in a bucket', () => {
     const { body } = await harness.upload(OWNER, GYM);
     await harness.send('DELETE', `/media/${body.data.id}`, { as: OWNER });
     expect(await objects()).toEqual(await keysOfRows());
-    await harness.publish('gyms', gymDeleted, { subject: 5, data: { gym_id: 5 } });
+    await harness.publish(gymDeleted, { subject: 5, data: { gym_id: 5 } });
     await eventually(async () => (await harness.rows(gym)).length === 0);
     await eventually(async () => (await objects()).join() === (await keysOfRows()).join());
   });

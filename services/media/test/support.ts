@@ -3,29 +3,18 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MODEL } from '@fitness/contracts/model-names.ts';
-import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { MediaCopy__Output } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { Caller, UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
-import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
-import { createOutbox } from '@fitness/shared/messaging/outbox.ts';
-import { startRelay } from '@fitness/shared/messaging/relay.ts';
-import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
-import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
-import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   apiClient,
   caller,
-  dropDatabase,
   gatewayContext,
   type Send,
   standIn,
@@ -34,6 +23,7 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import { openServiceHarness, type ServiceHarness } from '@fitness/shared/testing/service-harness.ts';
 import type { MediaConfig } from '../src/config.ts';
 import type { MediaRow } from '../src/domain/media.ts';
 import { type MediaOverrides, startMedia } from '../src/service.ts';
@@ -235,52 +225,19 @@ export const filesIn = async (directory: string): Promise<string[]> =>
 
 const mediaClient = (address: string) => testClient('media', grpcDefinitions.media(), address);
 
-export interface Harness extends ReturnType<typeof fileClient> {
+export interface Harness extends ReturnType<typeof fileClient>, ServiceHarness {
   url: string;
   config: MediaConfig;
   stubs: StubServices;
   clock: ManualClock;
   send: Send;
-  tap: EventTap;
-  connection: Connection;
   grpc: ReturnType<typeof mediaClient>;
   rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
   filesOnDisk(): Promise<string[]>;
   /** An active gym of `OWNER` without files: a target has a limited number of them. */
   newGym(): typeof GYM;
-  /** Publishes an event as its own service does. */
-  publish<Definition extends EventDefinition>(
-    service: string,
-    definition: Definition,
-    event: { subject: number; data: EventInput<Definition>; version?: number },
-  ): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Publishes events through an outbox in its own database. */
-const openTestPublisher = async (config: MediaConfig, broker: Broker) => {
-  const database = `${config.MONGODB_DATABASE}_publisher`;
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database });
-  await ensureIndexes(connection);
-  const relay = startRelay({
-    connection,
-    broker,
-    log: createLog({ service: 'publisher', level: 'silent' }),
-    clock: systemClock,
-  });
-  const publish: Harness['publish'] = async (service, definition, { subject, data, version = 1 }) => {
-    const outbox = createOutbox({ connection, service, clock: systemClock, random: systemRandom });
-    await inTransaction(connection, (session) =>
-      outbox.publish(session, definition, { subject, data, aggregateVersion: version }),
-    );
-  };
-  const close = async (): Promise<void> => {
-    await relay.close();
-    await connection.close();
-    await dropDatabase({ MONGODB_URI: config.MONGODB_URI, MONGODB_DATABASE: database });
-  };
-  return { publish, close };
-};
 
 /** The public files of these targets as other services get them. */
 export const filesOf = async (
@@ -301,24 +258,10 @@ export const openHarness = async (
   const directory = await mkdtemp(join(tmpdir(), 'media-'));
   cleanup.defer('files', () => rm(directory, { recursive: true }));
   const config = { ...mediaConfig(server.address, directory), ...changes };
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    log: createLog({ service: 'test', level: 'silent' }),
-    name: 'test',
-  });
-  cleanup.defer('broker', () => broker.close());
-  cleanup.defer('database', () => dropDatabase(config));
-  cleanup.defer('queues', () => deleteTopology(broker, { services: ['media'] }));
-  const tap = await tapEvents(broker);
-  cleanup.defer('tap', () => tap.close());
+  const beside = await openServiceHarness('media', config, cleanup);
   const clock = new ManualClock();
   const service = await startMedia(monitored(config), { clock, ...overrides });
   cleanup.defer('service', () => service.close());
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
-  cleanup.defer('connection', () => connection.close());
-  const testPublisher = await openTestPublisher(config, broker);
-  cleanup.defer('publisher', () => testPublisher.close());
   const grpc = mediaClient(service.grpcAddress);
   cleanup.defer('client of media', () => grpc.close());
   let newestGym = 10_000;
@@ -329,17 +272,15 @@ export const openHarness = async (
     clock,
     send: apiClient('media', service.url),
     ...fileClient(service.url),
-    tap,
-    connection,
+    ...beside,
     grpc,
-    rows: (filter = {}) => connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
+    rows: (filter = {}) => beside.connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
     newGym: () => {
       newestGym += 1;
       stubs.gyms.set(newestGym, { active: true, ownerId: 7 });
       return { ...GYM, attachable_id: newestGym };
     },
-    publish: testPublisher.publish,
     close: () => cleanup.close(),
   };
 };

@@ -1,4 +1,5 @@
 /** Resolved refunds, and boosts that operators buy for others, are in the audit log, with the effect or not at all. */
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
@@ -109,7 +110,7 @@ describe('a resolved refund', () => {
       (await observer.all()).find((entry) => entry.subjectType === 'refund' && entry.subjectId === id)?.after;
     expect(await after()).toMatchObject({ note: 'By phone' });
     const deleted = { user_id: userId, deleted_at: '2126-01-15 10:00:00' };
-    await publish(harness, 'identity.account.deleted', 'identity', deleted);
+    await publish(harness, accountDeleted, deleted);
     await eventually(async () => typeof (await after())?.note !== 'string');
     expect(await after()).toMatchObject({ user_id: userId, resolution: 'refunded', note: { erased: true } });
   });

@@ -1,5 +1,6 @@
 /** The jobs: re-verification, refund queue, acknowledgement, refund reconciliation, ends of boosts and subscriptions. */
 import { Writable } from 'node:stream';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, formatTimestamp, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { apiClient, caller, eventually } from '@fitness/shared/testing/harness.ts';
@@ -596,7 +597,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     const row = { _id: id as never };
     const refunds = harness.database.collection('refund_queue');
     expect((await refunds.findOne(row))?.note).toBe(NOTE);
-    await publish(harness, 'identity.account.deleted', 'identity', {
+    await publish(harness, accountDeleted, {
       user_id: user.userId,
       deleted_at: '2126-01-15 10:00:00',
     });
@@ -856,7 +857,7 @@ describe('a subscription that is about to end', () => {
     await putPurchase(harness, refunded.token, 'refunded');
     harness.clock.advance(DAY_MS);
     await harness.service.rounds.reconcileRefunds();
-    await publish(harness, 'identity.account.deleted', 'identity', {
+    await publish(harness, accountDeleted, {
       user_id: erased.user.userId,
       deleted_at: '2126-01-15 10:00:00',
     });

@@ -1,4 +1,7 @@
 /** gRPC calls and events of other services. */
+import { trainingServiceDeleted } from '@fitness/proto/events/content.ts';
+import { gymDeleted } from '@fitness/proto/events/gyms.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -131,7 +134,7 @@ describe('the blocker active_premium', () => {
 describe('events', () => {
   test('a deleted gym ends its boost once, and cannot be boosted again', async () => {
     const { user, id } = await boosted('gym');
-    await publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: id });
+    await publish(harness, gymDeleted, { gym_id: id });
     const ofGym = ({ data }: { data: unknown }) => (data as { boostable_id: number }).boostable_id === id;
     const ended = await harness.tap.waitFor('store_billing.boost.ended', { matches: ofGym });
     expect(ended.data).toMatchObject({ ends_at: formatTimestamp(harness.clock.now()) });
@@ -148,7 +151,7 @@ describe('events', () => {
 
   test('a deleted training service ends its boost', async () => {
     const { id } = await boosted('training_service');
-    await publish(harness, 'content.training_service.deleted', 'content', { training_service_id: id });
+    await publish(harness, trainingServiceDeleted, { training_service_id: id });
     await harness.tap.waitFor('store_billing.boost.ended', {
       matches: ({ data }) => (data as { boostable_id: number }).boostable_id === id,
     });
@@ -156,7 +159,7 @@ describe('events', () => {
 
   test('a deleted gym without a boost only closes its slot', async () => {
     const id = newId();
-    await publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: id });
+    await publish(harness, gymDeleted, { gym_id: id });
     await eventually(async () => {
       const slots = harness.database.collection<{ _id: string }>('slots');
       return (await slots.countDocuments({ _id: `boost:gym:${id}`, closed: true })) === 1;
@@ -171,7 +174,7 @@ describe('events', () => {
     await putPurchase(harness, open, 'unreachable');
     expect((await redeem(harness.send, user, open)).status).toBe(500);
     expect((await redeem(harness.send, user, token)).status).toBe(201);
-    await publish(harness, 'identity.account.deleted', 'identity', {
+    await publish(harness, accountDeleted, {
       user_id: user.userId,
       deleted_at: '2126-01-15 10:00:00',
     });

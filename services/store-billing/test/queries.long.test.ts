@@ -1,4 +1,6 @@
 /** Database commands: how many a redemption sends, and that every query uses an index. */
+import { gymDeleted } from '@fitness/proto/events/gyms.ts';
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { type CommandWatch, roundTrips, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
@@ -316,8 +318,8 @@ const work: Record<string, () => Promise<unknown>> = {
     const { user } = await redeemFresh('premium_plus');
     const gymId = ownGym(user.userId);
     const published = [
-      publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: gymId }),
-      publish(harness, 'identity.account.deleted', 'identity', {
+      publish(harness, gymDeleted, { gym_id: gymId }),
+      publish(harness, accountDeleted, {
         user_id: user.userId,
         deleted_at: '2126-01-15 10:00:00',
       }),

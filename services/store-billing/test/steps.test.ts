@@ -1,4 +1,5 @@
 /** What operators wrote about the purchases of an erased account is removed in steps, and nothing is written after that. */
+import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
@@ -42,7 +43,7 @@ test('more notes than a transaction may change are removed in steps, and later o
     { _id: id },
     MANY,
   );
-  await publish(harness, 'identity.account.deleted', 'identity', {
+  await publish(harness, accountDeleted, {
     user_id: userId,
     deleted_at: '2126-01-15 10:00:00',
   });

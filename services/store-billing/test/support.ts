@@ -1,20 +1,17 @@
 /** The test harness: the service on real servers, the sandbox as the store, fakes of the other services. */
 import { randomUUID } from 'node:crypto';
+import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { Booking__Output } from '@fitness/proto/gen/fitness/wallet/v1/Booking.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
-import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
 import {
   type Answer,
   apiClient,
   caller,
-  dropDatabase,
   type Send,
   standIn,
   standInService,
@@ -22,7 +19,8 @@ import {
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
-import mongoose, { type Connection } from 'mongoose';
+import { openServiceHarness, type ServiceHarness } from '@fitness/shared/testing/service-harness.ts';
+import type { Connection } from 'mongoose';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
 import { readConfig, type StoreBillingConfig } from '../src/config.ts';
@@ -115,7 +113,7 @@ const startStandIns = (wallet: FakeWallet, targets: Targets): Promise<GrpcServer
   );
 };
 
-export interface Harness {
+export interface Harness extends Omit<ServiceHarness, 'connection'> {
   config: StoreBillingConfig;
   clock: ManualClock;
   service: RunningStoreBilling;
@@ -125,8 +123,6 @@ export interface Harness {
   targets: Targets;
   /** A direct connection to the service's database. */
   database: Connection;
-  tap: EventTap;
-  broker: Broker;
   /** Another instance on the same database, with its own rate limits. */
   replica(
     change?: Partial<StoreBillingConfig>,
@@ -166,31 +162,21 @@ export const startHarness = async (
   /** `monitored`: the service's database commands can be read with `watchCommands`. */
   { monitored: isMonitored = false } = {},
 ): Promise<Harness> => {
+  const cleanup = createCleanup();
   const clock = new ManualClock(startAt);
   const sandbox = await startSandbox({ port: 0, clock });
+  cleanup.defer('sandbox', () => sandbox.close());
   const wallet = new FakeWallet();
   const targets: Targets = { gyms: new Map(), services: new Map(), down: false };
   const others = await startStandIns(wallet, targets);
+  cleanup.defer('stand-ins', () => others.close());
   const config = readConfig(environment(sandbox.url, others.address, change));
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    log: createLog({ service: 'test', level: 'silent' }),
-    name: 'test',
-  });
-  const tapped = await tapEvents(broker);
-  const tap: EventTap = {
-    ...tapped,
-    waitFor: (type, options) => tapped.waitFor(type, { timeoutMs: LONG_STORE_TIMEOUT_MS, ...options }),
-  };
+  const { connection: database, ...beside } = await openServiceHarness('store-billing', config, cleanup);
   const service = await startStoreBilling(isMonitored ? monitored(config) : config, {
     clock,
     withoutJobs: true,
   });
-  const database = await mongoose
-    .createConnection(config.MONGODB_URI, { dbName: config.MONGODB_DATABASE })
-    .asPromise();
-  const replicas: RunningStoreBilling[] = [];
+  cleanup.defer('service', () => service.close());
   let started = 0;
   return {
     config,
@@ -201,8 +187,7 @@ export const startHarness = async (
     wallet,
     targets,
     database,
-    tap,
-    broker,
+    ...beside,
     replica: async (changed = {}, overrides = {}) => {
       started += 1;
       // Not another namespace: its relay publishes what all replicas commit, and the tap reads one exchange.
@@ -211,19 +196,10 @@ export const startHarness = async (
         { ...config, ...ownLimits, ...changed },
         { clock, withoutJobs: true, ...overrides },
       );
-      replicas.push(replica);
+      cleanup.defer('replica', () => replica.close());
       return { service: replica, send: apiClient('store-billing', replica.url) };
     },
-    close: async () => {
-      await Promise.all([service, ...replicas].map((each) => each.close()));
-      await tap.close();
-      await deleteTopology(broker, { services: ['store-billing'] });
-      await broker.close();
-      await others.close();
-      await sandbox.close();
-      await database.close();
-      await dropDatabase(config);
-    },
+    close: () => cleanup.close(),
   };
 };
 
@@ -308,25 +284,11 @@ export const grpcOf = (service: RunningStoreBilling) => {
 };
 
 /** Publishes an event as another service. */
-export const publish = async (
-  { broker }: Harness,
-  type: string,
-  service: string,
-  data: Record<string, unknown>,
-): Promise<void> => {
-  const event = {
-    specversion: '1.0',
-    id: randomUUID(),
-    source: `/services/${service}`,
-    type,
-    subject: '1',
-    time: systemClock.now().toISOString(),
-    datacontenttype: 'application/json',
-    aggregateversion: 1,
-    data,
-  };
-  await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
-};
+export const publish = <Definition extends EventDefinition>(
+  harness: Pick<Harness, 'publish'>,
+  definition: Definition,
+  data: EventInput<Definition>,
+): Promise<string> => harness.publish(definition, { subject: 1, data });
 
 export const count = (
   harness: Harness,

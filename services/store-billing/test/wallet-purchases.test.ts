@@ -1,5 +1,6 @@
 /** buy-premium and boost from the wallet: the saga, its refusals, and its interruption at every step. */
 import { randomUUID } from 'node:crypto';
+import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message } from '@fitness/shared/kernel/error.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
@@ -381,7 +382,7 @@ describe('interrupted', () => {
     const balance = harness.wallet.balances.get(user.userId);
     harness.wallet.after = async () => {
       harness.wallet.after = noop;
-      await publish(harness, 'gyms.gym.deleted', 'gyms', { gym_id: gymId });
+      await publish(harness, gymDeleted, { gym_id: gymId });
       const slots = harness.database.collection<{ _id: string; closed: boolean }>('slots');
       await eventually(() => slots.findOne({ _id: `boost:gym:${gymId}`, closed: true }).then(Boolean));
     };

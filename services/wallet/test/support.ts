@@ -13,10 +13,10 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Clock, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { MEMBER_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
-import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
-import { deleteTopology, type EventTap, tapEvents } from '@fitness/shared/testing/events.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { type EventTap } from '@fitness/shared/testing/events.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
   type Answer,
@@ -30,6 +30,7 @@ import {
   testClient,
   testConfig,
 } from '@fitness/shared/testing/harness.ts';
+import { openServiceHarness } from '@fitness/shared/testing/service-harness.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 import { type AuditWallets, createAuditWallets } from '../src/app/audit-wallets.ts';
 import { readConfig, sealsDatabase, type WalletConfig } from '../src/config.ts';
@@ -115,24 +116,6 @@ const startStoreBilling = (): Promise<GrpcServer> =>
     }),
   );
 
-const publisher =
-  (broker: Broker): Harness['publish'] =>
-  async (definition, data, { id = randomUUID() } = {}) => {
-    const event = {
-      specversion: '1.0',
-      id,
-      source: '/services/identity',
-      type: definition.type,
-      subject: '1',
-      time: systemClock.now().toISOString(),
-      datacontenttype: 'application/json',
-      aggregateversion: 1,
-      data,
-    };
-    await broker.publish(broker.eventsExchange, definition.type, Buffer.from(JSON.stringify(event)));
-    return id;
-  };
-
 const baseConfig = (): WalletConfig => {
   const base = testConfig('wallet');
   const { PRIVATE_KEY_DIRECTORY, PUBLIC_KEYS_DIRECTORY } = base;
@@ -158,9 +141,13 @@ export const startHarness = async (
   options: { clock?: Clock } = {},
 ): Promise<Harness> => {
   const people = new Map<number, Person>([[OPERATOR.userId, { id: OPERATOR.userId, bankAccount: null }]]);
+  const cleanup = createCleanup();
   const sandbox = await startSandbox({ port: 0 });
+  cleanup.defer('sandbox', () => sandbox.close());
   const identity = await startIdentity(people);
+  cleanup.defer('identity', () => identity.server.close());
   const storeBilling = await startStoreBilling();
+  cleanup.defer('store-billing', () => storeBilling.close());
   const config: WalletConfig = {
     ...baseConfig(),
     ZIBAL_BASE_URL: `${sandbox.url}/zibal`,
@@ -169,26 +156,23 @@ export const startHarness = async (
     ...changes,
   };
   const personOf = registrar(people);
-  const replicas: RunningWallet[] = [];
+  const { connection, tap, publish } = await openServiceHarness('wallet', config, cleanup, 'wallet.#');
   const replica: Harness['replica'] = async (other = {}, clock = options.clock) => {
     const started = await startWallet({ ...config, ...other }, clock === undefined ? {} : { clock });
-    replicas.push(started);
+    cleanup.defer('replica', () => started.close());
     return started;
   };
+  const seals = sealsDatabase(config);
+  cleanup.defer('database of the seals', () =>
+    dropDatabase({ MONGODB_URI: seals.uri, MONGODB_DATABASE: seals.database }),
+  );
+  const sealConnection = await connectMongo({ ...seals, log });
+  cleanup.defer('seals', () => sealConnection.close());
   const wallet = await replica();
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE, log });
-  const broker = await connectBroker({
-    url: config.AMQP_URL,
-    namespace: config.EVENTS_NAMESPACE,
-    log,
-    name: 'test',
-  });
-  const tap = await tapEvents(broker, 'wallet.#');
   const grpc = testClient('wallet', grpcDefinitions.wallet(), wallet.grpcAddress, { deadlineMs: 20_000 });
+  cleanup.defer('client', () => grpc.close());
   const book: Harness['book'] = (request) => grpc.call('Book', request);
   const store = createStore(connection, createSequences(connection), systemClock);
-  const seals = sealsDatabase(config);
-  const sealConnection = await connectMongo({ ...seals, log });
   const audit = createAuditWallets({ store, seals: createSeals(sealConnection) });
   return {
     config,
@@ -212,7 +196,7 @@ export const startHarness = async (
     },
     book,
     balanceOf: (userId) => store.wallets.balance(userId),
-    publish: publisher(broker),
+    publish: (definition, data, event) => publish(definition, { subject: 1, data, ...event }),
     audit: async (noted) => {
       await wallet.sealLedger();
       return audit(noted);
@@ -220,20 +204,7 @@ export const startHarness = async (
     inspect: audit,
     sealConnection,
     replica,
-    close: async () => {
-      grpc.close();
-      await tap.close();
-      for (const started of replicas) await started.close();
-      await deleteTopology(broker, { services: ['wallet'] });
-      await broker.close();
-      await connection.close();
-      await identity.server.close();
-      await storeBilling.close();
-      await sandbox.close();
-      await sealConnection.close();
-      await dropDatabase(config);
-      await dropDatabase({ MONGODB_URI: seals.uri, MONGODB_DATABASE: seals.database });
-    },
+    close: () => cleanup.close(),
   };
 };
 
