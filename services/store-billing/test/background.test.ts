@@ -38,6 +38,8 @@ const refundQueue = async (
   expect(answer.status).toBe(200);
   return answer.body.data;
 };
+const refundsOf = async ({ userId }: { userId: number }) =>
+  (await refundQueue()).filter(({ user_id }) => user_id === userId);
 const attemptState = async (token: string): Promise<string | undefined> => {
   const found = await harness.database
     .collection('store_purchase_attempts')
@@ -47,6 +49,20 @@ const attemptState = async (token: string): Promise<string | undefined> => {
 const verifyAfter = async (durationMs = 20_000): Promise<void> => {
   harness.clock.advance(durationMs);
   await harness.service.rounds.verifyAttempts();
+};
+/** A purchase that a new user has presented while the store was in this state. */
+const presented = async (state?: 'unreachable' | 'garbage') => {
+  const [user, token] = [newUser(), newToken()];
+  await putPurchase(harness, token, state);
+  return { user, token, answer: await redeem(harness.send, user, token) };
+};
+/** A subscription that runs, and the token of a second one that was paid meanwhile. */
+const paidTwice = async () => {
+  const { user, answer } = await presented();
+  const second = newToken();
+  await putPurchase(harness, second);
+  expect([answer.status, (await redeem(harness.send, user, second)).status]).toEqual([201, 400]);
+  return { user, second };
 };
 const ownGym = (userId: number): number => {
   const id = newId();
@@ -79,10 +95,7 @@ describe('a redemption without a verdict', () => {
   );
 
   test('is granted once by twenty concurrent rounds', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token, 'unreachable');
-    await redeem(harness.send, user, token);
+    const { user, token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     harness.clock.advance(MINUTE_MS);
     await Promise.all(Array.from({ length: 20 }, () => harness.service.rounds.verifyAttempts()));
@@ -161,18 +174,14 @@ describe('a redemption without a verdict', () => {
   });
 
   test('is closed when the store reports it as not purchased', async () => {
-    const token = newToken();
-    await putPurchase(harness, token, 'unreachable');
-    await redeem(harness.send, newUser(), token);
+    const { token } = await presented('unreachable');
     await putPurchase(harness, token, 'canceled');
     await verifyAfter();
     expect(await attemptState(token)).toBe('closed');
   });
 
   test('is closed without asking the store when another user has redeemed the token', async () => {
-    const token = newToken();
-    await putPurchase(harness, token, 'unreachable');
-    await redeem(harness.send, newUser(), token);
+    const { token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     const owner = newUser();
     expect((await redeem(harness.send, owner, token)).status).toBe(201);
@@ -206,10 +215,7 @@ describe('a redemption without a verdict', () => {
   });
 
   test('is given up after 72 hours, and a new presentation restarts them', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token, 'unreachable');
-    await redeem(harness.send, user, token);
+    const { user, token } = await presented('unreachable');
     await verifyAfter(71 * HOUR_MS);
     expect(await attemptState(token)).toBe('open');
     await verifyAfter(2 * HOUR_MS);
@@ -222,10 +228,7 @@ describe('a redemption without a verdict', () => {
   });
 
   test('is verified once more before it is given up, even long after 72 hours', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token, 'unreachable');
-    await redeem(harness.send, user, token);
+    const { user, token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     await verifyAfter(100 * HOUR_MS);
     expect(await attemptState(token)).toBe('granted');
@@ -233,9 +236,7 @@ describe('a redemption without a verdict', () => {
   });
 
   test('waits longer after each failed try', async () => {
-    const token = newToken();
-    await putPurchase(harness, token, 'garbage');
-    await redeem(harness.send, newUser(), token);
+    const { token } = await presented('garbage');
     const waits: number[] = [];
     for (let round = 0; round < 4; round += 1) {
       const found = await harness.database
@@ -251,14 +252,10 @@ describe('a redemption without a verdict', () => {
 
 describe('the refund queue', () => {
   test('contains a purchase paid while a subscription runs, until the store reports the refund', async () => {
-    const user = newUser();
-    const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
-    expect((await redeem(harness.send, user, first)).status).toBe(201);
-    expect((await redeem(harness.send, user, second)).status).toBe(400);
-    expect((await refundQueue()).filter(({ user_id }) => user_id === user.userId)).toEqual([]);
+    const { user, second } = await paidTwice();
+    expect(await refundsOf(user)).toEqual([]);
     await verifyAfter();
-    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    const [due] = await refundsOf(user);
     expect(due).toEqual({
       id: expect.any(Number),
       channel: 'cafebazaar',
@@ -274,15 +271,11 @@ describe('the refund queue', () => {
     await putPurchase(harness, second, 'refunded');
     harness.clock.advance(DAY_MS);
     await harness.service.rounds.reconcileRefunds();
-    expect((await refundQueue()).filter(({ user_id }) => user_id === user.userId)).toEqual([]);
+    expect(await refundsOf(user)).toEqual([]);
   });
 
   test('is reconciled with the store without a time limit, also after thirty days', async () => {
-    const user = newUser();
-    const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
-    expect((await redeem(harness.send, user, first)).status).toBe(201);
-    expect((await redeem(harness.send, user, second)).status).toBe(400);
+    const { second } = await paidTwice();
     await verifyAfter();
     for (let day = 1; day <= 35; day += 1) {
       harness.clock.advance(DAY_MS);
@@ -297,11 +290,7 @@ describe('the refund queue', () => {
   });
 
   test('drops a purchase that is granted later', async () => {
-    const user = newUser();
-    const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
-    expect((await redeem(harness.send, user, first)).status).toBe(201);
-    expect((await redeem(harness.send, user, second)).status).toBe(400);
+    const { user, second } = await paidTwice();
     await verifyAfter();
     expect(await count(harness, 'refund_queue', { user_id: user.userId, resolved_at: null })).toBe(1);
     harness.clock.advance(32 * DAY_MS);
@@ -337,11 +326,7 @@ describe('the refund queue', () => {
   });
 
   test('drops a granted purchase also after a crash right after the commit', async () => {
-    const user = newUser();
-    const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
-    expect((await redeem(harness.send, user, first)).status).toBe(201);
-    expect((await redeem(harness.send, user, second)).status).toBe(400);
+    const { user, second } = await paidTwice();
     await verifyAfter();
     harness.clock.advance(32 * DAY_MS);
     expect((await redeem(harness.send, user, second)).status).toBe(201);
@@ -358,11 +343,7 @@ describe('the refund queue', () => {
   });
 
   test('drops a granted purchase also after a crash before its attempt was finished', async () => {
-    const user = newUser();
-    const [first, second] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, first), putPurchase(harness, second)]);
-    expect((await redeem(harness.send, user, first)).status).toBe(201);
-    expect((await redeem(harness.send, user, second)).status).toBe(400);
+    const { user, second } = await paidTwice();
     await verifyAfter();
     harness.clock.advance(32 * DAY_MS);
     expect((await redeem(harness.send, user, second)).status).toBe(201);
@@ -390,7 +371,7 @@ describe('the refund queue', () => {
     harness.targets.gyms.delete(gymId);
     await putPurchase(harness, token, 'purchased', 'boost_pro');
     await verifyAfter();
-    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    const [due] = await refundsOf(user);
     expect(due).toMatchObject({ reason: 'target_gone', boostable_type: 'gym', boostable_id: gymId });
   });
 
@@ -437,15 +418,10 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
       as: resolver(),
       body: { outcome, note },
     });
-  /** A subscription that runs, and a second one that was paid meanwhile. */
   const dueRefund = async () => {
-    const user = newUser();
-    const [running, token] = [newToken(), newToken()];
-    await Promise.all([putPurchase(harness, running), putPurchase(harness, token)]);
-    expect((await redeem(harness.send, user, running)).status).toBe(201);
-    expect((await redeem(harness.send, user, token)).status).toBe(400);
+    const { user, second: token } = await paidTwice();
     await verifyAfter();
-    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    const [due] = await refundsOf(user);
     return { user, token, id: due!.id };
   };
   const runOut = () => harness.clock.advance(32 * DAY_MS);
@@ -503,7 +479,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     harness.targets.gyms.delete(gymId);
     await putPurchase(harness, token, 'purchased', 'boost_pro');
     await verifyAfter();
-    const [due] = (await refundQueue()).filter(({ user_id }) => user_id === user.userId);
+    const [due] = await refundsOf(user);
     expect((await resolve(due!.id, 'granted')).status).toBe(409);
     expect((await resolve(due!.id, 'refunded')).status).toBe(200);
     expect(await isQueued(due!.id)).toBe(false);
@@ -607,10 +583,8 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
 
 describe('the acknowledgement', () => {
   test('is repeated until the store accepts it', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token);
-    expect((await redeem(harness.send, user, token)).status).toBe(201);
+    const { token, answer } = await presented();
+    expect(answer.status).toBe(201);
     await harness.service.idle();
     const receipts = harness.database.collection('store_purchases');
     // The state after a crash right after the commit; the store is unreachable now.
@@ -640,10 +614,7 @@ describe('the reconciliation of refunds', () => {
     harness.database.collection('subscriptions').findOne({ user_id: userId });
 
   test('ends a refunded subscription once, now, and frees its slot', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token);
-    const { body } = await redeem(harness.send, user, token);
+    const { user, token, answer: { body } } = await presented();
     await harness.service.idle();
     await putPurchase(harness, token, 'refunded');
     await harness.service.rounds.reconcileRefunds();
@@ -692,10 +663,7 @@ describe('the reconciliation of refunds', () => {
   });
 
   test('is repeated within an hour when the store does not answer, also on the thirtieth day', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token);
-    await redeem(harness.send, user, token);
+    const { token } = await presented();
     await harness.service.idle();
     for (let day = 1; day < 30; day += 1) {
       harness.clock.advance(DAY_MS);
@@ -733,10 +701,7 @@ describe('the reconciliation of refunds', () => {
   });
 
   test('is daily for thirty days, and ends nothing without an explicit refund', async () => {
-    const user = newUser();
-    const token = newToken();
-    await putPurchase(harness, token);
-    await redeem(harness.send, user, token);
+    const { token } = await presented();
     await harness.service.idle();
     await putPurchase(harness, token, 'unreachable');
     const before = await storeCalls(harness, token);
