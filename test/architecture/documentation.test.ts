@@ -20,7 +20,7 @@ describe('the documentation', () => {
     expect(built.problems).toEqual([]);
   });
 
-  test('a broken link, a document without a place and a decision without a topic are found', () => {
+  test('a broken link, a document without a place and a decision without a rule or a topic are found', () => {
     expect(
       problemsWith('README.md', '# A\n\n[b](docs/none.md) [c](#none) [d](ARCHITECTURE.md#none) [e](#a)'),
     ).toEqual(
@@ -31,9 +31,10 @@ describe('the documentation', () => {
       ]),
     );
     expect(problemsWith('elsewhere/a.md', '# A')).toContain('elsewhere/a.md: no place in the navigation');
-    expect(problemsWith('docs/adr/9999-a.md', '# 9999. A\n\nStatus: accepted')).toContain(
-      'ADR 9999 has no topic',
-    );
+    expect(problemsWith('docs/adr/9999-a.md', '# 9999. A\n\nStatus: accepted')).toEqual([
+      'docs/adr/9999-a.md: does not begin with its status and its rule',
+      'docs/adr/README.md: no line - [9999. A](9999-a.md): accepted',
+    ]);
     expect(problemsWith('docs/adr/0001-a.md', '# 1. A\n\nStatus: accepted')).toContain(
       'two decisions have the number 0001',
     );

@@ -1,5 +1,5 @@
 /**
- * Remembers introspections without a window of error (docs/adr/0070): a record counts only while the epochs of its user and of
+ * Remembers introspections without a window of error (docs/adr/0002): a record counts only while the epochs of its user and of
  * the roles, read from Redis for each request, are those that were read before identity was asked.
  */
 import { hash } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** Reads the epochs of credentials (docs/adr/0070) from Redis, on a connection of its own. */
+/** Reads the epochs of credentials (docs/adr/0002) from Redis, on a connection of its own. */
 import {
   EPOCH_LIFETIME_S,
   type EpochSubject,

@@ -1,6 +1,6 @@
 /**
  * Answers to guests that a service has marked as public, in the memory of this process, for at most a second
- * (docs/adr/0072). Which routes these are the services alone decide, by `Cache-Control`.
+ * (docs/adr/0071). Which routes these are the services alone decide, by `Cache-Control`.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';

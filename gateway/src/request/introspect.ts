@@ -1,4 +1,4 @@
-/** Authentication: a token is resolved by identity, or by what the gateway has kept of its answer (docs/adr/0070). */
+/** Authentication: a token is resolved by identity, or by what the gateway has kept of its answer (docs/adr/0002). */
 import type { IncomingMessage } from 'node:http';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';

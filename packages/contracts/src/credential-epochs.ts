@@ -1,5 +1,5 @@
 /**
- * What identity and the gateway agree on, so that the gateway may keep the answer of an introspection (docs/adr/0070): Redis
+ * What identity and the gateway agree on, so that the gateway may keep the answer of an introspection (docs/adr/0002): Redis
  * holds an epoch for each user and one for all roles. Identity advances it when credentials are revoked.
  */
 

@@ -6,7 +6,7 @@ import { slug } from 'github-slugger';
 import MarkdownIt from 'markdown-it';
 import anchor from 'markdown-it-anchor';
 import MiniSearch from 'minisearch';
-import { GROUPS, TOPICS } from './contents.mjs';
+import { GROUPS } from './contents.mjs';
 
 const DECISIONS = 'docs/adr/README.md';
 const IMAGE = /\.(?:png|svg|jpe?g|webp)$/;
@@ -94,52 +94,37 @@ const sectionsOf = ({ file, title, tokens }) => {
   return sections;
 };
 
-/** @param {readonly Document[]} documents */
-const decisionsPage = (documents) => {
-  const decisions = new Map(
-    documents.flatMap((document) => {
-      const number = ADR.exec(document.file)?.[1];
-      if (number === undefined) return [];
-      const status = document.tokens.find(({ content }) => content.startsWith('Status: '))?.content ?? '';
-      // Links in a status are relative to the same directory.
-      const row = `- [${document.title}](${posix.basename(document.file)}): ${status.replace('Status: ', '')}`;
-      return [[Number(number), { row, accepted: status.startsWith('Status: accepted') }]];
-    }),
-  );
-  const listed = Object.values(TOPICS).flat();
-  const numbers = documents.flatMap(({ file }) => ADR.exec(file)?.[1] ?? []);
-  const problems = [
+/**
+ * Each decision begins with its status and its rule, and has a line under a topic of the list of decisions.
+ * @param {readonly Document[]} documents
+ * @param {string} list
+ */
+const problemsOfDecisions = (documents, list) => {
+  const decisions = documents.filter(({ file }) => ADR.test(file));
+  const numbers = decisions.map(({ file }) => ADR.exec(file)?.[1]);
+  const lines = list.split('\n');
+  return [
     ...numbers
       .filter((number, index) => numbers.indexOf(number) !== index)
       .map((number) => `two decisions have the number ${number}`),
-    ...[...decisions.keys()]
-      .filter((number) => !listed.includes(number))
-      .map((number) => `ADR ${number} has no topic`),
-    ...listed
-      .filter((number, index) => !decisions.has(number) || listed.indexOf(number) !== index)
-      .map((number) => `ADR ${number} of a topic does not exist, or has two`),
+    ...decisions.flatMap(({ file, title, tokens }) => {
+      const [, status = '', rule = ''] = tokens
+        .filter(({ type }) => type === 'inline')
+        .map(({ content }) => content);
+      const state = /^Status: (\w+)/.exec(status)?.[1];
+      const line = `- [${title}](${posix.basename(file)}): ${state}`;
+      return [
+        ...(state && /^Rule: .+$/.test(rule) ? [] : [`${file}: does not begin with its status and its rule`]),
+        ...(lines.filter((other) => other === line).length === 1 ? [] : [`${DECISIONS}: no line ${line}`]),
+      ];
+    }),
   ];
-  /** @param {readonly number[]} numbers @param {boolean} accepted */
-  const rows = (numbers, accepted) =>
-    numbers.flatMap((number) => {
-      const decision = decisions.get(number);
-      return decision?.accepted === accepted ? [decision.row] : [];
-    });
-  const topics = Object.entries(TOPICS)
-    .map(([topic, numbers]) => `## ${topic}\n\n${rows(numbers, true).join('\n')}\n`)
-    .join('\n');
-  const others = rows(
-    [...listed].sort((a, b) => a - b),
-    false,
-  ).join('\n');
-  const text = `# Decisions\n\nWhat holds, by topic; then what does not hold any more.\n\n${topics}\n## Superseded\n\n${others}\n`;
-  return { text, problems };
 };
 
 /** @param {readonly Document[]} documents */
 const navigationOf = (documents) => {
   const places = documents
-    .filter(({ file }) => !ADR.test(file) && file !== DECISIONS)
+    .filter(({ file }) => !ADR.test(file))
     .map((document) => {
       const group = GROUPS.findIndex(({ patterns }) =>
         patterns.some((pattern) => pattern.test(document.file)),
@@ -154,8 +139,6 @@ const navigationOf = (documents) => {
       .sort((a, b) => a.place - b.place)
       .map(({ document }) => document),
   }));
-  const decisions = documents.filter(({ file }) => file === DECISIONS);
-  groups.find(({ title }) => title === 'Reference')?.documents.push(...decisions);
   return {
     groups,
     problems: places
@@ -277,12 +260,9 @@ export const buildSite = ({ files, read }) => {
   const sources = files
     .filter((file) => file.endsWith('.md'))
     .map((file) => parse(file, read(file).toString()));
-  const decisions = decisionsPage(sources);
-  const documents = new Map(
-    [...sources, parse(DECISIONS, decisions.text)].map((document) => [document.file, document]),
-  );
+  const documents = new Map(sources.map((document) => [document.file, document]));
   const navigation = navigationOf([...documents.values()]);
-  const problems = [...decisions.problems, ...navigation.problems];
+  const problems = [...problemsOfDecisions(sources, read(DECISIONS).toString()), ...navigation.problems];
   /** @type {Map<string, string | Buffer>} */
   const site = assets();
   const known = new Set(files);

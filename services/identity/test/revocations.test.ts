@@ -1,4 +1,4 @@
-/** Every write that revokes advances the epochs, and its answer waits for that (docs/adr/0070). */
+/** Every write that revokes advances the epochs, and its answer waits for that (docs/adr/0002). */
 import { epochKey, REVOKING } from '@fitness/contracts/credential-epochs.ts';
 import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';

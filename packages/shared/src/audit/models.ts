@@ -154,7 +154,7 @@ export interface AuditModels {
 /** MongoDB allows 63 characters. */
 const SEALS_SUFFIX = '_audit_seals';
 
-/** The database of the seals of a service with this database. To it the service can only add (ADR 60). */
+/** The database of the seals of a service with this database. To it the service can only add (ADR 53). */
 export const auditSealsDatabase = (database: string): string => `${database}${SEALS_SUFFIX}`;
 
 /** The connection to that database, by the sockets of `connection`. */

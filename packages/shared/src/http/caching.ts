@@ -1,4 +1,4 @@
-/** HTTP caching (RFC 9111) of what the API answers to reads; docs/adr/0072. */
+/** HTTP caching (RFC 9111) of what the API answers to reads; docs/adr/0071. */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../kernel/caller.ts';

@@ -116,7 +116,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   /** The longest JSON body; see {@link bodyLimitOf}. */
   bodyLimitBytes?: number;
   /**
-   * What guests read may be shown for some seconds more: caches keep it (docs/adr/0072, with the reviewed list of these
+   * What guests read may be shown for some seconds more: caches keep it (docs/adr/0071, with the reviewed list of these
    * routes). Not where anything must hide at once.
    */
   guestCache?: boolean;

@@ -2,7 +2,7 @@
 import { SECOND_MS } from '../kernel/clock.ts';
 import { ConfigError } from '../kernel/config.ts';
 
-/** How long a write waits for a majority of the members. Then it is applied, and its outcome is unknown (ADR 46). */
+/** How long a write waits for a majority of the members. Then it is applied, and its outcome is unknown (ADR 45). */
 const WRITE_CONCERN_TIMEOUT_MS = 10 * SECOND_MS;
 
 /** What was acknowledged survives a failover, and a crash of all members. */

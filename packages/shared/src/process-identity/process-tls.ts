@@ -1,5 +1,5 @@
 /**
- * Mutual TLS between the processes (docs/adr/0054). Both sides have a certificate of the product's own authority, with the name
+ * Mutual TLS between the processes (docs/adr/0053). Both sides have a certificate of the product's own authority, with the name
  * of the process as its DNS name, whatever the address is under which the process is reached.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** Tells the gateways that credentials are revoked, before the answer to the revocation (docs/adr/0070). */
+/** Tells the gateways that credentials are revoked, before the answer to the revocation (docs/adr/0002). */
 import {
   EPOCH_LIFETIME_S,
   type EpochSubject,

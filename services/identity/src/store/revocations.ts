@@ -1,6 +1,6 @@
 /**
  * Every write that makes an introspection answer less, or otherwise, names whom it concerns, so that no gateway goes on with
- * an earlier answer (docs/adr/0070). A write that does not throws.
+ * an earlier answer (docs/adr/0002). A write that does not throws.
  */
 import type { EpochSubject } from '@fitness/contracts/credential-epochs.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';

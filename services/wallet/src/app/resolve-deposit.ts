@@ -78,7 +78,7 @@ const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState => ({
 
 /**
  * Books the requested amount, whatever the gateway took: when that was another amount, the operator returns it instead
- * (docs/adr/0040).
+ * (docs/adr/0039).
  */
 const credit = async (
   { store, outbox }: Pick<Dependencies, 'store' | 'outbox'>,

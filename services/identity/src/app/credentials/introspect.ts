@@ -1,4 +1,4 @@
-/** Resolves a token to its user and permissions, from the database. What the gateway may keep of it: docs/adr/0070. */
+/** Resolves a token to its user and permissions, from the database. What the gateway may keep of it: docs/adr/0002. */
 import type { CallerTokenKind, SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';

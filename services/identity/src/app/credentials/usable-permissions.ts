@@ -1,4 +1,4 @@
-/** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 50). */
+/** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 38). */
 import { OPERATOR_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { operatorPermissionsIn, permissionsOf } from '../../domain/roles.ts';
