@@ -5,7 +5,10 @@
  * @type {readonly { title: string, patterns: readonly RegExp[] }[]}
  */
 export const GROUPS = [
-  { title: 'Start', patterns: [/^README\.md$/, /^ARCHITECTURE\.md$/, /^CHANGELOG\.md$/] },
+  {
+    title: 'Start',
+    patterns: [/^README\.md$/, /^docs\/guides\/run\.md$/, /^ARCHITECTURE\.md$/, /^CHANGELOG\.md$/],
+  },
   {
     title: 'App developers',
     patterns: [
@@ -22,7 +25,7 @@ export const GROUPS = [
   },
   {
     title: 'Operators',
-    patterns: ['deploy', 'servers', 'keys', 'watch', 'cases', 'backup', '[^/]+'].map(
+    patterns: ['deploy', 'servers', 'keys', 'watch', 'cases', 'commands', 'backup', '[^/]+'].map(
       (name) => new RegExp(`^docs/guides/operators/${name}\\.md$`),
     ),
   },
