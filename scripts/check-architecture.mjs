@@ -10,8 +10,8 @@ import { root } from './lib/paths.mjs';
 
 process.chdir(root);
 const { options, ...ruleSet } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
-const roots = ['packages', 'proto', 'services', 'gateway', 'sandbox', 'scripts', 'bench', 'test'].filter((name) =>
-  existsSync(join(root, name)),
+const roots = ['packages', 'proto', 'services', 'gateway', 'sandbox', 'scripts', 'bench', 'test'].filter(
+  (name) => existsSync(join(root, name)),
 );
 const sources = globSync(roots.map((name) => `${name}/**/*.ts`)).filter(
   (file) => !file.includes('node_modules') && !file.startsWith('proto/gen/'),

@@ -54,7 +54,8 @@ export const createLogIn = <Asked extends Asking & { visits: Visits }, Opened>(
   const logIn = async (asking: Asked, visit: Guest, fields: Fields): Promise<Outcome> => {
     const { login, totp = '' } = fields;
     const answer = await callLogin(asking, visit, fields);
-    if (answer.status === 200) return options.enter(asking, { kind: 'user', token: String(answer.body.token) });
+    if (answer.status === 200)
+      return options.enter(asking, { kind: 'user', token: String(answer.body.token) });
     const problem = problemIn(answer);
     const asksForCode = problem.fields.totp !== undefined || totp !== '';
     return { ...show(asking, visit, { login, asksForCode, problem }), retryAfter: retryAfterIn(answer) };

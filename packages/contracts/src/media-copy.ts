@@ -99,7 +99,11 @@ interface MediaCopiesOptions<Session> {
 }
 
 /** The use cases of a service that keeps copies. They ignore the targets of other services. */
-export const createMediaCopies = <Session>({ mediaCopies, saves, transaction }: MediaCopiesOptions<Session>) => {
+export const createMediaCopies = <Session>({
+  mediaCopies,
+  saves,
+  transaction,
+}: MediaCopiesOptions<Session>) => {
   const saveMediaCopy = async ({ model, id, ...copy }: TargetCopy): Promise<void> => {
     const save = saves.get(model);
     if (save !== undefined) await transaction((session) => save(session, id, copy));

@@ -35,14 +35,13 @@ const allConsumed = async (): Promise<void> => {
   await noRowsOf(target);
 };
 
-const DELETIONS: [string, { attachable_type: string; attachable_id: number }, () => Promise<void>][] = [
+const DELETIONS: [string, { attachable_type: string; attachable_id: number }, () => Promise<unknown>][] = [
   ['a gym', gym(61), () => harness.publish(gymDeleted, { subject: 61, data: { gym_id: 61 } })],
   ['a post', POST, () => harness.publish(postDeleted, { subject: 1, data: { post_id: 1 } })],
   [
     'a training service',
     SERVICE,
-    () =>
-      harness.publish(trainingServiceDeleted, { subject: 1, data: { training_service_id: 1 } }),
+    () => harness.publish(trainingServiceDeleted, { subject: 1, data: { training_service_id: 1 } }),
   ],
   ['an account', userTarget(60), () => publishErasure(60)],
 ];

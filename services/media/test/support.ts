@@ -274,7 +274,8 @@ export const openHarness = async (
     ...fileClient(service.url),
     ...beside,
     grpc,
-    rows: (filter = {}) => beside.connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
+    rows: (filter = {}) =>
+      beside.connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
     newGym: () => {
       newestGym += 1;

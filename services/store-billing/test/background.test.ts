@@ -614,7 +614,11 @@ describe('the reconciliation of refunds', () => {
     harness.database.collection('subscriptions').findOne({ user_id: userId });
 
   test('ends a refunded subscription once, now, and frees its slot', async () => {
-    const { user, token, answer: { body } } = await presented();
+    const {
+      user,
+      token,
+      answer: { body },
+    } = await presented();
     await harness.service.idle();
     await putPurchase(harness, token, 'refunded');
     await harness.service.rounds.reconcileRefunds();

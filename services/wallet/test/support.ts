@@ -16,7 +16,7 @@ import { MEMBER_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
-import { type EventTap } from '@fitness/shared/testing/events.ts';
+import type { EventTap } from '@fitness/shared/testing/events.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
   type Answer,

@@ -7,7 +7,7 @@ import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
-import { formOf, problemOf, SIGN_OUT, type View } from '../views.ts';
+import { formOf, problemOf, SIGN_OUT } from '../views.ts';
 import { isDone, type Operator, pathOf, type Section } from './section.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
