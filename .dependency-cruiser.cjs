@@ -185,12 +185,6 @@ module.exports = {
       to: { path: '^bench/' },
     },
     {
-      name: 'scripts-import-no-test',
-      severity: 'error',
-      from: { path: '^scripts/' },
-      to: { path: '^test/' },
-    },
-    {
       name: 'shared-imports-no-contracts',
       severity: 'error',
       from: { path: '^packages/shared/' },

@@ -10,13 +10,18 @@ import { root } from './lib/paths.mjs';
 
 process.chdir(root);
 const { options, ...ruleSet } = createRequire(import.meta.url)('../.dependency-cruiser.cjs');
-const roots = ['packages', 'proto', 'services', 'gateway', 'sandbox', 'scripts', 'bench', 'test'].filter(
-  (name) => existsSync(join(root, name)),
+const roots = ['packages', 'proto', 'services', 'gateway', 'sandbox', 'bench', 'test'].filter((name) =>
+  existsSync(join(root, name)),
 );
 const sources = globSync(roots.map((name) => `${name}/**/*.ts`)).filter(
   (file) => !file.includes('node_modules') && !file.startsWith('proto/gen/'),
 );
-const { output } = await cruise(roots, { ...options, ruleSet, validate: true, outputType: 'json' });
+const { output } = await cruise([...roots, 'scripts/**/*.mjs'], {
+  ...options,
+  ruleSet,
+  validate: true,
+  outputType: 'json',
+});
 const { modules, summary } = JSON.parse(String(output));
 
 const seen = new Set(modules.map((/** @type {{ source: string }} */ { source }) => source));
