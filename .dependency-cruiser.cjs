@@ -202,7 +202,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^(?:services|gateway|sandbox|packages)/',
-        pathNot: `/src/store/|^packages/shared/src/(?:mongo|audit|messaging/models\\.ts)|${tests}`,
+        pathNot: `/src/store/|^packages/shared/src/(?:mongo|(?:audit|messaging)/models\\.ts)|${tests}`,
       },
       to: { path: 'node_modules/(?:mongoose|mongodb)/', dependencyTypesNot: ['type-only'] },
     },

@@ -41,7 +41,8 @@ describe('each external input has one reader', () => {
   });
 
   test('the database driver is imported by stores only; its types may be named', () => {
-    const stores = /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|messaging\/models\.ts)/;
+    const stores =
+      /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|(?:audit|messaging)\/models\.ts)/;
     const others = productTrees.filter(({ file }) => !stores.test(file));
     const found = violations(others, (node) => {
       if (node.type !== 'ImportDeclaration' || node.typeOnly === true) return undefined;
