@@ -41,7 +41,7 @@ describe('the documentation', () => {
   });
 
   test('each Markdown file is a page, whose addresses the site has', () => {
-    expect(pages.length).toBeGreaterThan(files.filter((file) => file.endsWith('.md')).length);
+    expect(pages).toHaveLength(files.filter((file) => file.endsWith('.md')).length);
     const missing = pages.flatMap(([address, html]) =>
       [...String(html).matchAll(/(?:href|src)="([^"]*)"/g)]
         .map(([, link = '']) => link.split('#')[0] ?? '')
