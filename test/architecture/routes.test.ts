@@ -54,7 +54,9 @@ test('guests are shown what is some seconds old on reviewed routes only', () => 
   const all = [...tables.values()].flat();
   const declared = all.filter(({ guestCache }) => guestCache === true);
   const names = declared.map(({ method, path }) => `${method} ${path}`);
-  const reviewed = [...read('docs/adr/0071-what-a-request-costs.md').matchAll(/^\| `(GET [^`]+)` +\| .{20,} \|$/gm)];
+  const reviewed = [
+    ...read('docs/adr/0071-what-a-request-costs.md').matchAll(/^\| `(GET [^`]+)` +\| .{20,} \|$/gm),
+  ];
   expect(names.length).toBeGreaterThan(0);
   expect(names.sort()).toEqual(reviewed.map(([, name]) => name).sort());
   expect(declared.filter(({ access }) => access !== 'guest')).toEqual([]);
