@@ -1,25 +1,15 @@
 /**
- * `npm run client`: what clients get of the API document: the types of @fitness/client, and a Bruno collection in
- * docs/api/bruno. With `--check` nothing is written; it fails when they are not what would be written.
+ * `npm run client`: makes the types of @fitness/client from the API document. With `--check` nothing is written; it fails when the
+ * types are not what would be written.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { loadApiDocument } from '../test/architecture/api-document.ts';
-import { brunoCollection } from './lib/bruno.mjs';
 import { root } from './lib/paths.mjs';
 
-const TYPES = 'packages/client/src/generated';
-const COLLECTION = 'docs/api/bruno';
+const TYPES = join(root, 'packages/client/src/generated');
 
 /** @typedef {Awaited<ReturnType<typeof loadApiDocument>>} ApiDocument */
 
@@ -54,38 +44,15 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set(${JSON.stringify(names.so
 }
 
 const document = await loadApiDocument();
-/** @type {Map<string, string>} contents by path */
-const wanted = new Map([
-  [`${TYPES}/schema.ts`, typesOf(document)],
-  [`${TYPES}/idempotent.ts`, idempotentOf(document)],
-  ...[...brunoCollection(document)].map(
-    ([name, text]) => /** @type {[string, string]} */ ([`${COLLECTION}/${name}`, text]),
-  ),
-]);
-
-/** @type {string[]} */
-const present = [TYPES, COLLECTION].flatMap((directory) =>
-  existsSync(join(root, directory))
-    ? readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
-    : [],
-);
+const wanted = Object.entries({ 'schema.ts': typesOf(document), 'idempotent.ts': idempotentOf(document) });
 
 if (process.argv.includes('--check')) {
-  const stale = [...new Set([...wanted.keys(), ...present])].filter(
-    (file) => !existsSync(join(root, file)) || readFileSync(join(root, file), 'utf8') !== wanted.get(file),
-  );
+  const stale = wanted.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
   if (stale.length > 0) {
-    console.error(`not up to date (run npm run client): ${stale.join(', ')}`);
+    console.error(`not up to date (run npm run client): ${stale.map(([name]) => name).join(', ')}`);
     process.exit(1);
   }
 } else {
-  for (const directory of [TYPES, COLLECTION])
-    rmSync(join(root, directory), { recursive: true, force: true });
-  for (const [file, text] of wanted) {
-    mkdirSync(dirname(join(root, file)), { recursive: true });
-    writeFileSync(join(root, file), text);
-  }
-  console.log(`${wanted.size} files in ${TYPES} and ${COLLECTION}`);
+  for (const [name, text] of wanted) writeFileSync(join(TYPES, name), text);
+  console.log(`${wanted.length} files in packages/client/src/generated`);
 }
