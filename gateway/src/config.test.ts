@@ -23,7 +23,6 @@ describe('readConfig', () => {
       OPEN_UPLOADS_LIMIT: 256,
       BODY_TIMEOUT_MS: 10_000,
       UPLOAD_IDLE_TIMEOUT_MS: 20_000,
-      GUEST_CACHE_MIB: 0,
       TRUST_PROXY: 0,
       SEED_DEMO: false,
     });
@@ -33,7 +32,6 @@ describe('readConfig', () => {
   test.each([
     ['SEED_DEMO', 'maybe'],
     ['UPSTREAM_TIMEOUT_MS', '0'],
-    ['GUEST_CACHE_MIB', '-1'],
     ['TRUST_PROXY', 'yes'],
     ['OPEN_REQUESTS_LIMIT', '0'],
     ['OPEN_UPLOADS_LIMIT', 'all'],

@@ -54,8 +54,6 @@ const schema = z.object({
   BODY_TIMEOUT_MS: z.coerce.number().int().min(100).max(300_000).default(10_000),
   /** Time without a byte after which an upload is 408. */
   UPLOAD_IDLE_TIMEOUT_MS: z.coerce.number().int().min(100).max(120_000).default(20_000),
-  /** MiB of memory for answers to guests that may be kept for a second; 0: none are kept. */
-  GUEST_CACHE_MIB: z.coerce.number().int().min(0).max(1_024).default(0),
   /** Number of trusted proxies in front; the client's address is read that far from the end of X-Forwarded-For. */
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   /** Origins of pages that may call the API, separated by commas. Default: none, and any with SEED_DEMO. */

@@ -24,7 +24,6 @@ import { createConnect, createDownloadConnect } from './request/connect.ts';
 import type { CorsOrigins } from './request/cors.ts';
 import { createCredentialCache } from './request/credential-cache.ts';
 import { createCredentialEpochs } from './request/credential-epochs.ts';
-import { createGuestCache, type GuestCache } from './request/guest-cache.ts';
 import { type Authenticate, createAuthenticate, createIntrospect } from './request/introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './request/open-requests.ts';
 import type { Service } from './request/routes.ts';
@@ -77,8 +76,6 @@ export interface Dependencies {
   /** Where each service answers HTTP. */
   urls: Record<Service, string>;
   agents: Agents;
-  /** Undefined when it is not configured. */
-  guestCache: GuestCache | undefined;
   openRequests: OpenRequests;
   /** Time without a byte after which an upload is refused. */
   uploadIdleMs: number;
@@ -151,7 +148,6 @@ export const createDependencies = async (
     sandboxUrl: config.SEED_DEMO ? config.SANDBOX_URL : undefined,
     urls,
     agents,
-    guestCache: config.GUEST_CACHE_MIB === 0 ? undefined : createGuestCache(config.GUEST_CACHE_MIB),
     openRequests: createOpenRequests(config, readBody),
     uploadIdleMs: config.UPLOAD_IDLE_TIMEOUT_MS,
     readTimeoutMs,

@@ -7,7 +7,6 @@ import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
 import type { FastifyReply } from 'fastify';
 import type { Agent, Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
-import type { Keeper } from './guest-cache.ts';
 
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
 const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -21,8 +20,6 @@ interface ExchangeOptions {
   isRepeatable: boolean;
   /** Called once, before anything is written to the client, for the headers that it gets. */
   beginAnswer(status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders;
-  /** Sees the answer as well. */
-  keeper?: Keeper | undefined;
   /** There will be no answer, and nothing was written to the client. */
   onLost(error: Error & { code?: string }): void;
 }
@@ -69,14 +66,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     // 103 and the like are for the gateway.
     if (status < 200) return;
     const answer = this.#options.beginAnswer(status, headers);
-    this.#options.keeper?.begin(status, headers);
     this.#wholeLength = headers['content-length'];
     this.#options.reply.hijack();
     this.#response.writeHead(status, answer);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#options.keeper?.data(chunk);
     const isWhole = this.#wholeLength === String(chunk.length);
     this.#wholeLength = undefined;
     // Head and body by one call of the system, without a queue between them.
@@ -89,8 +84,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #write(chunk: Buffer): boolean {
-    // The keeper may keep the piece.
-    if (this.#options.keeper !== undefined) return this.#response.write(chunk);
     return this.#response.write(chunk, (error) => {
       // After a failure the system may still have it.
       if (error == null) releaseMemory(chunk);
@@ -99,19 +92,16 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (!this.#response.writableEnded) this.#response.end();
-    this.#options.keeper?.end();
   }
 
   onResponseError(_controller: unknown, error: Error & { code?: string }): void {
     const { destroyed, headersSent } = this.#response;
-    const { isRepeatable, keeper, onLost } = this.#options;
+    const { isRepeatable, onLost } = this.#options;
     // The client must not take what it has for a whole answer.
     if (headersSent) {
       this.#response.destroy();
-      keeper?.fail();
     } else if (!isRepeatable || this.#isRepeated || destroyed || !LOST_CONNECTION.has(error.code ?? '')) {
       onLost(error);
-      keeper?.fail();
     } else {
       this.#isRepeated = true;
       setTimeout(() => this.#send(), RETRY_DELAY_MS);

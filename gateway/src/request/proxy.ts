@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { isNamed } from '@fitness/shared/http/caching.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
 import {
   API_PREFIX,
@@ -24,7 +23,6 @@ import { BODY_LIMIT_BYTES, clientGone, forwardUpload, tooLarge, UPLOAD_LIMIT_BYT
 import { clientAddressOf } from './client-address.ts';
 import { varying } from './cors.ts';
 import { startExchange } from './exchange.ts';
-import type { GuestCache, Keeper, KeptAnswer } from './guest-cache.ts';
 import { lostAnswer } from './lost-answer.ts';
 import { limitReading } from './open-requests.ts';
 import { findTarget, OAUTH_PREFIX, type Target, transferOf } from './routes.ts';
@@ -116,8 +114,7 @@ type CheckDependencies = Pick<Dependencies, 'urls' | 'agents' | 'readTimeoutMs'>
 type AdmitDependencies = ForwardDependencies &
   CheckDependencies &
   Pick<Dependencies, 'addressLimit' | 'baseUrl'>;
-type ProxyDependencies = AdmitDependencies &
-  Pick<Dependencies, 'guestCache' | 'openRequests' | 'uploadIdleMs'>;
+type ProxyDependencies = AdmitDependencies & Pick<Dependencies, 'openRequests' | 'uploadIdleMs'>;
 
 export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependencies): Promise<void> => {
   const uploads = createUserLimit(UPLOADS_PER_USER);
@@ -144,85 +141,27 @@ export const addProxy = async (app: FastifyInstance, dependencies: ProxyDependen
 
 const forward = (request: FastifyRequest, reply: FastifyReply, dependencies: ProxyDependencies): void => {
   if (request.body === undefined) {
-    const { guestCache } = dependencies;
-    if (guestCache === undefined || !isCacheable(request)) exchange(request, reply, dependencies);
-    else answerGuest(request, reply, dependencies, guestCache);
+    exchange(request, reply, dependencies);
   } else if (transferOf(request.forward.target, request.method) === 'uploads') {
     const startedAt = performance.now();
     const check = () => assertStillValid(request, startedAt, dependencies);
     const body = forwardUpload(request.raw, dependencies.uploadIdleMs, check);
-    exchange(request, reply, dependencies, { body });
+    exchange(request, reply, dependencies, body);
   } else {
     readWhileValid(request, dependencies)
-      .then((body) => exchange(request, reply, dependencies, { body }))
+      .then((body) => exchange(request, reply, dependencies, body))
       .catch((error: unknown) => reply.send(error));
-  }
-};
-
-/** To a guest, from the cache where it has the answer. */
-const answerGuest = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  dependencies: ProxyDependencies,
-  cache: GuestCache,
-): void => {
-  const { path, query } = request.forward.target;
-  // No answer of a service depends on another header: `Origin` concerns those of the gateway.
-  const key = `${path}${query} ${request.headers['accept-language'] ?? ''}`;
-  const onHit = (kept: KeptAnswer): void => answerKept(request, reply, dependencies, kept);
-  const fetch = (keeper?: Keeper): void => exchange(request, reply, dependencies, { keeper });
-  if (request.headers['if-none-match'] === undefined) {
-    cache.answer(key, onHit, fetch);
-  } else {
-    // Its own answer may be a 304, which nobody else can use.
-    const kept = cache.get(key);
-    if (kept === undefined) fetch();
-    else onHit(kept);
-  }
-};
-
-const answerKept = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { readTimeoutMs }: ProxyDependencies,
-  { headers, body }: KeptAnswer,
-): void => {
-  const { raw } = reply;
-  if (raw.destroyed) return;
-  limitReading(raw, readTimeoutMs);
-  request.answeredBy = { upstream: 'cache', ...routeIn(headers) };
-  const answer = answerHeaders(reply, 200, { ...headers, age: '0' });
-  const isKnown = isNamed(request.headers['if-none-match'], headers.etag ?? '');
-  reply.hijack();
-  if (isKnown) {
-    const { 'content-length': _length, 'content-type': _type, ...rest } = answer;
-    raw.writeHead(304, rest).end();
-  } else {
-    raw.writeHead(200, answer).end(body);
   }
 };
 
 const routeIn = ({ [ROUTE_HEADER]: route }: IncomingHttpHeaders): { route?: string } =>
   typeof route === 'string' ? { route } : {};
 
-/** A guest's read without conditions on its bytes. */
-const isCacheable = ({ method, headers, forward }: FastifyRequest): boolean =>
-  method === 'GET' &&
-  forward.caller.kind === 'guest' &&
-  headers.range === undefined &&
-  forward.target.service !== 'media' &&
-  !isOauth(forward.target);
-
-interface ExchangeExtras {
-  body?: Buffer | Readable;
-  keeper?: Keeper | undefined;
-}
-
 const exchange = (
   request: FastifyRequest,
   reply: FastifyReply,
   { urls, agents, readTimeoutMs }: ProxyDependencies,
-  { body, keeper }: ExchangeExtras = {},
+  body: Buffer | Readable | null = null,
 ): void => {
   const { method, forward } = request;
   const { target } = forward;
@@ -235,9 +174,8 @@ const exchange = (
       path: `${target.path}${target.query}`,
       method: method as Dispatcher.HttpMethod,
       headers: requestHeaders(request, Buffer.isBuffer(body)),
-      body: body ?? null,
+      body,
     },
-    keeper,
     isRepeatable: REPEATABLE.has(method) && !isOauth(target),
     beginAnswer: (status, headers) => {
       if (transfer !== 'downloads') limitReading(reply.raw, readTimeoutMs);

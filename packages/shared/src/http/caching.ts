@@ -19,7 +19,7 @@ export const isRead = ({ method, produces, responses }: Route): boolean =>
 export const etagOf = (text: string | Buffer): string => `W/"${hash('sha1', text, 'base64url')}"`;
 
 /** Whether an `If-None-Match` names `etag`, by weak comparison (RFC 9110, 13.1.2). */
-export const isNamed = (header: string | undefined, etag: string): boolean => {
+const isNamed = (header: string | undefined, etag: string): boolean => {
   if (header === undefined) return false;
   if (header === etag || header.trim() === '*') return true;
   const opaque = etag.slice(etag.indexOf('"'));
