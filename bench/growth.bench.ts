@@ -1,13 +1,13 @@
 /**
  * What each kind of work costs with 1, 10 and 100 times the data: CPU time of all processes and servers, which depends on
  * the load of the machine less than the time that a client waits. The data grow between the measurements. At each size the
- * works take turns, so that their samples are not all of the same moment.
+ * works take turns, so that their samples are not all of the same moment. Also the memory of each process, at rest and meanwhile.
  */
 import { remaining } from '../packages/shared/src/kernel/progress.mjs';
 import { connectStack } from '../scripts/lib/stack-client.mjs';
 import { ONLY, ROUNDS, SECONDS } from './config.ts';
 import { prepareData, type Size } from './data.ts';
-import { residentMiB } from './figures.ts';
+import { pause, residentMiB } from './figures.ts';
 import { totalOf } from './processes.ts';
 import { median, medianCpu, type Sample, sample, totalCpu, type Work } from './race.ts';
 import { conditions, cpuColumns, printTable, spread } from './report.ts';
@@ -24,9 +24,14 @@ const RUNS = 1 + ROUNDS;
 /** For the remaining time alone. */
 const ROWS_A_SECOND = 500;
 const WORKS = 21;
-/** Resident, at most, with the most data and under load. */
-const MEMORY_GOALS_MIB = { content: 280, 'content without the list cache': 200 };
+/** Resident: of all processes of the product together at rest, and of a content at most with the most data and under load. */
+const REST_GOAL_MIB = 1_228;
+const MEMORY_GOALS_MIB: Readonly<Record<string, number>> = {
+  content: 280,
+  'content without the list cache': 200,
+};
 const MEMORY_EVERY_MS = 250;
+const SETTLED_MS = 12_000;
 
 const sizeOf = (times: number): Size =>
   Object.fromEntries(Object.entries(BASE).map(([name, count]) => [name, count * times])) as unknown as Size;
@@ -51,18 +56,23 @@ const report = (line: string, expectedSeconds: number): void => {
 const measured = new Map<string, { goals: NonNullable<Work['goals']>; sizes: Sample[][] }>();
 const skipped: string[] = [];
 
+const memoryOf = (name: string, pid: number, rest = Number.NaN) => ({
+  name,
+  pid,
+  rest,
+  /** In the order of `TIMES`. */
+  peaks: [] as number[],
+});
+
+await pause(SETTLED_MS);
+const memory = Object.entries(connectStack().describe().parts)
+  .filter(([name]) => name !== 'sandbox')
+  .map(([name, { pid }]) => memoryOf(name, pid, residentMiB(pid)));
+const restMiB = memory.reduce((sum, { rest }) => sum + rest, 0);
 const data = await prepareData();
 const wallets = await debits(false);
 const withoutCache = await startWithoutListCache();
-const memory = Object.entries({
-  content: connectStack().part('content').pid,
-  'content without the list cache': withoutCache.pid,
-} satisfies Record<keyof typeof MEMORY_GOALS_MIB, number>).map(([name, pid]) => ({
-  name: name as keyof typeof MEMORY_GOALS_MIB,
-  pid,
-  /** In the order of `TIMES`. */
-  peaks: [] as number[],
-}));
+memory.push(memoryOf('content without the list cache', withoutCache.pid));
 const checked = await passwords(RUNS * TIMES.length + 1, 20);
 progress.startedAt = performance.now();
 
@@ -130,7 +140,7 @@ const measureAll = async (times: number): Promise<void> => {
   }
 };
 
-/** The largest resident memory of each content during `work`. */
+/** The largest resident memory of each process during `work`. */
 const watchMemory = async (work: () => Promise<void>): Promise<void> => {
   for (const { peaks } of memory) peaks.push(0);
   const timer = setInterval(() => {
@@ -173,15 +183,20 @@ printTable(
   ['work', ...TIMES.map((times) => `${times} ×`), 'to 1 ×', 'goal', 'result'],
   [...measured].map(([name, taken]) => rowOf(name, taken)),
 );
+const mebibytes = (value: number): string => (Number.isNaN(value) ? '–' : value.toFixed(0));
+const goalCells = (value: number, goal: number | undefined): [string, string] =>
+  goal === undefined ? ['–', '–'] : [`≤ ${goal}`, value <= goal ? 'met' : 'missed'];
 printTable(
-  'Resident memory under this load, at most, in MiB.',
-  ['process', ...TIMES.map((times) => `${times} ×`), 'goal', 'result'],
-  memory.map(({ name, peaks }) => [
-    name,
-    ...peaks.map((mib) => mib.toFixed(0)),
-    `≤ ${MEMORY_GOALS_MIB[name]}`,
-    (peaks.at(-1) ?? 0) <= MEMORY_GOALS_MIB[name] ? 'met' : 'missed',
-  ]),
+  'Resident memory in MiB: at rest before any request, and at most under this load.',
+  ['process', 'at rest', ...TIMES.map((times) => `${times} ×`), 'goal', 'result'],
+  [
+    ...memory.map(({ name, rest, peaks }) => [
+      name,
+      ...[rest, ...peaks].map(mebibytes),
+      ...goalCells(peaks.at(-1) ?? 0, MEMORY_GOALS_MIB[name]),
+    ]),
+    ['together', mebibytes(restMiB), ...TIMES.map(() => '–'), ...goalCells(restMiB, REST_GOAL_MIB)],
+  ],
 );
 const costs = [...measured].flatMap(([name, { sizes }]) =>
   sizes.flatMap((taken, index) =>

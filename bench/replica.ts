@@ -22,18 +22,14 @@ export interface Replica {
   stop: () => void;
 }
 
-/**
- * @param variables that differ from those of the process of the product
- * @param flags of Node
- */
+/** `variables`: that differ from those of the process of the product. */
 export const startReplica = async (
   name: Replica['name'],
   variables: Readonly<Record<string, string>> = {},
-  flags: readonly string[] = nodeFlags,
 ): Promise<Replica> => {
   const [http, grpc, operations] = await freePorts(3);
   const main = fileURLToPath(new URL(MAINS[name], import.meta.url));
-  const child = spawn(process.execPath, [...flags, main], {
+  const child = spawn(process.execPath, [...nodeFlags, main], {
     env: {
       ...product.part(name).environment,
       HTTP_PORT: String(http),

@@ -46,10 +46,8 @@ function end(exitCode) {
   return ending;
 }
 
-const files = (/** @type {string[]} */ ...names) => new Set(names.map((name) => `${name}.bench.ts`));
-const compareWithPeers = files('peers', 'requests');
 /** They make load with wrk. */
-const makeLoad = files('growth', 'heap', 'peers', 'profile', 'replicas', 'requests');
+const makeLoad = ['growth', 'replicas', 'requests'].map((name) => `${name}.bench.ts`);
 
 function chosenBenchmarks() {
   const all = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.bench.ts'));
@@ -82,8 +80,8 @@ async function main() {
   const names = chosenBenchmarks();
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   await handOverToProjectNode();
-  const withPeers = names.some((name) => compareWithPeers.has(name));
-  const needLoad = names.some((name) => makeLoad.has(name));
+  const withPeers = names.includes('requests.bench.ts');
+  const needLoad = names.some((name) => makeLoad.includes(name));
   const peers = needLoad ? await preparePeers(supervisor, { withPeers, logDirectory, log }) : {};
   directory = mkdtempSync(join(tmpdir(), 'fitness-bench-'));
   const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0] = await freePorts(5);

@@ -34,7 +34,7 @@ const product = connectStack();
 const ofProduct = (paths: readonly string[], token?: string) =>
   ofGateway(product.part('gateway').url, paths, token);
 
-export const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
+const ofGateway = (origin: string, paths: readonly string[], token?: string) => () =>
   load({
     origin,
     paths: paths.map((path) => `/api/v1${path}`),
@@ -115,7 +115,7 @@ const peerOf = ({ pocketBase }: Peers, queries: readonly string[], isSignedIn = 
 const FIRST_PAGE = `/posts?per_page=${PER_PAGE}`;
 
 /** The cursors of `count` pages of `perPage` posts, from the first one on; a cursor leads to pages of any size. */
-export const cursorPaths = async (count: number, token?: string, perPage = PER_PAGE): Promise<string[]> => {
+const cursorPaths = async (count: number, token?: string, perPage = PER_PAGE): Promise<string[]> => {
   const paths: string[] = [];
   for (let cursor = ''; paths.length < count; ) {
     const path = `/posts?per_page=${perPage}${cursor}`;
@@ -127,7 +127,7 @@ export const cursorPaths = async (count: number, token?: string, perPage = PER_P
   return paths;
 };
 
-export const searchPaths = (words: readonly string[]): string[] =>
+const searchPaths = (words: readonly string[]): string[] =>
   words.map((word) => `/posts?per_page=${PER_PAGE}&search=${encodeURIComponent(word)}`);
 
 const containing = (word: string): string =>
