@@ -93,6 +93,18 @@ describe('a breaking change is', () => {
       /responses\/200\/.*\/type\/enum\/6$/m,
     ],
     [
+      'an error of many operations that has another body',
+      ({ components }) => {
+        components.responses.Unauthorized.content = { 'text/plain': { schema: { type: 'string' } } };
+      },
+      /posts\/get\/responses\/401\/content\/application\/json/m,
+    ],
+    [
+      'an error of many operations that lacks a header',
+      ({ components }) => delete components.responses.TooManyRequests.headers['Retry-After'],
+      /posts\/get\/responses\/429\/headers\/Retry-After$/m,
+    ],
+    [
       'a value that a request may not have any more',
       ({ components }) => components.schemas.PostPaymentsBoostRequest.properties.level.enum.pop(),
       /boost\/post\/requestBody\/.*\/level\/enum\/1$/m,
@@ -131,6 +143,8 @@ describe('a breaking change is', () => {
     components.schemas.PostPaymentsBoostRequest.properties.level.enum.push('ultra');
     components.schemas.PostGymsRequest.required = [];
     paths['/api/v1/posts'].get.description = 'Posts.';
+    paths['/api/v1/posts'].get.responses['401'] = structuredClone(components.responses.Unauthorized);
+    components.responses.UnprocessableEntity.content['application/json'].example.errors = { type: ['No.'] };
     expect(breakingChanges(document, changed)).toEqual([]);
   });
 });

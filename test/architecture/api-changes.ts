@@ -10,14 +10,15 @@ const changesOperationId = ({ path, action }: Difference): boolean =>
 
 /** A value of another type in an answer cannot be decoded; the library judges types of requests only. */
 const widensTypeOfAnswer = ({ path, before, after }: Difference): boolean => {
-  if (path.at(-1) !== 'type' || !path.includes('responses')) return false;
+  // An example may have a field of that name.
+  if (path.at(-1) !== 'type' || !path.includes('responses') || path.includes('example')) return false;
   const known = [before].flat();
   return [after].flat().some((type) => !known.includes(type));
 };
 
 /**
  * A component has no direction: what an answer may gain, a request must not. The library follows the references of every
- * operation, so that each use of a component is judged where it stands.
+ * operation, to schemas and to responses, so that each use of a component is judged where it stands.
  */
 const isComponent = ({ path }: Difference): boolean => path[0] === 'components';
 

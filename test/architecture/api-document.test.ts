@@ -39,8 +39,14 @@ const routeOf = ({ method, path }: Found): Route => {
   const own = path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
   return routes.get(`${method.toUpperCase()} ${own}`) as Route;
 };
+/** Those that the operation refers to, too, with what it says beside the reference. */
 const responsesOf = ({ responses }: Found): [string, Response][] =>
-  Object.entries(responses as unknown as Record<string, Response>);
+  Object.entries(responses as unknown as Record<string, Response & { $ref?: string }>).map(
+    ([status, { $ref = '', ...own }]) => {
+      const common = document.components.responses?.[$ref.split('/').at(-1) ?? ''];
+      return [status, { ...(common as Response | undefined), ...own }];
+    },
+  );
 const bodyOf = ({ requestBody }: Found): [string, Body][] =>
   Object.entries((requestBody as { content?: Record<string, Body> } | undefined)?.content ?? {});
 const nameOf = ({ method, path }: Found): string => `${method.toUpperCase()} ${path}`;
@@ -120,6 +126,24 @@ describe('generators can make a client of the document', () => {
     );
     expect(nameless).toEqual([]);
     expect(Object.keys(document.components.schemas).filter((name) => /\d\d\d/.test(name))).toEqual([]);
+  });
+
+  test('an error that many operations answer alike stands once, and they may say more of it', () => {
+    const responses = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).flatMap((operation) => Object.entries(operation.responses as object)),
+    );
+    const repeated = Map.groupBy(
+      responses.filter(([status, response]) => Number(status) >= 400 && !('$ref' in response)),
+      ([, response]) => JSON.stringify(response),
+    );
+    expect([...repeated].filter(([, { length }]) => length > 5)).toEqual([]);
+    expect(responses.filter(([, response]) => '$ref' in response).length).toBeGreaterThan(500);
+    expect(document.paths['/api/v1/posts']?.post?.responses).toMatchObject({
+      413: {
+        $ref: '#/components/responses/PayloadTooLarge',
+        description: 'The JSON body is longer than 128 KiB',
+      },
+    });
   });
 
   test('an optional body is not required', () => {

@@ -1,10 +1,11 @@
-/** Gives names to the bodies of the operations: generators make classes of them, and invent names for those without one. */
+/** Gives names to the bodies and errors of the operations: generators make classes of them, and invent names for those without one. */
+import { STATUS_CODES } from 'node:http';
 import { isObject, type Json, REFERENCE, referenceOf, type Schema } from './schema.ts';
 
 type Schemas = Record<string, Json>;
 
 /** Named after what they hold, and shared by all operations that answer it: `{user: User}` is a `UserResponse`. */
-const responseName = ({ type, properties }: Schema): string | undefined => {
+const responseName = ({ type, properties }: Schema, isError: boolean): string | undefined => {
   if (type !== 'object' || !isObject(properties)) return undefined;
   const fields = Object.keys(properties);
   const [first] = Object.values(properties);
@@ -13,7 +14,7 @@ const responseName = ({ type, properties }: Schema): string | undefined => {
     const item = isObject(first.items) ? referenceOf(first.items) : undefined;
     return item === undefined ? undefined : `${item}List`;
   }
-  if (fields.join() === 'message') return 'Message';
+  if (fields.join() === 'message') return isError ? 'Error' : 'Message';
   const resource = fields.length === 1 ? referenceOf(first) : undefined;
   return resource === undefined ? undefined : `${resource}Response`;
 };
@@ -36,7 +37,34 @@ export const createBodyNames = (schemas: Schemas) => {
     },
     ofResponse: (schema: Schema, operationId: string, status: string): Schema => {
       const own = `${capitalized(operationId)}${status}`;
-      return isNamed(schema) ? schema : add(responseName(schema) ?? own, own, schema);
+      return isNamed(schema) ? schema : add(responseName(schema, Number(status) >= 400) ?? own, own, schema);
     },
   };
 };
+
+/** The bodies of errors in which nothing depends on the operation. */
+const COMMON_BODIES: ReadonlySet<string | undefined> = new Set([
+  'Error',
+  'Forbidden',
+  'Unavailable',
+  'ValidationError',
+]);
+
+const bodyNameOf = ({ content }: Schema): string | undefined => {
+  const json = isObject(content) ? content['application/json'] : undefined;
+  return isObject(json) && isObject(json.schema) ? referenceOf(json.schema) : undefined;
+};
+
+/** An error that many operations answer is added to `responses`, and they refer to it; another one stays where it is. */
+export const createErrorNames =
+  (responses: Record<string, Json>) =>
+  (response: Schema, status: string): Schema => {
+    if (!COMMON_BODIES.has(bodyNameOf(response))) return response;
+    const reason = STATUS_CODES[status] ?? status;
+    const name = reason.replaceAll(/\W/g, '');
+    const common = { ...response, description: reason };
+    responses[name] ??= common;
+    if (JSON.stringify(responses[name]) !== JSON.stringify(common)) return response;
+    const { description } = response;
+    return { $ref: `#/components/responses/${name}`, ...(description === reason ? {} : { description }) };
+  };

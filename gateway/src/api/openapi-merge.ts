@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { findTarget, type Service } from '../request/routes.ts';
-import { isObject, type Json, REFERENCE } from './schema.ts';
+import { isObject, type Json, REFERENCE, sortByKey } from './schema.ts';
 
 type Schemas = Record<string, Json>;
 export type Operation = { tags?: string[] } & Record<string, Json | undefined>;
@@ -25,7 +25,7 @@ export interface ApiDocument {
   servers: { url: string }[];
   tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { securitySchemes: Record<string, Json>; schemas: Schemas };
+  components: { securitySchemes: Record<string, Json>; schemas: Schemas; responses?: Record<string, Json> };
   /** Extensions. */
   [extension: `x-${string}`]: Json;
 }
@@ -171,6 +171,3 @@ export const mergeDocuments = (
     },
   };
 };
-
-const sortByKey = <Value>(record: Record<string, Value>): Record<string, Value> =>
-  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));

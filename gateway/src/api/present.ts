@@ -2,17 +2,18 @@
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { toClientSchema } from './client-schemas.ts';
 import { codeSamples } from './code-samples.ts';
-import { createBodyNames } from './component-names.ts';
+import { createBodyNames, createErrorNames } from './component-names.ts';
 import { ERROR_CATALOGUE } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
 import type { ApiDocument, Operation } from './openapi-merge.ts';
 import { headersOf, linksOf, parameterText, tagsIn } from './operations.ts';
-import { isObject, type Json, mapEntries, referenceOf, type Schema } from './schema.ts';
+import { isObject, type Json, mapEntries, referenceOf, type Schema, sortByKey } from './schema.ts';
 
 type BodyNames = ReturnType<typeof createBodyNames>;
 
 interface Context {
   names: BodyNames;
+  nameError: ReturnType<typeof createErrorNames>;
   schemas: Schema;
   operationIds: ReadonlySet<string>;
 }
@@ -22,10 +23,12 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   const schemas = mapEntries(merged.components.schemas as Record<string, Schema>, (schema) =>
     toClientSchema(schema, 'response'),
   );
+  const errors: Record<string, Json> = {};
   const all = Object.values(merged.paths).flatMap((item) => Object.values(item));
   const context: Context = {
     schemas,
     names: createBodyNames(schemas as Record<string, Json>),
+    nameError: createErrorNames(errors),
     operationIds: new Set(all.map(({ operationId }) => String(operationId))),
   };
   const baseUrl = merged.servers[0]?.url ?? '';
@@ -42,9 +45,8 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
     paths,
     components: {
       ...merged.components,
-      schemas: Object.fromEntries(
-        Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)),
-      ) as ApiDocument['components']['schemas'],
+      schemas: sortByKey(schemas) as ApiDocument['components']['schemas'],
+      responses: sortByKey(errors),
     },
     'x-error-codes': ERROR_CATALOGUE as unknown as Json,
   };
@@ -120,25 +122,15 @@ const presentResponse = (
     const example =
       Number(status) < 400
         ? responseExample(schema, context.schemas)
-        : errorExample(status, referenceOf(schema) ?? '', {
-            field: fieldOf(operation),
-            code: codeOf(operation, status),
-          });
+        : errorExample(status, referenceOf(schema) ?? '', codeOf(operation, status));
     return withExample(schema, example);
   });
-  return {
+  const presented = {
     ...body,
     ...(headers === undefined ? {} : { headers }),
     ...(links === undefined ? {} : { links }),
   };
-};
-
-/** A field of the request, for the example of a 422. */
-const fieldOf = ({ requestBody, parameters, operationId }: Operation): string => {
-  const sent = isObject(requestBody) ? requestExample(String(operationId)) : undefined;
-  const [field] = isObject(sent) ? Object.keys(sent) : [];
-  const query = Array.isArray(parameters) ? parameters.filter(isObject) : [];
-  return field ?? String(query.find(({ in: place }) => place === 'query')?.name ?? 'idempotency_key');
+  return Number(status) < 400 ? presented : context.nameError(presented, status);
 };
 
 /** The first code with the status that the description of the operation names. */

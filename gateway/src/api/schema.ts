@@ -32,3 +32,6 @@ export const mapEntries = <Value, Result>(
   change: (value: Value, key: string) => Result,
 ): Record<string, Result> =>
   Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+
+export const sortByKey = <Value>(record: Record<string, Value>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));

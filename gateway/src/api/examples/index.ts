@@ -80,18 +80,14 @@ export const responseExample = (schema: Schema, components: Readonly<Schema>): J
   return entries.every(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 };
 
-/** `field`: one of the request, for a 422; `code`: one that the operation answers. */
-export const errorExample = (
-  status: string,
-  schemaName: string,
-  { field, code }: { field: string; code?: string | undefined },
-): Json | undefined => {
+/** `code`: one that the operation answers. */
+export const errorExample = (status: string, schemaName: string, code = 'not_found'): Json | undefined => {
   if (status === '422')
-    return { message: english('error.validation'), errors: { [field]: [english('validation.required')] } };
+    return { message: english('error.validation'), errors: { phone: [english('validation.required')] } };
   const known = RESOURCES[schemaName] as Json | undefined;
   if (known !== undefined) return known;
   const key = ERRORS[status];
   if (key === undefined) return undefined;
-  if (schemaName === 'CodedError') return { error: english(key), code: code ?? 'not_found' };
+  if (schemaName === 'CodedError') return { error: english(key), code };
   return { message: english(key) };
 };

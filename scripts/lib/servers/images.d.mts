@@ -1,1 +1,0 @@
-export declare const images: Readonly<Record<'mongodb' | 'redis' | 'rabbitmq', string>>;
