@@ -1,12 +1,30 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * A client of the running product, for tests and benchmarks: it describes, stops, kills and starts single parts.
- * Its types are in stack-client.d.mts.
+ * @typedef {object} StackPart
+ * @property {number} httpPort
+ * @property {number} [grpcPort]
+ * @property {string} url `http://127.0.0.1:port`
+ * @property {string} [operationsUrl] of the gateway: metrics and the health of all services
+ * @property {'gateway' | 'service'} tier
+ * @property {number} pid
+ * @property {string} logFile
+ * @property {Record<string, string>} environment
+ *
+ * @typedef {object} StackDescription
+ * @property {string} controlUrl
+ * @property {Record<string, StackPart>} parts by name: `gateway`, `sandbox`, `identity`, …
+ * @property {{ MONGODB_URI: string, REDIS_URL: string, AMQP_URL: string }} servers
+ */
+
+/**
+ * A client of the running product, for tests and benchmarks: it describes, stops, kills and starts single parts of it, or `mongodb`,
+ * `redis` and `rabbitmq` where they were started with it.
  * @param {string | undefined} [file] the description that `startStack` has written
  */
 export function connectStack(file = process.env.E2E_STACK) {
   if (!file) throw new Error('E2E_STACK is not set: run the tests by `npm test`, which starts the product');
+  /** Read at each call: a restarted part has another process id. @returns {StackDescription} */
   const describe = () => JSON.parse(readFileSync(file, 'utf8'));
   /** @param {string} name @param {string} action @param {Record<string, string>} [environment] */
   const act = async (name, action, environment) => {
@@ -17,16 +35,25 @@ export function connectStack(file = process.env.E2E_STACK) {
     const answer = await response.text();
     if (!response.ok) throw new Error(`${action} ${name}: ${answer}`);
   };
+  /** SIGTERM: current requests are finished. Resolves when the process has ended. @param {string} name */
+  const stop = (name) => act(name, 'stop');
+  /**
+   * Resolves when it is ready. Does nothing when it runs.
+   * @param {string} name
+   * @param {Record<string, string>} [environment] counts for this start only
+   */
+  const start = (name, environment) => act(name, 'start', environment);
   return {
     describe,
-    part: (/** @type {string} */ name) => describe().parts[name],
-    stop: (/** @type {string} */ name) => act(name, 'stop'),
-    kill: (/** @type {string} */ name) => act(name, 'kill'),
-    start: (/** @type {string} */ name, /** @type {Record<string, string>} */ environment) =>
-      act(name, 'start', environment),
-    async restart(/** @type {string} */ name, /** @type {Record<string, string>} */ environment) {
-      await act(name, 'stop');
-      await act(name, 'start', environment);
+    part: (/** @type {string} */ name) => /** @type {StackPart} */ (describe().parts[name]),
+    stop,
+    /** SIGKILL. @param {string} name */
+    kill: (name) => act(name, 'kill'),
+    start,
+    /** @param {string} name @param {Record<string, string>} [environment] */
+    async restart(name, environment) {
+      await stop(name);
+      await start(name, environment);
     },
   };
 }

@@ -1,8 +1,6 @@
-/**
- * @param {number} milliseconds
- * @returns {Promise<void>}
- */
-export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+import { setTimeout as pause } from 'node:timers/promises';
+
+export { pause };
 
 /**
  * @template T
@@ -11,15 +9,11 @@ export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resol
  * @returns {Promise<T | undefined>} undefined when the time ran out first
  */
 export async function within(promise, milliseconds) {
-  /** @type {NodeJS.Timeout | undefined} */
-  let timer;
-  const timeout = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds, undefined);
-  });
+  const timer = new AbortController();
   try {
-    return await Promise.race([promise, timeout]);
+    return await Promise.race([promise, pause(milliseconds, undefined, { signal: timer.signal })]);
   } finally {
-    clearTimeout(timer);
+    timer.abort();
   }
 }
 

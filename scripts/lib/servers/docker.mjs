@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { findExecutable, root } from '../paths.mjs';
 
@@ -6,26 +6,17 @@ import { findExecutable, root } from '../paths.mjs';
  * Runs the Docker client to its end.
  * @param {string[]} args
  * @param {{ timeoutMs: number, firstOutputMs?: number }} limits firstOutputMs: give up without any output after this time
- * @returns {Promise<{ ok: boolean, output: string }>}
+ * @returns {Promise<boolean>} whether it ended well
  */
-function docker(args, { timeoutMs, firstOutputMs }) {
+function docker(args, { timeoutMs, firstOutputMs = timeoutMs }) {
   return new Promise((resolve) => {
-    const client = spawn('docker', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    const stop = () => client.kill('SIGKILL');
-    const timers = [setTimeout(stop, timeoutMs)];
-    if (firstOutputMs) timers.push(setTimeout(() => output === '' && stop(), firstOutputMs));
-    const finish = (/** @type {boolean} */ ok) => {
-      for (const timer of timers) clearTimeout(timer);
-      resolve({ ok, output: output.trim() });
-    };
-    const listen = (/** @type {Buffer} */ chunk) => {
-      output += chunk;
-    };
-    client.stdout.on('data', listen);
-    client.stderr.on('data', listen);
-    client.once('error', () => finish(false));
-    client.once('close', (code) => finish(code === 0));
+    const options = /** @type {const} */ ({ timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: Infinity });
+    const client = execFile('docker', args, options, (error) => {
+      clearTimeout(silence);
+      resolve(error === null);
+    });
+    const silence = setTimeout(() => client.kill('SIGKILL'), firstOutputMs);
+    for (const output of [client.stdout, client.stderr]) output?.once('data', () => clearTimeout(silence));
   });
 }
 
@@ -35,7 +26,7 @@ let daemon;
 /** @returns {Promise<boolean>} whether there is a Docker daemon; checked once, within 3 s */
 export function daemonAnswers() {
   daemon ??= findExecutable('docker')
-    ? docker(['version', '--format', '{{.Server.Version}}'], { timeoutMs: 3_000 }).then(({ ok }) => ok)
+    ? docker(['version', '--format', '{{.Server.Version}}'], { timeoutMs: 3_000 })
     : Promise.resolve(false);
   return daemon;
 }
@@ -56,10 +47,8 @@ export function imageAvailable(image) {
 
 /** @param {string} image */
 async function getImage(image) {
-  const local = await docker(['image', 'inspect', '--format', '{{.Id}}', image], { timeoutMs: 5_000 });
-  if (local.ok) return true;
-  const pulled = await docker(['pull', image], { timeoutMs: 10 * 60_000, firstOutputMs: 15_000 });
-  return pulled.ok;
+  const isLocal = await docker(['image', 'inspect', '--format', '{{.Id}}', image], { timeoutMs: 5_000 });
+  return isLocal || docker(['pull', image], { timeoutMs: 10 * 60_000, firstOutputMs: 15_000 });
 }
 
 /** Containers and volumes of two clones on one machine must not mix. */

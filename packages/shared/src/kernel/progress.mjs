@@ -16,7 +16,13 @@ export const remaining = ({ done, total, elapsedMs }) =>
     ? ''
     : `about ${clockOf((elapsedMs / done) * (total - done))} left`;
 
-/** For callers that show none. */
+/**
+ * @typedef {object} Progress
+ * @property {(parts: number, now?: string) => void} expect More parts are to be done; `now`: what is under way.
+ * @property {(now: string, parts?: number) => void} advance One part more is done, or `parts`; `now`: what is under way.
+ */
+
+/** For callers that show none. @type {Progress} */
 export const NO_PROGRESS = { expect: () => {}, advance: () => {} };
 
 /** A file or a terminal can have a line of it. */
@@ -26,7 +32,7 @@ const INTERVAL_MS = 3_000;
  * While `work` runs, a line every three seconds says how far it is: `0:06  1200/5000 payments, about 0:19 left`. On stderr, so
  * that the output is the result alone.
  * @template T
- * @param {(progress: import('./progress.mjs').Progress) => Promise<T>} work
+ * @param {(progress: Progress) => Promise<T>} work
  * @param {{ write?: (line: string) => void, intervalMs?: number }} [options]
  * @returns {Promise<T>}
  */
