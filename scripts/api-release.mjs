@@ -10,4 +10,4 @@ import { root } from './lib/paths.mjs';
 const document = await loadApiDocument();
 const file = join('docs/api', `openapi-${document.info.version}.json`);
 writeFileSync(join(root, file), `${JSON.stringify(document, null, 1)}\n`);
-console.log(file);
+console.log(`Wrote ${file}.`);

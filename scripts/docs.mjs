@@ -40,7 +40,7 @@ const write = () => {
     writeFileSync(join(target, address), content);
   }
   for (const problem of problems) console.error(problem);
-  console.log(`${site.size} files in ${target}, ${problems.length} problems`);
+  console.log(`Wrote ${site.size} files to ${target}. Problems: ${problems.length}.`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 };
 

@@ -49,10 +49,10 @@ const wanted = Object.entries({ 'schema.ts': typesOf(document), 'idempotent.ts':
 if (process.argv.includes('--check')) {
   const stale = wanted.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
   if (stale.length > 0) {
-    console.error(`not up to date (run npm run client): ${stale.map(([name]) => name).join(', ')}`);
+    console.error(`These files are not up to date. Run npm run client: ${stale.map(([name]) => name).join(', ')}`);
     process.exit(1);
   }
 } else {
   for (const [name, text] of wanted) writeFileSync(join(TYPES, name), text);
-  console.log(`${wanted.length} files in packages/client/src/generated`);
+  console.log(`Wrote ${wanted.length} files to packages/client/src/generated.`);
 }

@@ -61,5 +61,5 @@ if (process.argv.includes('--check')) {
 } else {
   rmSync(target, { recursive: true, force: true });
   generate(target);
-  console.log(`${filesIn(target, '.ts').length} files in proto/gen`);
+  console.log(`Wrote ${filesIn(target, '.ts').length} files to proto/gen.`);
 }

@@ -52,7 +52,7 @@ function end(exitCode, why) {
     const elapsed = stopwatch();
     await supervisor.stopAll();
     await removeServers();
-    if (supervisor.startedAny) log(`stopped everything (${elapsed()})`);
+    if (supervisor.startedAny) log(`Everything has stopped (${elapsed()}).`);
     process.exit(exitCode);
   })();
   return ending;
@@ -60,7 +60,7 @@ function end(exitCode, why) {
 
 async function preparePorts() {
   const { runningPid, ended } = await endLeftovers(recordFile);
-  if (ended.length > 0) log(`ended processes of an earlier start: ${ended.join(', ')}`);
+  if (ended.length > 0) log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   if (!runningPid) await removeContainers(['mongodb', 'redis', 'rabbitmq']);
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(wanted);

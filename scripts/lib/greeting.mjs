@@ -1,12 +1,12 @@
 import { emulatedProviders } from './process-definitions.mjs';
 
 const demoAccounts = [
-  ['administrator', 'may do everything'],
-  ['operator', 'may do everything but manage roles'],
-  ['athlete', 'nothing blocks a deletion'],
+  ['administrator', 'can do everything'],
+  ['operator', 'can do everything except manage roles'],
+  ['athlete', 'can be deleted: nothing blocks it'],
   ['owner', 'owns a gym'],
-  ['trainer', 'has an undelivered trainee'],
-  ['premium', 'has an active subscription'],
+  ['trainer', 'has a trainee who is still waiting for a training service'],
+  ['premium', 'has an active premium subscription'],
   ['saver', 'has a balance and a pending withdrawal'],
 ];
 
@@ -22,20 +22,22 @@ export function greeting({ gateway, operations, sandbox, providerPort, took }) {
   );
   const lines = [
     '',
-    `Ready after ${took}: ${gateway}/api/v1   (documentation: ${gateway}/docs)`,
-    `In a browser: ${gateway}, ${gateway}/account-deletion, and ${gateway}/ops for operators with a second factor`,
+    `Ready after ${took}. The API is at ${gateway}/api/v1, and its documentation at ${gateway}/docs.`,
+    `In a browser: ${gateway}, ${gateway}/account-deletion, and ${gateway}/ops (for operators with two-factor authentication)`,
     `For operators: ${operations}/health/services and ${operations}/metrics`,
     ...(sandbox
       ? [
-          `Sandbox, with the SMS inbox, payments and store purchases: ${sandbox}`,
-          ...(providerPort ? [`  its providers for clients with fixed paths: ${addresses.join(', ')}`] : []),
+          `Sandbox, with the SMS inbox, payments, and in-app purchases: ${sandbox}`,
+          ...(providerPort ? [`  Its providers, for clients with fixed paths: ${addresses.join(', ')}`] : []),
         ]
       : []),
     '',
-    'Demo log-ins, each with the password demo-password-1:',
+    'Demo accounts. The password of each is demo-password-1:',
     ...demoAccounts.map(([name, remark]) => `  ${name?.padEnd(14)} ${remark}`),
     '',
-    'To try (the second asks for the code by which an account is deleted, the third shows its SMS):',
+    sandbox
+      ? 'Try it: sign in, request the code that deletes the account, and read the code in the SMS inbox:'
+      : 'Try it: sign in, request the code that deletes the account, and see whether all services are up:',
     `  TOKEN=$(curl -s ${gateway}/api/v1/auth/login ${json} -d '{"login":"athlete","password":"demo-password-1"}' | grep -o '"token":"[^"]*' | cut -d'"' -f4); curl -sw '\\n' ${gateway}/api/v1/auth/me ${bearer}`,
     `  curl -sw '\\n' ${gateway}/api/v1/auth/delete-account ${bearer} ${json} -d '{"current_password":"demo-password-1"}'`,
     sandbox

@@ -131,7 +131,7 @@ describe("the operator's commands", () => {
   const run = (...args: string[]): Promise<string> => succeed(['run', '--rm', '-T', ...args]);
 
   test('list dead letters, check the audit logs and the ledger', async () => {
-    expect(await run('dead-letters', 'list', 'wallet')).toContain('0 dead-lettered events in wallet');
+    expect(await run('dead-letters', 'list', 'wallet')).toContain('wallet has 0 dead-lettered events.');
     expect((await run('audit-log')).match(/: intact, head /g)).toHaveLength(SERVICES.length);
     expect(await run('audit-wallet')).toContain('everything adds up');
   });

@@ -200,7 +200,7 @@ describe("the operator's commands", () => {
     for (const service of SERVICES) {
       expect(await runCommand('operator', cli, ['list', service])).toEqual({
         code: 0,
-        output: `0 dead-lettered events in ${service}\n`,
+        output: `${service} has 0 dead-lettered events.\n`,
       });
     }
     const broker = await connectBroker({
@@ -216,13 +216,13 @@ describe("the operator's commands", () => {
     expect(sent).toEqual({ routed: true });
     const by = ['--operator', 'ada'];
     const list = () => runCommand('operator', cli, ['list', 'gyms']);
-    await eventually(async () => (await list()).output.includes('1 dead-lettered events in gyms'));
+    await eventually(async () => (await list()).output.includes('gyms has 1 dead-lettered event.'));
     expect((await runCommand('operator', cli, ['replay', 'gyms', ...by])).output).toBe(
-      '1 returned to gyms\n',
+      'Returned 1 dead-lettered event to gyms.\n',
     );
-    await eventually(async () => (await list()).output.includes('1 dead-lettered events in gyms'));
+    await eventually(async () => (await list()).output.includes('gyms has 1 dead-lettered event.'));
     expect((await runCommand('operator', cli, ['purge', 'gyms', ...by])).output).toBe(
-      '1 deleted from gyms\n',
+      'Deleted 1 dead-lettered event of gyms.\n',
     );
   });
 
@@ -243,7 +243,7 @@ describe("the operator's commands", () => {
   test('rebuild with the user of the service', async () => {
     const { environment } = connectStack(product.file).part('content');
     const rebuilt = await runCommand('content', 'services/content/src/rebuild-cli.ts', [], environment);
-    expect(rebuilt.output).toMatch(/^rebuilt \d+ profiles/m);
+    expect(rebuilt.output).toMatch(/^Rebuilt \d+ profiles?/m);
     expect(rebuilt.code).toBe(0);
   });
 });

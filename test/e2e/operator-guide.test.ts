@@ -70,8 +70,8 @@ beforeAll(async () => {
 const block = (index: number): string => (printed[index] ?? '').trim();
 
 test('the dead letters are listed, replayed and purged', () => {
-  expect(block(1)).toBe('0 dead-lettered events in wallet\n0 returned to wallet');
-  expect(block(2)).toBe('0 deleted from wallet');
+  expect(block(1)).toBe('wallet has 0 dead-lettered events.\nReturned 0 dead-lettered events to wallet.');
+  expect(block(2)).toBe('Deleted 0 dead-lettered events of wallet.');
 });
 
 test('the disputed deposit is shown, and credited', () => {

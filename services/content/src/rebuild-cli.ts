@@ -1,4 +1,5 @@
 /** `npm run rebuild:content`: corrects the read models and counters of this service; it may run beside the service. */
+import { counted } from '@fitness/shared/kernel/counted.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -7,5 +8,5 @@ import { createUseCases } from './use-cases.ts';
 await runRebuild('content', readConfig, async (runtime, config, progress) => {
   const { rebuild } = createUseCases(createDependencies(runtime, config));
   const done = await rebuild(progress);
-  return `rebuilt ${done.profiles} profiles and ${done.trainingServices} training services`;
+  return `Rebuilt ${counted(done.profiles, 'profile')} and ${counted(done.trainingServices, 'training service')}.`;
 });

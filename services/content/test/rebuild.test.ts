@@ -66,7 +66,7 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   await harness.connection
     .collection<{ _id: string }>('counters')
     .updateOne({ _id: 'posts/3' }, { $inc: { 'counts.user_public_regular': 40 } });
-  expect(await rebuild()).toMatch(/^rebuilt 4 profiles and 2 training services/);
+  expect(await rebuild()).toMatch(/^Rebuilt 4 profiles and 2 training services\./);
   const all = await harness.send('GET', '/posts?order=ASC', { as: caller(2) });
   const ids = all.body.data.map(({ id }: { id: number }) => id);
   expect(ids).toEqual([...kept, closed]);
@@ -146,7 +146,7 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   expect(await answers()).toEqual(before);
   expect(await texts.findOne({ row: ofNoPost })).toBeNull();
   expect(await connection.collection('posts').countDocuments({ grams: { $exists: true } })).toBe(0);
-  expect(await rebuild()).toMatch(/^rebuilt /);
+  expect(await rebuild()).toMatch(/^Rebuilt /);
   expect(await answers()).toEqual(before);
 });
 

@@ -1,5 +1,6 @@
 /** `npm run rebuild:gyms`: corrects the grams, and the read models of boosts and public files; it may run beside the service. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { counted } from '@fitness/shared/kernel/counted.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
@@ -13,5 +14,5 @@ await runRebuild('gyms', readConfig, async (runtime, config, progress) => {
   progress.expect(2 * ids.length, 'words of gyms');
   await gyms.reindex(progress);
   await rebuildMedia(MODEL.gym, ids, progress, 'files of gyms');
-  return `rebuilt the words, boosts and files of ${await rebuildBoosts(progress)} gyms`;
+  return `Rebuilt the search words, boosts, and files of ${counted(await rebuildBoosts(progress), 'gym')}.`;
 });

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
+import { counted } from '@fitness/shared/kernel/counted.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { withProgress } from '@fitness/shared/kernel/progress.mjs';
 import { type NotedHead, readHead } from '@fitness/shared/kernel/seal.ts';
@@ -31,19 +32,24 @@ const notedHead = (): NotedHead | undefined => {
 
 const lines = (report: AuditReport): string[] => {
   const { seals, entries, payments, wallets, accounts, head, unsealed, disputedDeposits } = report;
-  const read = `${payments} payments, ${entries} entries, ${wallets} wallets, ${seals} seals`;
-  if (report.difference !== undefined) return [`${read}: ${report.difference}`];
+  const read = [
+    counted(payments, 'payment'),
+    counted(entries, 'entry', 'entries'),
+    counted(wallets, 'wallet'),
+    counted(seals, 'seal'),
+  ].join(', ');
+  if (report.difference !== undefined) return [`Checked ${read}: ${report.difference}`];
   const totals = Object.entries(accounts).map(([account, amount]) => `${account} ${amount}`);
   return [
     `accounts: ${totals.join(', ')}`,
     `head: ${head ?? 'nothing is sealed yet'}`,
-    ...(unsealed === 0 ? [] : [`${unsealed} entries are not sealed yet`]),
+    ...(unsealed === 0 ? [] : [`${counted(unsealed, 'entry is', 'entries are')} not sealed yet`]),
     ...(disputedDeposits.ids.length === 0
       ? []
       : [
           `disputed deposits: ${disputedDeposits.ids.join(', ')}${disputedDeposits.areAll ? '' : ', and older ones'}`,
         ]),
-    `${read}: everything adds up`,
+    `Checked ${read}: everything adds up.`,
   ];
 };
 

@@ -470,7 +470,7 @@ describe('the command', () => {
     expect([shown, Number(done) > 0, Number(done) < Number(total)]).toEqual([shown, true, true]);
     // On a slow machine there are more lines.
     expect(rest).not.toMatch(/^(?!\d+:\d\d {2}\d+\/\d+ )./m);
-    expect(output).toMatch(/: everything adds up\n$/);
+    expect(output).toMatch(/: everything adds up\.\n$/);
     expect(output).not.toContain(' left');
     expect(code).toBe(0);
   });
@@ -501,7 +501,7 @@ describe('the command', () => {
 
   test('prints the number of unsealed entries', async () => {
     await harness.give(harness.person().userId, 1);
-    expect((await runCli()).output).toContain('1 entries are not sealed yet');
+    expect((await runCli()).output).toContain('1 entry is not sealed yet');
     await harness.wallet.sealLedger();
     expect((await runCli()).output).not.toContain('not sealed');
   });

@@ -7,6 +7,7 @@
  * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
  */
 import { databaseOf } from '../kernel/config.ts';
+import { counted } from '../kernel/counted.ts';
 import { createLog } from '../kernel/log.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { type NotedHead, readHead } from '../kernel/seal.ts';
@@ -41,7 +42,7 @@ const readArguments = (given: readonly string[]): Wanted[] | undefined => {
 };
 
 const lineOf = (service: string, report: AuditLogReport): string => {
-  const read = `${service}: ${report.entries} entries, ${report.seals} seals`;
+  const read = `${service}: ${counted(report.entries, 'entry', 'entries')}, ${counted(report.seals, 'seal')}`;
   if (report.difference !== undefined) return `${read}: ${report.difference}`;
   const waiting = report.unsealed === 0 ? '' : `, ${report.unsealed} not sealed yet`;
   return `${read}${waiting}: intact, head ${report.head ?? 'none'}`;
@@ -77,7 +78,9 @@ const checkAll = async (
     entries += report.entries;
     if (report.difference !== undefined) changed += 1;
   }
-  printLine(`${entries} entries of ${checks.length} audit logs checked: ${changed} not intact`);
+  const checked = `Checked ${counted(entries, 'entry', 'entries')} in ${counted(checks.length, 'audit log')}`;
+  const outcome = changed === 0 ? 'everything is intact' : `${counted(changed, 'log is', 'logs are')} not intact`;
+  printLine(`${checked}: ${outcome}.`);
   return changed > 0 ? EXIT_DIFFERENCE : 0;
 };
 

@@ -26,41 +26,54 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const isProcess = (text: string): text is ProcessName => PROCESSES.some((each) => each === text);
 
-const steps: Record<string, (directory: string, name: ProcessName) => void> = {
-  begin: beginRotation,
-  switch: switchKey,
-  finish: finishRotation,
+const steps = {
+  begin: (owner: ProcessName) => {
+    beginRotation(directory, owner);
+    say(`Added the next public key of ${owner}.`);
+  },
+  switch: (owner: ProcessName) => {
+    switchKey(directory, owner);
+    say(`Replaced the private key of ${owner}.`);
+  },
+  finish: (owner: ProcessName) => {
+    finishRotation(directory, owner);
+    say(`Removed the old public key of ${owner}.`);
+  },
 };
 
+const isStep = (text: string): text is keyof typeof steps => Object.hasOwn(steps, text);
+
 const rotate = async (owner: ProcessName): Promise<void> => {
-  beginRotation(directory, owner);
-  say(`the next public key of ${owner} is published`);
+  steps.begin(owner);
   await sleep(PUBLIC_KEYS_CHECK_MS + MARGIN_MS);
-  switchKey(directory, owner);
-  say(`${owner} signs with its next key`);
+  steps.switch(owner);
   await sleep(CONTEXT_LIFETIME_S * SECOND_MS + MARGIN_MS);
-  finishRotation(directory, owner);
-  say(`the old public key of ${owner} is removed`);
+  steps.finish(owner);
 };
+
+const sayMade = (what: string, made: readonly string[]): void =>
+  say(
+    made.length === 0
+      ? `No ${what} had to be made in ${directory}.`
+      : `Made the ${what} of ${made.join(', ')} in ${directory}.`,
+  );
 
 const run = async (): Promise<boolean> => {
   if (directory === '') return false;
   if (command === 'create') {
-    const made = createMissingKeys(directory);
-    if (made.length > 0) say(`made the keys of ${made.join(', ')} in ${directory}`);
+    sayMade('keys', createMissingKeys(directory));
     return true;
   }
   if (command === 'certify') {
     // Nothing else needs the library.
     const { createMissingCertificates } = await import('./certificates.ts');
-    const made = await createMissingCertificates(directory);
-    if (made.length > 0) say(`made the certificates of ${made.join(', ')} in ${directory}`);
+    sayMade('certificates', await createMissingCertificates(directory));
     return true;
   }
   if (!isProcess(name)) return false;
   if (command === 'rotate') await rotate(name);
-  else if (steps[command] === undefined) return false;
-  else steps[command](directory, name);
+  else if (isStep(command)) steps[command](name);
+  else return false;
   return true;
 };
 

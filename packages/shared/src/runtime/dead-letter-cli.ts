@@ -17,6 +17,7 @@ import type { AuditAction } from '../audit/actions.ts';
 import { createAuditLog } from '../audit/log.ts';
 import { systemClock, systemRandom } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
+import { counted } from '../kernel/counted.ts';
 import { type Progress, withProgress } from '../kernel/progress.mjs';
 import { connectBroker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter, type DeadLetters } from '../messaging/dead-letter.ts';
@@ -65,7 +66,7 @@ const readArguments = (): Wanted | undefined => {
 const printDeadLetter = (letter: DeadLetter): void => {
   printLine(`${letter.id ?? '(no id)'}  ${letter.type}  subject ${letter.subject ?? '(none)'}`);
   printLine(
-    `    consumer ${letter.consumer ?? '(none)'}, ${letter.attempts} tries, first failed ${letter.firstFailure ?? '?'}`,
+    `    consumer ${letter.consumer ?? '(none)'}, ${counted(letter.attempts, 'attempt')}, first failed ${letter.firstFailure ?? '?'}`,
   );
   printLine(`    ${letter.error}`);
 };
@@ -127,12 +128,13 @@ const perform = async (
   if (action === 'list') {
     const found = await deadLetters.list(service, selection);
     for (const letter of found) printDeadLetter(letter);
-    printLine(`${found.length} dead-lettered events in ${service}`);
+    printLine(`${service} has ${counted(found.length, 'dead-lettered event')}.`);
     return id !== undefined && found.length === 0 ? EXIT_NO_MATCH : 0;
   }
   const record = (letters: readonly DeadLetter[]): Promise<void> => recordAction(action, target, letters);
   const count = await deadLetters[action](service, { ...selection, record });
-  printLine(`${count} ${action === 'replay' ? 'returned to' : 'deleted from'} ${service}`);
+  const events = counted(count, 'dead-lettered event');
+  printLine(action === 'replay' ? `Returned ${events} to ${service}.` : `Deleted ${events} of ${service}.`);
   return id !== undefined && count === 0 ? EXIT_NO_MATCH : 0;
 };
 
@@ -159,7 +161,7 @@ const main = async (): Promise<number> => {
     );
   } catch (error) {
     if ((error as { code?: unknown }).code !== 404) throw error;
-    printError(`No service called ${service} has queues here`);
+    printError(`There is no service ${service} with queues here.`);
     return EXIT_FAILED;
   } finally {
     await broker.close();

@@ -21,7 +21,7 @@ const privateKey = (): string => readFileSync(join(directory, 'private/wallet/ke
 test('keys are made once, and replaced in three steps; nothing secret is printed', () => {
   const first = run('create', directory);
   expect([first.status, first.stdout]).toEqual([0, expect.stringContaining('wallet')]);
-  expect(run('create', directory).stdout).toBe('');
+  expect(run('create', directory).stdout).toBe(`No keys had to be made in ${directory}.\n`);
   const old = privateKey();
   expect([run('begin', directory, 'wallet').status, publicKeys().length, privateKey()]).toEqual([0, 2, old]);
   expect([run('switch', directory, 'wallet').status, publicKeys().length]).toEqual([0, 2]);

@@ -76,7 +76,7 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   expect(listed.code).toBe(0);
   expect(listed.out).toContain(`${ids[0]}  shop.order.placed  subject 41`);
   expect(listed.out).toContain('Error: out of order');
-  expect(listed.out).toContain(`2 dead-lettered events in ${SERVICE}`);
+  expect(listed.out).toContain(`${SERVICE} has 2 dead-lettered events.`);
 
   // What cannot be recorded is not done.
   const unrecorded = await run(['purge', SERVICE, '--operator', 'ada'], {
@@ -93,12 +93,12 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   broken = false;
   expect(await run(['replay', SERVICE, '--operator', 'ada', '--id', ids[0] ?? ''])).toMatchObject({
     code: 0,
-    out: `1 returned to ${SERVICE}\n`,
+    out: `Returned 1 dead-lettered event to ${SERVICE}.\n`,
   });
   await until(() => handled === 1);
   expect(await run(['purge', SERVICE, '--operator', 'ada'])).toMatchObject({
     code: 0,
-    out: `1 deleted from ${SERVICE}\n`,
+    out: `Deleted 1 dead-lettered event of ${SERVICE}.\n`,
   });
   expect(await run(['purge', SERVICE, '--operator', 'ada', '--id', ids[0] ?? ''])).toMatchObject({ code: 2 });
   expect(await recorded()).toEqual([

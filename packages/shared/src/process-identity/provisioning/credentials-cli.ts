@@ -53,6 +53,7 @@ const main = (): number => {
     return EXIT_CONFIG;
   }
   writeCredentials({ ...given, namespace: process.env.EVENTS_NAMESPACE || 'fitness' });
+  process.stdout.write(`Every process has its users and passwords in ${given.directory}.\n`);
   return 0;
 };
 

@@ -10,6 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { counted } from '../../kernel/counted.ts';
 import { connectMongo } from '../../mongo/connect.ts';
 import { atlasUsers, createMongodbUsers } from './mongodb.ts';
 
@@ -48,6 +49,7 @@ const main = async (): Promise<number> => {
   const connection = await connectMongo({ uri, database: 'admin', appName: 'mongodb-users' });
   try {
     await createMongodbUsers(connection, { passwords, seals });
+    process.stdout.write(`Created or updated ${counted(passwords.size, 'user')} in MongoDB.\n`);
     return 0;
   } finally {
     await connection.close();
