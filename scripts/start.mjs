@@ -60,7 +60,8 @@ function end(exitCode, why) {
 
 async function preparePorts() {
   const { runningPid, ended } = await endLeftovers(recordFile);
-  if (ended.length > 0) log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
+  if (ended.length > 0)
+    log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   if (!runningPid) await removeContainers(['mongodb', 'redis', 'rabbitmq']);
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(wanted);

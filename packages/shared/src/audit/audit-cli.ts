@@ -79,7 +79,8 @@ const checkAll = async (
     if (report.difference !== undefined) changed += 1;
   }
   const checked = `Checked ${counted(entries, 'entry', 'entries')} in ${counted(checks.length, 'audit log')}`;
-  const outcome = changed === 0 ? 'everything is intact' : `${counted(changed, 'log is', 'logs are')} not intact`;
+  const outcome =
+    changed === 0 ? 'everything is intact' : `${counted(changed, 'log is', 'logs are')} not intact`;
   printLine(`${checked}: ${outcome}.`);
   return changed > 0 ? EXIT_DIFFERENCE : 0;
 };
