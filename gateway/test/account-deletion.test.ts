@@ -70,7 +70,7 @@ const bodyOf = (path: string): unknown => {
 describe('the first page', () => {
   test.each([
     ['en', '12.5 days after'],
-    ['fa', '12.5 روز پس از'],
+    ['fa', '۱۲٫۵ روز پس از'],
   ])('names the app, its developer and the days of the configuration (%s)', async (lang, days) => {
     const named = await startHarness({
       APP_NAME: 'Fit & <Strong>',
@@ -91,8 +91,8 @@ describe('the first page', () => {
     const { html } = await browse().get(`${PATH}?lang=en`);
     expect(html).toContain('14 days after');
     expect(html).toMatch(/we delete your profile/);
-    expect(html).toMatch(/Payments, purchases, receipts .* are not deleted later/);
-    expect(html).toMatch(/deleted after at most one day/);
+    expect(html).toMatch(/payments, purchases, receipts.* We do not delete them later/);
+    expect(html).toMatch(/delete them after one day at the latest/);
   });
 });
 
@@ -304,7 +304,7 @@ describe('signed in', () => {
   test('what blocks is listed with how to settle it, and there is no way on', async () => {
     gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
     const page = await signIn(browse());
-    expect(page.html).toContain('Your wallet balance is 5000 Tooman.');
+    expect(page.html).toContain('Your wallet balance is 5,000 Tooman.');
     expect(page.html).toContain('Withdraw the money');
     expect(formOf(page.html).buttons).toEqual(['sign_out']);
   });
@@ -318,7 +318,7 @@ describe('signed in', () => {
       replies.set('POST /api/v1/auth/delete-account', { status: 409, body });
       const blocked = await browser.submit(page, action, { password: 'secret-password', code: '123456' });
       expect([blocked.status, blocked.html.includes('You own 1 gym.')]).toEqual([409, true]);
-      expect(blocked.html).toContain('Transfer it to somebody else');
+      expect(blocked.html).toContain('Transfer it to someone else');
     }
   });
 
@@ -346,7 +346,7 @@ describe('signed in', () => {
     const browser = browse();
     await signIn(browser);
     const form = await browser.get(`${PATH}?step=code`);
-    const errors = { confirmation_code: ['The confirmation code is not valid.'] };
+    const errors = { confirmation_code: ['This confirmation code is not valid or has expired.'] };
     replies.set('POST /api/v1/auth/delete-account', { status: 422, body: { message: 'no', errors } });
     const refused = await browser.submit(form, 'confirm', { password: 'x', code: '000000' });
     expect(refused.status).toBe(422);
@@ -427,7 +427,7 @@ describe('signed in', () => {
     expect(formOf(page.html).buttons).toEqual(['cancel', 'sign_out']);
     replies.set('DELETE /api/v1/auth/delete-account', { status: 200, body: { message: 'active' } });
     const done = await browser.submit(page, 'cancel');
-    expect([done.status, done.html.includes('The deletion is cancelled')]).toEqual([200, true]);
+    expect([done.status, done.html.includes('The deletion has been canceled')]).toEqual([200, true]);
     expect(browser.cookies.size).toBe(0);
     const calls = gateway.upstreams.identity.received.slice(-2).map(({ method, url }) => `${method} ${url}`);
     expect(calls).toEqual(['DELETE /api/v1/auth/delete-account', 'POST /api/v1/auth/logout']);
@@ -462,13 +462,16 @@ describe('the start page', () => {
     }
     // Without the demo data.
     expect(page.text).not.toContain('sandbox');
-    expect(page.text).toContain('همهٔ بخش‌ها کار می‌کنند.');
+    expect(page.text).toContain('همهٔ سرویس‌ها فعال‌اند.');
   });
 
   test.each([undefined, '*/*', 'application/json'])('with Accept %s it is 404 as JSON', async (accept) => {
     const headers = { host: 'x', ...(accept === undefined ? {} : { accept }) };
     const page = await rawRequest(gateway.url, '/', { headers });
-    expect([page.status, page.text]).toEqual([404, '{"message":"Not found."}']);
+    expect([page.status, page.text]).toEqual([
+      404,
+      '{"message":"We could not find what you are looking for."}',
+    ]);
     expect(
       (await rawRequest(gateway.url, '/', { method: 'POST', headers: { host: 'x', ...HTML } })).status,
     ).toBe(404);
@@ -486,7 +489,7 @@ describe('the start page of a demonstration with a service that is not ready', (
   test('links the sandbox, and says that a part is missing but not which', async () => {
     const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
     expect(page.text).toContain('href="http://127.0.0.1:1"');
-    expect(page.text).toContain('Some parts are not reachable right now.');
+    expect(page.text).toContain('Some services are unavailable right now.');
     expect(page.text).not.toMatch(/wallet[^,]/);
   });
 });

@@ -81,7 +81,7 @@ describe('a bad token', () => {
     const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fps_unknown') });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
-    expect(await answer.json()).toEqual({ message: 'Unauthenticated.' });
+    expect(await answer.json()).toEqual({ message: 'Sign in to continue.' });
     expect(allReceived(harness)).toEqual([]);
   });
 
@@ -89,7 +89,7 @@ describe('a bad token', () => {
     const forMcp = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/mcp' } as const;
     harness.tokens.set('fpo_mcp', forMcp);
     const answer = await fetch(`${harness.url}${path}`, { headers: bearer('fpo_mcp') });
-    expect([answer.status, await answer.json()]).toEqual([401, { message: 'Unauthenticated.' }]);
+    expect([answer.status, await answer.json()]).toEqual([401, { message: 'Sign in to continue.' }]);
     expect(answer.headers.get('www-authenticate')).toBe(
       'Bearer error="invalid_token", error_description="The token is for another resource.", ' +
         'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/api/v1"',

@@ -26,7 +26,10 @@ describe('the size of a body', () => {
 
   test('one byte more is 413 {message} and is not forwarded', async () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(MEBIBYTE + 1, 'x'));
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      413,
+      { message: 'The request body is too large.' },
+    ]);
     expect(harness.upstreams.content.received).toEqual([]);
   });
 
@@ -34,7 +37,10 @@ describe('the size of a body', () => {
     const answer = await put('/api/v1/posts', Buffer.alloc(3 * MEBIBYTE, 'x'), {
       'transfer-encoding': 'chunked',
     });
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([413, { message: 'The body is too large.' }]);
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      413,
+      { message: 'The request body is too large.' },
+    ]);
   });
 
   test('a multipart body with a file of 25 MiB is forwarded unchanged', async () => {

@@ -109,7 +109,11 @@ describe('a tool', () => {
   });
 
   test.each([
-    [404, { message: 'Not found.' }, 'Not found.'],
+    [
+      404,
+      { message: 'We could not find what you are looking for.' },
+      'We could not find what you are looking for.',
+    ],
     [422, { message: 'Invalid.', errors: { page: ['Too far.'] } }, 'Invalid. {"page":["Too far."]}'],
     [429, { message: 'Too many.' }, 'Too many.'],
     [500, {}, 'The API answered 500.'],
@@ -126,7 +130,7 @@ describe('a tool', () => {
       const client = await connect();
       const result = await call(client, 'list_gyms');
       expect(result).toMatchObject({ isError: true });
-      expect(result.content[0]?.text).toMatch(/not reachable/);
+      expect(result.content[0]?.text).toMatch(/is unavailable/);
       await client.close();
     } finally {
       await gateway.upstreams.gyms.start();
@@ -257,7 +261,7 @@ describe('access', () => {
     const forApi = { ...caller(8), tokenKind: 'oauth', audience: 'https://api.example.com/api/v1' } as const;
     gateway.tokens.set('fpo_api', forApi);
     const response = await post(bearer('fpo_api'));
-    expect([response.status, await response.json()]).toEqual([401, { message: 'Unauthenticated.' }]);
+    expect([response.status, await response.json()]).toEqual([401, { message: 'Sign in to continue.' }]);
     expect(response.headers.get('www-authenticate')).toBe(
       `Bearer error="invalid_token", error_description="The token is for another resource.", ${RESOURCE}`,
     );
@@ -392,7 +396,10 @@ describe('access', () => {
       expect((await post(bearer(), call)).status).toBe(413);
     }
     const deep = await post(bearer(), `${'['.repeat(33)}${']'.repeat(33)}`);
-    expect([deep.status, await deep.json()]).toEqual([400, { message: 'The body is nested too deeply.' }]);
+    expect([deep.status, await deep.json()]).toEqual([
+      400,
+      { message: 'The request body is nested too deeply.' },
+    ]);
     expect(allReceived(gateway)).toEqual([]);
   });
 
@@ -487,12 +494,12 @@ describe('a batch', () => {
     const list = { jsonrpc: '2.0', id: 4, method: 'tools/list' };
     const response = await send([callOf(1), callOf(2), blockers, list]);
     const answers = (await response.json()) as { id: number; result: unknown; error: unknown }[];
-    const refused = { isError: true, content: [{ type: 'text', text: 'Unauthenticated.' }] };
+    const refused = { isError: true, content: [{ type: 'text', text: 'Sign in to continue.' }] };
     expect(answers.toSorted((a, b) => a.id - b.id)).toMatchObject([
       { id: 1, result: { structuredContent: PAGE } },
       { id: 2, result: refused },
       { id: 3, result: refused },
-      { id: 4, error: { message: expect.stringContaining('Unauthenticated.') } },
+      { id: 4, error: { message: expect.stringContaining('Sign in to continue.') } },
     ]);
     expect(allReceived(gateway)).toHaveLength(1);
   });

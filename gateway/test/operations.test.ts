@@ -36,7 +36,7 @@ describe('paths that the gateway answers itself', () => {
       const headers = { 'content-type': 'text/plain' };
       const answer = await fetch(`${harness[origin]}${path}`, { method, headers, body: 'x' });
       expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'GET']);
-      expect(await answer.json()).toEqual({ message: 'This method is not allowed here.' });
+      expect(await answer.json()).toEqual({ message: 'This path does not support this HTTP method.' });
     }
   });
 
@@ -61,7 +61,9 @@ describe('the operations port', () => {
         const answer = await fetch(`${harness.url}${path}`, { method });
         expect([method, answer.status]).toEqual([method, 404]);
       }
-      expect(await (await fetch(`${harness.url}${path}`)).json()).toEqual({ message: 'Not found.' });
+      expect(await (await fetch(`${harness.url}${path}`)).json()).toEqual({
+        message: 'We could not find what you are looking for.',
+      });
       expect((await fetch(`${harness.operationsUrl}${path}`)).status).toBe(200);
     },
   );
@@ -80,7 +82,7 @@ describe('the operations port', () => {
     async (path) => {
       expect(await read(path, harness.operationsUrl)).toEqual({
         status: 404,
-        body: { message: 'Not found.' },
+        body: { message: 'We could not find what you are looking for.' },
       });
     },
   );

@@ -54,7 +54,7 @@ const stall = (
 const expectOverloaded = async (answer: Response): Promise<void> => {
   expect([answer.status, await answer.json()]).toEqual([
     503,
-    { message: 'Too many requests are being answered right now. Please try again shortly.' },
+    { message: 'We are handling too many requests right now. Please try again in a moment.' },
   ]);
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
 };
@@ -77,7 +77,7 @@ describe('with the default limits', () => {
     await eventually(() => stalled.every(({ ended }) => ended));
     const heads = stalled.map(({ text }) => text.split('\r\n')[0]);
     expect(new Set(heads)).toEqual(new Set(['HTTP/1.1 408 Request Timeout']));
-    expect(stalled[0]?.text).toContain('{"message":"The request arrived too slowly."}');
+    expect(stalled[0]?.text).toContain('{"message":"The request took too long to arrive."}');
     expect(harness.upstreams.identity.received).toHaveLength(1);
   });
 

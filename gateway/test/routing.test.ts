@@ -123,7 +123,7 @@ describe('paths that are not routed', () => {
     for (const headers of [{}, bearer()]) {
       const answer = await rawRequest(harness.url, path, { headers });
       expect(answer.status).toBe(404);
-      expect(JSON.parse(answer.text)).toEqual({ message: 'Not found.' });
+      expect(JSON.parse(answer.text)).toEqual({ message: 'We could not find what you are looking for.' });
     }
     expect([...allReceived(harness), ...allStrays(harness)]).toEqual([]);
   });
@@ -147,7 +147,11 @@ describe('paths that are not routed', () => {
   test('health and metrics of the services are not reachable through the gateway', async () => {
     for (const path of ['/metrics', '/health/services']) {
       const answer = await fetch(`${harness.url}${path}`);
-      expect([path, answer.status, await answer.json()]).toEqual([path, 404, { message: 'Not found.' }]);
+      expect([path, answer.status, await answer.json()]).toEqual([
+        path,
+        404,
+        { message: 'We could not find what you are looking for.' },
+      ]);
     }
     expect(allStrays(harness)).toEqual([]);
   });

@@ -97,7 +97,8 @@ const startUpstream = async (service: Service): Promise<Upstream> => {
     }
     if (url.startsWith(`${CHECK_PREFIX}/`)) {
       upstream.checks.push(url.slice(CHECK_PREFIX.length));
-      if (upstream.check === undefined) return json(response, 404, { message: 'Not found.' });
+      if (upstream.check === undefined)
+        return json(response, 404, { message: 'We could not find what you are looking for.' });
       return upstream.check(request, response);
     }
     if (url.startsWith('/internal/') && upstream.internal !== undefined)

@@ -78,9 +78,9 @@ describe('an account', () => {
     await deposit(account.token, 5_000);
     const blocked = await confirm(browser, form, account);
     expect([blocked.status, buttons(blocked)]).toEqual([409, ['sign_out']]);
-    expect(blocked.html).toContain('Your wallet balance is 5000 Tooman.');
+    expect(blocked.html).toContain('Your wallet balance is 5,000 Tooman.');
     expect(blocked.html).toContain('Withdraw the money');
-    expect((await browser.get(PATH)).html).toContain('Your wallet balance is 5000 Tooman.');
+    expect((await browser.get(PATH)).html).toContain('Your wallet balance is 5,000 Tooman.');
     expect(await smsOf(account.phone)).toHaveLength(1);
   });
 

@@ -105,7 +105,10 @@ test('every read tool returns what the API returns', async () => {
   await same('get_training_service', { id: service.id }, `/training-services/${service.id}`);
   await same('list_training_services', { user_id: account.id }, `/training-services?user_id=${account.id}`);
   const missing = await callTool(client, 'get_gym', { id: 999_999_999 });
-  expect(missing).toMatchObject({ isError: true, content: [{ text: 'Not found.' }] });
+  expect(missing).toMatchObject({
+    isError: true,
+    content: [{ text: 'We could not find what you are looking for.' }],
+  });
 
   const blockers = (await callTool(client, 'list_deletion_blockers')).structuredContent;
   const blocked = expectStatus(await arm(account), 409).body;
@@ -140,7 +143,7 @@ describe('a token that names its resource', () => {
       expect((await refused({ kept: { access_token: token, token_type: 'Bearer' } })).status).toBe(200);
       for (const path of ['/auth/me', '/gyms']) {
         const answer = await api('GET', path, { token });
-        expect([answer.status, answer.body]).toEqual([401, { message: 'Unauthenticated.' }]);
+        expect([answer.status, answer.body]).toEqual([401, { message: 'Sign in to continue.' }]);
         expect(answer.headers.get('www-authenticate')).toContain(
           `resource_metadata="${baseUrl()}/.well-known/oauth-protected-resource/api/v1"`,
         );

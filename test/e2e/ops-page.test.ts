@@ -100,7 +100,7 @@ test('the services and their queues are shown', async () => {
   expect(status).toBe(200);
   for (const service of ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'])
     expect(html).toContain(`<h2>${service}</h2>`);
-  expect(html).not.toContain('does not answer');
+  expect(html).not.toContain('is not responding');
   expect(html).not.toContain('cannot be reached');
 });
 

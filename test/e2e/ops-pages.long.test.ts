@@ -153,7 +153,7 @@ describe('live', () => {
     await logIn(visitor, false);
     await page.route(STREAM, (route) => route.abort());
     await page.goto(`${baseUrl()}/ops/withdrawals`);
-    await page.locator('#live-status').getByText('The connection is lost').waitFor();
+    await page.locator('#live-status').getByText('The connection was lost').waitFor();
     await endSession();
     await page.unroute(STREAM);
     await page.locator('button[value=login]').waitFor();
@@ -166,7 +166,7 @@ describe('live', () => {
     await page.route(STREAM, (route) => route.fulfill({ status: 503 }));
     await page.goto(`${baseUrl()}/ops/withdrawals`);
     const status = page.locator('#live-status');
-    await status.getByText('The connection is lost').waitFor();
+    await status.getByText('The connection was lost').waitFor();
     const reason = page.locator('input[name=reason]').first();
     await reason.fill('The account is closed');
     await page.unroute(STREAM);

@@ -1,5 +1,5 @@
 /** The errors that clients may get, with their texts in every language. */
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
 // Written by test/architecture/api-errors.test.ts from the code that throws the errors.
 import codes from './error-codes.json' with { type: 'json' };
@@ -13,7 +13,7 @@ interface ErrorRow {
 }
 
 const textsOf = (key: string): Record<string, string> =>
-  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, texts[key as MessageKey]]));
+  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, texts[key as keyof Catalogue] ?? '']));
 
 /** By status, then by code. */
 export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
@@ -23,11 +23,11 @@ export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
   )
   .sort((a, b) => a.status - b.status);
 
-/** The messages under `errors` of a 422, by language. */
+/** The messages under `errors` of a 422, by language. A plural is shown in its general form. */
 export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Object.keys(
   CATALOGUES.get(DEFAULT_LOCALE) ?? {},
 )
-  .filter((key) => key.startsWith('validation.'))
+  .filter((key) => key.startsWith('validation.') && !key.endsWith('_one'))
   .map(textsOf);
 
 export const LANGUAGES = [...CATALOGUES.keys()];

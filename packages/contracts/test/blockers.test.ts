@@ -56,9 +56,14 @@ describe('the blockers of a service', () => {
 
 test('the message of each blocker takes the extra keys of its row, in each language', () => {
   for (const { code, extras } of BLOCKERS) {
+    const key = blockerMessageKey(code);
     for (const texts of CATALOGUES.values()) {
-      const parameters = [...texts[blockerMessageKey(code)].matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      expect(parameters.sort()).toEqual(Object.keys(extras.shape).sort());
+      const forms = Object.entries(texts).filter(([name]) => name === key || name.startsWith(`${key}_`));
+      expect(forms).not.toEqual([]);
+      for (const [, text] of forms) {
+        const parameters = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+        expect(parameters.sort()).toEqual(Object.keys(extras.shape).sort());
+      }
     }
   }
 });

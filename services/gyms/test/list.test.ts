@@ -165,18 +165,18 @@ describe('filters', () => {
 test('a wrong form and a value out of range read differently', async () => {
   const textOf = async (query: string, field: string) =>
     (await harness.send('GET', `/gyms?${query}`)).body.errors[field];
-  const form = ['This field has the wrong form.'];
+  const form = ['This field does not have the right format.'];
   expect(await textOf('near=x,1', 'near')).toEqual(form);
   expect(await textOf('near=91,1', 'near')).toEqual([
-    'The latitude must be from -90 to 90, the longitude from -180 to 180.',
+    'The latitude must be from -90 to 90, and the longitude from -180 to 180.',
   ]);
   expect(await textOf('major_ids=x', 'major_ids')).toEqual(form);
   expect(await textOf('major_ids=1,9007199254740992', 'major_ids')).toEqual([
-    'This field must be at most 9007199254740991.',
+    'This field must be at most 9,007,199,254,740,991.',
   ]);
   expect(await textOf('city_id=x', 'city_id')).toEqual(['This field must be a whole number.']);
   expect(await textOf('city_id=9007199254740992', 'city_id')).toEqual([
-    'This field must be at most 9007199254740991.',
+    'This field must be at most 9,007,199,254,740,991.',
   ]);
 });
 

@@ -455,8 +455,8 @@ describe('a review that names the document that was looked at', () => {
     await attach(id, 561, 'never-reviewed.pdf');
     const before = await stored(id);
     for (const [locale, text] of [
-      ['en', 'The licence document has been replaced. Look at the current one and review that.'],
-      ['fa', 'سند مجوز جایگزین شده است. سند کنونی را ببینید و همان را بررسی کنید.'],
+      ['en', 'This license document has been replaced. Open the current one and review that one instead.'],
+      ['fa', 'این مدرک مجوز جایگزین شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.'],
     ] as const) {
       const sent = { ...body, gym_license_media_id: 560, name: 'Never' };
       const answer = await put(id, operator(), sent, { 'accept-language': locale });

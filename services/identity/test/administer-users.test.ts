@@ -389,7 +389,8 @@ describe("a trainer's license", () => {
       expect([status, answered]).toEqual([
         409,
         {
-          message: 'The licence document has been replaced. Look at the current one and review that.',
+          message:
+            'This license document has been replaced. Open the current one and review that one instead.',
           code: 'license_replaced',
         },
       ]);
@@ -449,7 +450,7 @@ describe("a trainer's license", () => {
     const refused = await put(operator, person.id, { trainer_license_approved: true, height: 180 });
     expect([refused.status, refused.body.errors]).toEqual([
       422,
-      { trainer_license_approved: ['There is no licence document to review.'] },
+      { trainer_license_approved: ['There is no license document to review.'] },
     ]);
     expect(await stored(person.id)).toMatchObject({ trainer_license_approved: null, height: null });
     expect(await harness.database.collection('notifications').countDocuments({ user_id: person.id })).toBe(0);

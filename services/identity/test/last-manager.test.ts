@@ -44,7 +44,7 @@ const managers = async (): Promise<number> => {
 const refused = (answer: { status: number; body: unknown }) =>
   expect([answer.status, answer.body]).toEqual([
     409,
-    { message: 'There would be nobody left who can manage roles.' },
+    { message: 'This would leave nobody who can manage roles.' },
   ]);
 
 describe('the last account that may manage roles', () => {

@@ -162,7 +162,7 @@ describe('a notification', () => {
     const body = { current_password: PASSWORD, email };
     expect((await harness.send('PUT', '/auth/me', { as: person.caller, body })).status).toBe(200);
     const [received] = await arrived(() => emailsTo(person.user.email));
-    expect(received?.subject).toBe('E-mail address changed');
+    expect(received?.subject).toBe('Email address changed');
     expect(await emailsTo(email)).toEqual([]);
   });
 });
@@ -214,11 +214,11 @@ describe('the review of a trainer licence', () => {
     await reviewLicense(person, 'blurred');
     const [push] = await arrived(() => pushesTo(token));
     expect(push).toMatchObject({
-      title: 'Trainer licence rejected',
+      title: 'Trainer license rejected',
       body: expect.stringContaining('blurred'),
     });
     const [email] = await arrived(() => emailsTo(person.user.email));
-    expect(email?.subject).toBe('Trainer licence rejected');
+    expect(email?.subject).toBe('Trainer license rejected');
   });
 
   test('is pushed with as much of a long reason as a push message may have', async () => {
@@ -231,7 +231,7 @@ describe('the review of a trainer licence', () => {
     expect(push?.body).toMatch(/^Your trainer licence was rejected\. \u0633+…$/);
     expect(Buffer.byteLength(push?.body ?? '')).toBeGreaterThan(1_000);
     expect(Buffer.byteLength(push?.body ?? '')).toBeLessThanOrEqual(1_024);
-    expect((await rowsOf(person))[0]?.body).toBe(`Your trainer licence was rejected. ${reason}`);
+    expect((await rowsOf(person))[0]?.body).toBe(`Your trainer license has been rejected. ${reason}`);
   });
 });
 
@@ -284,7 +284,7 @@ describe('an e-mail', () => {
     const [row] = await rowsOf(person);
     expect([row?.type, row?.title]).toEqual([type, email?.subject]);
     expect(row?.body).toContain(CHOSEN);
-    expect(email?.text).toContain('in the app');
+    expect(email?.text).toContain('See the app');
     expect(JSON.stringify(email)).not.toMatch(/locked|evil|[{}]{2}/);
   });
 });

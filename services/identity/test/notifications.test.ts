@@ -97,8 +97,8 @@ describe('a gym license review', () => {
       {
         id: expect.any(Number),
         type: 'gym_license_reviewed',
-        title: 'Gym licence rejected',
-        body: 'The licence of Alborz {reason} $t(x) was rejected. The stamp is missing.',
+        title: 'Gym license rejected',
+        body: 'The license of Alborz {reason} $t(x) has been rejected. The stamp is missing.',
         data: {
           gym_id: 7,
           gym_name: 'Alborz {reason} $t(x)',
@@ -124,12 +124,12 @@ describe('a gym license review', () => {
     const { body } = await until(owner, 1);
     expect(body.data).toMatchObject([
       {
-        title: 'Gym licence removed',
-        body: 'An operator has removed the licence document of Alborz {reason} $t(x). You can upload another one.',
+        title: 'Gym license removed',
+        body: 'Our team has removed the license document of Alborz {reason} $t(x). You can upload another one.',
         data: { gym_id: 7, approved: null, reason: '', removed: true },
       },
     ]);
-    expect((await list(owner, '', 'fa')).body.data[0].title).toBe('مجوز باشگاه حذف شد');
+    expect((await list(owner, '', 'fa')).body.data[0].title).toBe('مدرک مجوز باشگاه حذف شد');
   });
 
   test('that is delivered twenty times causes one notification', async () => {
@@ -156,8 +156,8 @@ describe('a trainer license review', () => {
     expect(body.data).toMatchObject([
       {
         type: 'trainer_license_reviewed',
-        title: 'Trainer licence rejected',
-        body: 'Your trainer licence was rejected. Unreadable.',
+        title: 'Trainer license rejected',
+        body: 'Your trainer license has been rejected. Unreadable.',
         data: { approved: false, reason: 'Unreadable.' },
       },
     ]);
@@ -177,13 +177,13 @@ test('a trainer license that an operator resets and clears: a text for each in b
   const titles = async (language: string) =>
     (await textsOf(trainer, language)).map(([, title]: string[]) => title);
   expect(await titles('en')).toEqual([
-    'Trainer licence removed',
-    'Trainer licence under review again',
-    'Trainer licence approved',
+    'Trainer license removed',
+    'Trainer license under review again',
+    'Trainer license approved',
   ]);
   expect(await titles('fa')).toEqual([
-    'مجوز مربیگری حذف شد',
-    'مجوز مربیگری دوباره در حال بررسی است',
+    'مدرک مجوز مربیگری حذف شد',
+    'مجوز مربیگری دوباره بررسی می‌شود',
     'مجوز مربیگری تأیید شد',
   ]);
 });
@@ -249,20 +249,24 @@ describe('the payments of the wallet', () => {
       [
         'withdrawal_rejected',
         'Withdrawal rejected',
-        'Your withdrawal of 20000 Tooman was rejected, and the amount is back in your balance. The account {amount} is closed.',
+        'Your withdrawal of 20,000 Tooman was rejected, and the money is back in your balance. The account {amount} is closed.',
       ],
       [
         'withdrawal_paid',
         'Withdrawal paid',
-        'Your withdrawal of 20000 Tooman was transferred to your bank account.',
+        'Your withdrawal of 20,000 Tooman has been transferred to your bank account.',
       ],
-      ['deposit_credited', 'Deposit credited', 'Your deposit of 50000 Tooman was added to your balance.'],
+      [
+        'deposit_credited',
+        'Deposit added to your balance',
+        'Your deposit of 50,000 Tooman has been added to your balance.',
+      ],
     ]);
     const persian = await textsOf(person, 'fa');
     expect(persian[3]).toEqual([
       'deposit_credited',
-      'واریز انجام شد',
-      'واریز شما به مبلغ 50000 تومان به موجودی افزوده شد.',
+      'واریز به موجودی شما اضافه شد',
+      'واریز ۵۰٬۰۰۰ تومانی شما به موجودی‌تان اضافه شد.',
     ]);
     expect(persian.slice(0, 3).map(([, title]: string[]) => title)).toEqual([
       'برداشت رد شد',
@@ -289,22 +293,22 @@ describe('the payments of the wallet', () => {
       [
         'refund_resolved',
         'Purchase activated',
-        'Your app store purchase that could not be activated before is active now.',
+        'Your in-app purchase, which could not be activated before, is now active.',
       ],
       [
         'refund_resolved',
         'Purchase refunded',
-        'Your app store purchase that could not be activated was refunded.',
+        'Your in-app purchase could not be activated, and it has been refunded.',
       ],
       [
         'deposit_returned',
         'Deposit returned',
-        'Your deposit of 30000 Tooman was not added to your balance. What you paid was returned to you.',
+        'Your deposit of 30,000 Tooman was not added to your balance. What you paid has been returned to you.',
       ],
     ]);
     expect((await textsOf(person, 'fa')).map(([, title]: string[]) => title)).toEqual([
       'خرید فعال شد',
-      'وجه خرید بازگردانده شد',
+      'پول خرید بازگردانده شد',
       'واریز بازگردانده شد',
     ]);
   });
@@ -388,26 +392,26 @@ describe('sales, subscriptions and boosts', () => {
       [
         'training_service_sold',
         'Training service sold',
-        'Your training service Strength {amount} was sold for 90000 Tooman.',
+        'You sold your training service Strength {amount} for 90,000 Tooman.',
       ],
     ]);
     expect(await textsOf(buyer, 'en')).toEqual([
       [
         'training_service_delivered',
         'Training service delivered',
-        'The training service Strength {amount} was delivered to you.',
+        'The training service Strength {amount} has been delivered to you.',
       ],
     ]);
     expect([...(await textsOf(seller, 'fa')), ...(await textsOf(buyer, 'fa'))]).toEqual([
       [
         'training_service_sold',
-        'خدمت تمرینی فروخته شد',
-        'خدمت تمرینی Strength {amount} شما به مبلغ 90000 تومان فروخته شد.',
+        'خدمات مربیگری شما فروخته شد',
+        'خدمات مربیگری «Strength {amount}» را به مبلغ ۹۰٬۰۰۰ تومان فروختید.',
       ],
       [
         'training_service_delivered',
-        'خدمت تمرینی تحویل داده شد',
-        'خدمت تمرینی Strength {amount} به شما تحویل داده شد.',
+        'خدمات مربیگری تحویل داده شد',
+        'خدمات مربیگری «Strength {amount}» به شما تحویل داده شد.',
       ],
     ]);
   });
@@ -430,17 +434,17 @@ describe('sales, subscriptions and boosts', () => {
       ['boost_ended', 'Boost ended', 'The boost of Alborz has ended.'],
       [
         'subscription_expiring',
-        'Subscription ends soon',
+        'Your subscription ends soon',
         'Your premium subscription ends on 2026-01-18 10:00:00 (UTC).',
       ],
     ]);
     expect(await textsOf(person, 'fa')).toEqual([
-      ['boost_ended', 'نردبان پایان یافت', 'نردبان Strength پایان یافت.'],
-      ['boost_ended', 'نردبان پایان یافت', 'نردبان Alborz پایان یافت.'],
+      ['boost_ended', 'نردبان تمام شد', 'نردبان Strength تمام شد.'],
+      ['boost_ended', 'نردبان تمام شد', 'نردبان Alborz تمام شد.'],
       [
         'subscription_expiring',
-        'اشتراک به‌زودی پایان می‌یابد',
-        'اشتراک ویژهٔ شما در 2026-01-18 10:00:00 (UTC) پایان می‌یابد.',
+        'اشتراک شما رو به پایان است',
+        'اشتراک ویژهٔ شما در تاریخ 2026-01-18 10:00:00 (UTC) به پایان می‌رسد.',
       ],
     ]);
   });

@@ -610,7 +610,7 @@ describe('a registration', () => {
     ['with a body of 1 MB', { redirect_uris: ['https://c.example/'], x: 'x'.repeat(1_000_000) }],
   ])('%s is refused', async (_what, metadata) => {
     const { status, body } = await oauth.register(metadata as Record<string, unknown>);
-    expect([status, body]).toEqual([413, { message: 'The body is too large.' }]);
+    expect([status, body]).toEqual([413, { message: 'The request body is too large.' }]);
   });
 
   test.each([OAUTH_PATHS.token, OAUTH_PATHS.revoke])(

@@ -113,7 +113,7 @@ describe('the consent page', () => {
     for (const text of [
       'Fit Friend',
       person.login,
-      'see your profile, with your e-mail address',
+      'see your profile, including your email address',
       'see your balance',
       'buy a premium subscription with the money in your wallet',
       '127.0.0.1:7777',
@@ -121,7 +121,7 @@ describe('the consent page', () => {
       expect(consent.html).toContain(text);
     }
     // The user does not hold this permission.
-    expect(consent.html).not.toContain('all users');
+    expect(consent.html).not.toContain('every user');
   });
 
   const consentWith = async (scope: string) => {
@@ -131,16 +131,16 @@ describe('the consent page', () => {
     return [...cannot.matchAll(/<li>([^<]*)<\/li>/g)].map(([, text]) => text);
   };
   const NEVER = [
-    'pay money into your wallet or withdraw any, or buy training services',
-    'see or change your password, or change your e-mail address, phone number, bank account or second factor',
-    'delete your account without your password and the code that is sent to your phone',
+    'deposit money into your wallet, withdraw money from it, or buy training services',
+    'see or change your password, or change your email address, phone number, bank account, or two-factor authentication',
+    'delete your account without your password and the code that we send to your phone',
   ];
 
   test('says what no app can do, and what this one cannot do with the scopes that it asked for', async () => {
     expect(await consentWith('posts.view')).toEqual([
       'see your balance or your payments',
       'spend the money in your wallet',
-      'create, change or delete gyms, posts or training services',
+      'create, edit, or delete gyms, posts, or training services',
       ...NEVER,
     ]);
     expect(await consentWith('payments.view_own payments.boost_own gyms.create')).toEqual(NEVER);
@@ -167,7 +167,7 @@ describe('the consent page', () => {
     const sent = await browser.submit(login, 'login', { login: person.login, password: person.password });
     const resumed = await browser.get(sent.location?.pathname ?? '');
     const fa = await browser.get(resumed.location?.pathname ?? '', { 'accept-language': 'fa' });
-    expect(fa.html).toContain('برنامه‌ای بی‌نام');
+    expect(fa.html).toContain('اپلیکیشن بی‌نام');
     expect(fa.html).toContain('موجودی، پرداخت‌ها');
   });
 
@@ -187,7 +187,7 @@ describe('a sign-in on the page', () => {
     const wrong = await submit(person.login, 'not the password');
     const unknown = await submit('nobody.at.all', 'not the password');
     expect([wrong.status, unknown.status]).toEqual([422, 422]);
-    expect(wrong.html).toContain('These credentials do not match our records.');
+    expect(wrong.html).toContain('The sign-in details are incorrect. Check them and try again.');
     const anonymous = (html: string, login: string): string =>
       html.replace(login, '').replaceAll(/interaction\/[\w-]+|name="csrf" value="[\w-]+"/g, '');
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));

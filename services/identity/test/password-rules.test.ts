@@ -24,8 +24,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-const COMMON = 'This password is one of the most common ones.';
-const NAME = 'The password must not be your user name, e-mail or phone number.';
+const COMMON = 'This password is too common. Choose another one.';
+const NAME = 'Your password must not be your username, email address, or phone number.';
 
 type Names = { username: string; email: string; phone: string };
 

@@ -182,7 +182,7 @@ describe('revoking a personal token', () => {
       tries.map((id) => harness.send('DELETE', `/auth/tokens/${id}`, { as: other.caller })),
     );
     expect(answers.map((answer) => [answer.status, answer.text])).toEqual(
-      tries.map(() => [404, '{"message":"Not found."}']),
+      tries.map(() => [404, '{"message":"We could not find what you are looking for."}']),
     );
     expect(await isLive(harness, body.token)).toBe(true);
   });

@@ -56,7 +56,7 @@ const requested = async (): Promise<Request> => {
 };
 
 const expectRejected = ({ status, body }: Answer): void =>
-  expect([status, body.errors]).toEqual([422, { code: ['The code is not valid.'] }]);
+  expect([status, body.errors]).toEqual([422, { code: ['This code is not valid or has expired.'] }]);
 
 describe('a new phone', () => {
   test('counts only once its code has come back', async () => {
@@ -261,7 +261,7 @@ describe('of concurrent confirmations', () => {
       if (status === 200) continue;
       expect([status, body.errors]).toEqual([
         422,
-        { code: ['Another account has this phone number by now. Please change to another one.'] },
+        { code: ['Another account is using this phone number now. Please choose a different one.'] },
       ]);
       const { person } = requests[index] as { person: Person };
       expect((await userOf(person)).phone).toBe(person.user.phone);
@@ -270,7 +270,7 @@ describe('of concurrent confirmations', () => {
 });
 
 describe('when the SMS cannot be sent', () => {
-  const failed = [500, { message: 'The code could not be sent to this phone. Nothing was changed.' }];
+  const failed = [500, { message: 'We could not send a code to this phone number. Nothing was changed.' }];
 
   test('nothing is changed, and an earlier code stays valid after a refusal', async () => {
     const { person, phone, code } = await requested();

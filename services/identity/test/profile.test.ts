@@ -264,7 +264,7 @@ describe('a new e-mail, phone or bank account', () => {
       height: 170,
     });
     expect(status).toBe(422);
-    expect(body.errors).toEqual({ current_password: ['The password is not correct.'] });
+    expect(body.errors).toEqual({ current_password: ['The password is incorrect.'] });
     expect(await stored(person.id)).toMatchObject({ [field]: person.user[field], height: null });
   });
 
@@ -358,7 +358,7 @@ describe('PUT /auth/change-password', () => {
     const { status, body } = await change(person, { current_password: PASSWORD, password: next });
     expect([status, body]).toEqual([
       200,
-      { message: 'Your password was changed. You are signed out everywhere else.' },
+      { message: 'Your password has been changed, and you have been signed out everywhere else.' },
     ]);
     expect(await isLive(harness, person.token)).toBe(true);
     expect(await isLive(harness, session)).toBe(false);
@@ -376,7 +376,7 @@ describe('PUT /auth/change-password', () => {
     const session = (await logIn(harness, person.user.username)).body.token;
     const { status, body } = await change(person, { current_password: 'wrong', password: next });
     expect(status).toBe(422);
-    expect(body.errors).toEqual({ current_password: ['The password is not correct.'] });
+    expect(body.errors).toEqual({ current_password: ['The password is incorrect.'] });
     expect(await isLive(harness, session)).toBe(true);
     expect((await logIn(harness, person.user.username)).status).toBe(200);
   });

@@ -250,7 +250,7 @@ describe('a code for the own phone', () => {
     const asked = await putMe(person, { phone, current_password: PASSWORD });
     expect([asked.status, asked.body]).toEqual([
       500,
-      { message: 'The code could not be sent to this phone. Nothing was changed.' },
+      { message: 'We could not send a code to this phone number. Nothing was changed.' },
     ]);
     await sandbox.setMode('ok', phone);
     expect(await sentTo(person)).toBe(0);
@@ -330,7 +330,7 @@ describe('a user name that reads as a phone number', () => {
       await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { username } }),
     ];
     for (const { status, body } of answers)
-      expect([status, body.errors]).toEqual([422, { username: ['A user name cannot be a phone number.'] }]);
+      expect([status, body.errors]).toEqual([422, { username: ['A username cannot be a phone number.'] }]);
   });
 
   test.each(['1370', 'ali1370', '12345678', 'ali.0935', '0935_ali'])('is not %s', async (username) => {

@@ -585,7 +585,7 @@ describe('a phone of another country', () => {
     for (const { status, body } of answers) {
       expect([status, body.errors]).toEqual([
         422,
-        { phone: ['Phone numbers of this country are not accepted.'] },
+        { phone: ['Phone numbers from this country are not accepted.'] },
       ]);
     }
   });

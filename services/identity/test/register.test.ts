@@ -182,7 +182,7 @@ describe('an invalid field is answered with 422 under its name', () => {
       'phone',
       'username',
     ]);
-    expect(body.errors.email).toEqual(['این فیلد الزامی است.']);
+    expect(body.errors.email).toEqual(['پر کردن این فیلد الزامی است.']);
   });
 
   test('passwords of 10 and of 128 characters are valid', async () => {
@@ -201,7 +201,7 @@ describe('a value of another account is answered with 422 under its field', () =
     });
     expect(status).toBe(422);
     expect(Object.keys(body.errors).sort()).toEqual(['email', 'phone', 'username']);
-    expect(body.errors.phone).toEqual(['This value is already taken.']);
+    expect(body.errors.phone).toEqual(['This value is already in use.']);
   });
 
   const racing = ['phone', 'email', 'username'] as const;

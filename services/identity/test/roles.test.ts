@@ -82,7 +82,7 @@ describe('PUT /roles/{id}', () => {
       const { status, body } = await put(3, { permissions });
       expect([status, body]).toEqual([
         409,
-        { message: 'Administrators keep every permission: nobody else could give it back.' },
+        { message: 'Administrators keep every permission, because nobody else could give one back.' },
       ]);
     }
     const { status, body } = await put(3, { title: 'Chiefs', permissions: PERMISSIONS.toReversed() });

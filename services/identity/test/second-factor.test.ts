@@ -53,9 +53,9 @@ afterAll(async () => {
 
 const fieldsOf = ({ status, body }: Answer): unknown[] => [status, Object.keys(body.errors ?? {})];
 const refused = (field: string) => [422, [field]];
-const REQUIRED = { totp: ['Enter the code of your authenticator app, or a recovery code.'] };
-const USED = { totp: ['This code was used already. Wait for the next one.'] };
-const WRONG = { totp: ['The code is not correct.'] };
+const REQUIRED = { totp: ['Enter a code from your authenticator app, or a recovery code.'] };
+const USED = { totp: ['This code has already been used. Wait for the next one.'] };
+const WRONG = { totp: ['This code is incorrect.'] };
 const countOf = (answers: readonly Answer[], status: number): number =>
   answers.filter((answer) => answer.status === status).length;
 const atOnce = <Result>(count: number, work: (index: number) => Promise<Result>): Promise<Result[]> =>
@@ -177,7 +177,7 @@ describe('setting up', () => {
     harness.clock.advance(10 * MINUTE_MS);
     const late = await arm(harness, person, codeOf(harness, secret));
     expect(fieldsOf(late)).toEqual(refused('totp'));
-    expect(late.body.errors.totp[0]).toContain('Ask for a new secret first');
+    expect(late.body.errors.totp[0]).toContain('Request a new secret first');
     const never = await join(harness);
     expect(fieldsOf(await arm(harness, never, '123456'))).toEqual(refused('totp'));
   });
@@ -509,7 +509,7 @@ describe('removing by an operator', () => {
     const { data } = (await harness.send('GET', '/notifications', { as: thief.caller })).body;
     expect([data[0].data.by, data[0].body]).toEqual([
       'operator',
-      'An operator made this change. If you did not ask for it, contact us.',
+      'Our team made this change. If you did not ask for it, contact us.',
     ]);
     expect(await events.publishedAbout(thief.id)).toEqual(
       ['second_factor_armed', 'second_factor_removed'].map((reason) => ({
@@ -669,10 +669,10 @@ describe('the log-in page of OAuth', () => {
     expect([wrongPassword.status, wrongPassword.html.includes(FIELD)]).toEqual([422, false]);
     const asked = await submit(given);
     expect([asked.status, asked.html.includes(FIELD)]).toEqual([422, true]);
-    expect(asked.html).toContain('Enter the code of your authenticator app');
+    expect(asked.html).toContain('Enter a code from your authenticator app');
     expect(asked.html).not.toContain(PASSWORD);
     const wrong = await submit({ ...given, totp: wrongCodeOf(harness, secret) });
-    expect([wrong.status, wrong.html.includes('The code is not correct.')]).toEqual([422, true]);
+    expect([wrong.status, wrong.html.includes('This code is incorrect.')]).toEqual([422, true]);
     const code = codeOf(harness, secret);
     const consent = await browser.follow(await submit({ ...given, totp: code }));
     expect(consent.html).toContain('You are signed in as');

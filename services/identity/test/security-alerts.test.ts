@@ -105,7 +105,7 @@ describe('an alert tells the owner', () => {
       'a changed e-mail',
       'email_changed',
       (person) => put(person, { email: `new.${person.user.email}` }),
-      'E-mail address changed',
+      'Email address changed',
       'نشانی ایمیل تغییر کرد',
     ],
     [
@@ -119,7 +119,7 @@ describe('an alert tells the owner', () => {
       'a changed user name, which needs no password,',
       'username_changed',
       (person) => send(person, 'PUT', '/auth/me', { username: `own.${person.user.username}` }),
-      'User name changed',
+      'Username changed',
       'نام کاربری تغییر کرد',
     ],
     [
@@ -137,10 +137,10 @@ describe('an alert tells the owner', () => {
     const [alert, ...others] = await notificationsOf(person);
     expect(others).toEqual([]);
     expect(alert).toMatchObject({ type: 'security_alert', title, data: { change, by: 'account' } });
-    expect(alert?.body).toContain('If this was not you');
+    expect(alert?.body).toContain('If you did not do this');
     const [persian] = await notificationsOf(person, 'fa');
     expect(persian?.title).toBe(persianTitle);
-    expect(persian?.body).toContain('اگر این کار شما نبوده است');
+    expect(persian?.body).toContain('اگر کار شما نبوده است');
   });
 
   test('of what an operator changed, and that it was an operator', async () => {
@@ -157,11 +157,11 @@ describe('an alert tells the owner', () => {
       { change: 'email_changed', by: 'operator' },
     ]);
     for (const { body, data } of await notificationsOf(person)) {
-      expect(body).toBe('An operator made this change. If you did not ask for it, contact us.');
+      expect(body).toBe('Our team made this change. If you did not ask for it, contact us.');
       expect(Object.values(changes).filter((value) => JSON.stringify(data).includes(value))).toEqual([]);
     }
     const [persian] = await notificationsOf(person, 'fa');
-    expect(persian?.body).toContain('متصدیان');
+    expect(persian?.body).toContain('همکاران ما');
   });
 
   test('of a user name that an operator changed, and of none that is sent as it is', async () => {
@@ -172,7 +172,7 @@ describe('an alert tells the owner', () => {
     expect((await putByOperator(person, { username: `op.${person.user.username}` })).status).toBe(200);
     expect(await changesOf(person)).toEqual([{ change: 'username_changed', by: 'operator' }]);
     const [alert] = await notificationsOf(person);
-    expect(alert).toMatchObject({ title: 'User name changed', body: expect.stringContaining('An operator') });
+    expect(alert).toMatchObject({ title: 'Username changed', body: expect.stringContaining('Our team') });
   });
 
   test('of roles that somebody else changed, in both languages', async () => {
@@ -186,7 +186,7 @@ describe('an alert tells the owner', () => {
     expect((await assign([1, 2])).status).toBe(200);
     expect(await changesOf(person)).toEqual([{ change: 'roles_changed', by: 'operator' }]);
     const [alert] = await notificationsOf(person);
-    expect(alert).toMatchObject({ title: 'Roles changed', body: expect.stringContaining('An operator') });
+    expect(alert).toMatchObject({ title: 'Roles changed', body: expect.stringContaining('Our team') });
     expect((await notificationsOf(person, 'fa'))[0]?.title).toBe('نقش‌ها تغییر کرد');
     expect((await assign([3, 1], administrator.id)).status).toBe(200);
     expect(await changesOf(administrator)).toEqual([]);
@@ -244,7 +244,7 @@ describe('an SMS tells the owner', () => {
     expect(await sandbox.waitFor(english.user.phone, 1)).toMatchObject([
       {
         message:
-          'The password of your fitness account was changed. If this was not you, reset it and contact us.',
+          'The password of your fitness account was changed. If you did not do this, reset it and contact us.',
         code: null,
       },
     ]);
@@ -257,13 +257,13 @@ describe('an SMS tells the owner', () => {
     expect((await reset(person)).status).toBe(200);
     await sandbox.waitFor(person.user.phone, 2);
     expect(await noticesTo(person.user.phone)).toEqual([
-      'The password of your fitness account was reset. If this was not you, reset it again and contact us.',
+      'The password of your fitness account was reset. If you did not do this, reset it again and contact us.',
     ]);
   });
 
   test('of a changed phone at the old one, when it was confirmed or an operator changed it', async () => {
     const notice =
-      'Your fitness account has another phone number from now on. If this was not you, contact us.';
+      'The phone number of your fitness account was changed. If you did not do this, contact us.';
     const changes = [changePhone, (person: Person, phone: string) => putByOperator(person, { phone })];
     for (const change of changes) {
       const [person, phone] = [await join(harness), newPhone()];
@@ -280,7 +280,7 @@ describe('an SMS tells the owner', () => {
     expect(scheduled.status).toBe(202);
     await sandbox.waitFor(person.user.phone, 2);
     expect(await noticesTo(person.user.phone)).toEqual([
-      `Your fitness account will be deleted on ${scheduled.body.deletion_scheduled_at} (UTC). Sign in before then to cancel.`,
+      `Your fitness account will be deleted on ${scheduled.body.deletion_scheduled_at} (UTC). To keep it, sign in before then and cancel the deletion.`,
     ]);
   });
 

@@ -91,7 +91,9 @@ describe('wrong credentials', () => {
     const wrong = await logIn(harness, person.user.username, 'not the password');
     const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
     expect(wrong.status).toBe(422);
-    expect(wrong.body.errors).toEqual({ login: ['These credentials do not match our records.'] });
+    expect(wrong.body.errors).toEqual({
+      login: ['The sign-in details are incorrect. Check them and try again.'],
+    });
     expect(unknown.status).toBe(422);
     expect(unknown.text).toBe(wrong.text);
   });
@@ -172,7 +174,7 @@ describe('signing out', () => {
 
   test('requires a token', async () => {
     const { status, body } = await harness.send('POST', '/auth/logout');
-    expect([status, body]).toEqual([401, { message: 'Unauthenticated.' }]);
+    expect([status, body]).toEqual([401, { message: 'Sign in to continue.' }]);
   });
 });
 

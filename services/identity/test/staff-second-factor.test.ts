@@ -70,7 +70,7 @@ describe('staff without a second factor', () => {
     }
     const headers = { 'accept-language': 'fa' };
     const persian = await harness.send('GET', '/roles', { as: operator.caller, headers });
-    expect(persian.body.message).toContain('عامل دوم');
+    expect(persian.body.message).toContain('ورود دومرحله‌ای');
     const { status, body } = await listRoles(target);
     expect([status, body]).toEqual([403, { message: 'You do not have permission to do this.' }]);
   });
@@ -97,7 +97,7 @@ describe('staff without a second factor', () => {
     const credentials = { login: operator.user.username, password: PASSWORD };
     const { html } = await oauth.signIn(oauth.browse(), params, credentials);
     expect(html).toContain('see your balance');
-    expect(html).not.toContain('everything about all users');
+    expect(html).not.toContain('everything about every user');
   });
 });
 

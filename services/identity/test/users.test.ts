@@ -296,7 +296,7 @@ describe('GET /users/{id}', () => {
       ),
     );
     expect(new Set(answers.map((answer) => `${answer.status} ${answer.text}`))).toEqual(
-      new Set(['404 {"message":"Not found."}']),
+      new Set(['404 {"message":"We could not find what you are looking for."}']),
     );
   });
 });

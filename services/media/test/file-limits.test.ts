@@ -74,7 +74,7 @@ describe('a target with as many public files as allowed', () => {
       const before = await harness.filesOnDisk();
       const refused = await harness.upload(caller, target);
       expect([refused.status, fieldsOf(refused)]).toEqual([422, ['file']]);
-      expect(refused.body.errors.file).toEqual([`No more than ${limit} files can be attached here.`]);
+      expect(refused.body.errors.file).toEqual([`You can attach at most ${limit} files here.`]);
       expect(await harness.filesOnDisk()).toEqual(before);
       // Nor is an image decoded that cannot be attached.
       const damaged = await harness.upload(

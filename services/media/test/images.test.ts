@@ -205,8 +205,8 @@ describe('an upload that is not a whole image', () => {
 describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
   const DAMAGED = 'This image is damaged and cannot be read.';
   const TOO_LONG = 'Neither side of this image may be longer than 16384 pixels.';
-  const TOO_LARGE = 'This image must not have more than 52 megapixels.';
-  const TOO_MANY_FRAMES = 'This image must not have more than 1000 frames.';
+  const TOO_LARGE = 'This image must have at most 52 megapixels.';
+  const TOO_MANY_FRAMES = 'This image must have at most 1,000 frames.';
   /** A PNG of one pixel whose header says otherwise. */
   const bomb = (width: number, height: number): Buffer => {
     const size = Buffer.alloc(8);
@@ -243,7 +243,7 @@ describe('an image that is refused with 422 under file, and nothing stays on the
     [
       'frames of more than a million pixels together',
       () => animation(62, 1, 16_200).webp({ lossless: true, effort: 0 }).toBuffer(),
-      'The frames of this image must not be more than 1000000 pixels high together.',
+      'The frames of this image may be at most 1,000,000 pixels high in total.',
     ],
     ['1,001 frames', () => animation(1_001, 2, 2).gif().toBuffer(), TOO_MANY_FRAMES],
     [

@@ -101,7 +101,7 @@ const REFUSED: [string, Buffer][] = [
   ['a WAVE file in the container of WebP', Buffer.from('RIFF\x40\x00\x00\x00WAVEfmt <script>')],
 ];
 
-const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF and MP4 files are accepted.';
+const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF, and MP4 files are accepted.';
 
 describe('file types and sizes', () => {
   test.each(ACCEPTED)('%s is accepted under any name', async (mimeType, content) => {
@@ -132,7 +132,7 @@ describe('file types and sizes', () => {
     const tooLarge = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES + 1));
     expect([tooLarge.status, tooLarge.body.errors]).toEqual([
       422,
-      { file: ['This file must not be larger than 25 MiB.'] },
+      { file: ['This file must be 25 MiB or smaller.'] },
     ]);
     expect(await harness.filesOnDisk()).toEqual(before);
     const text = await harness.upload(OWNER, GYM, Buffer.alloc(MAX_FILE_BYTES + 1, 'text '));
@@ -333,7 +333,7 @@ describe('422 under the name of the field', () => {
     const answer = await harness.post(OWNER, form);
     expect([answer.status, answer.body.errors]).toEqual([
       422,
-      { file: ['Only one file can be uploaded at a time.'] },
+      { file: ['You can upload only one file at a time.'] },
     ]);
     expect(await harness.filesOnDisk()).toEqual(before);
   });
@@ -404,7 +404,7 @@ describe('who may upload', () => {
       await harness.post(OWNER, 'x', 'text/plain'),
       await harness.post(OWNER, 'x', 'multipart/mixed; boundary=x'),
     ];
-    const refusal = [415, { message: 'The body must be a form with a file (multipart/form-data).' }];
+    const refusal = [415, { message: 'The request body must be a form with a file (multipart/form-data).' }];
     expect(others.map(({ status, body }) => [status, body])).toEqual([refusal, refusal, refusal]);
   });
 
@@ -432,7 +432,7 @@ describe('who may upload', () => {
       const answer = await harness.post(OWNER, '{}', type);
       expect([answer.status, answer.body]).toEqual([
         415,
-        { message: 'The body must be a form with a file (multipart/form-data).' },
+        { message: 'The request body must be a form with a file (multipart/form-data).' },
       ]);
     },
   );

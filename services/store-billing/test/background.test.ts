@@ -509,7 +509,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     const refused = await resolve(id, another);
     expect([refused.status, refused.body]).toEqual([
       409,
-      { message: 'This is already resolved with another outcome.' },
+      { message: 'This has already been resolved with a different outcome.' },
     ]);
     expect(await subscriptionsOf(user.userId)).toBe(outcome === 'granted' ? 2 : 1);
   });

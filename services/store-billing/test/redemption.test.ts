@@ -336,7 +336,7 @@ describe('401, 403, 404', () => {
     const answer = await redeem(harness.send, newUser(), newToken(), boostFields(id));
     expect([answer.status, answer.body]).toEqual([
       404,
-      { error: 'The gym or training service does not exist.', code: 'store_purchase.target_not_found' },
+      { error: 'This gym or training service does not exist.', code: 'store_purchase.target_not_found' },
     ]);
   });
 
@@ -487,7 +487,7 @@ describe('500 and 503', () => {
     expect([answer.status, answer.body]).toEqual([
       500,
       {
-        error: 'The purchase was confirmed but could not be granted. We keep trying.',
+        error: 'The store confirmed your purchase, but we could not activate it. We will keep trying.',
         code: 'store_purchase.grant_failed',
       },
     ]);

@@ -105,7 +105,7 @@ describe('buy-premium', () => {
     const refused = await buyPremium(harness.send, user);
     expect([refused.status, refused.body]).toEqual([
       400,
-      { error: 'Your balance is not sufficient.', code: 'payments.insufficient_balance' },
+      { error: 'Your balance is too low.', code: 'payments.insufficient_balance' },
     ]);
     harness.wallet.balances.set(user.userId, PREMIUM);
     expect((await buyPremium(harness.send, user)).status).toBe(201);
@@ -163,7 +163,7 @@ describe('boost', () => {
     const missing = await boost(user, 123_456_789);
     expect([missing.status, missing.body]).toEqual([
       404,
-      { error: 'The gym or training service does not exist.', code: 'payments.target_not_found' },
+      { error: 'This gym or training service does not exist.', code: 'payments.target_not_found' },
     ]);
     expect((await boost(user, ownGym(newId()))).status).toBe(403);
     expect(harness.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);

@@ -87,7 +87,7 @@ describe('POST /payments/deposit', () => {
     await setZibalMode(harness, 'ok');
     expect(answer.status).toBe(500);
     expect(answer.body).toEqual({
-      message: 'The payment provider could not be reached. Please try again later.',
+      message: 'We could not reach the payment provider. Please try again later.',
       code: 'payments.provider_error',
     });
     expect(await openOrders()).toBe(before);
@@ -134,7 +134,7 @@ test('an amount that the gateway does not take is 422 under amount, and nothing 
     const refused = await ask(300_000_000);
     expect(refused.status).toBe(422);
     expect(refused.body.errors).toEqual({
-      amount: ['The payment provider does not take so much at once. Deposit less.'],
+      amount: ['The payment provider does not accept this much at once. Deposit a smaller amount.'],
     });
     const { body } = await merchant.send('GET', '/payments', { as });
     expect(body.data).toEqual([]);
@@ -569,7 +569,7 @@ describe('a gateway with unusual answers', () => {
       const refused = await resolve(id, another);
       expect([refused.status, refused.body]).toEqual([
         409,
-        { message: 'This is already resolved with another outcome.' },
+        { message: 'This has already been resolved with a different outcome.' },
       ]);
     });
 

@@ -11,7 +11,7 @@ const MAX_TRIES = 20;
 /** Longer than a client's circuit breaker stays open, so that every retry reaches the service. */
 const RETRY_MS = 1_500;
 const PROVIDER_ERROR = 'payments.provider_error';
-const RUNNING = 'A request with this key is still being processed.';
+const RUNNING = 'A request with this idempotency key is still being processed.';
 const COMMISSION_PERCENT = 10;
 
 export type Command =

@@ -77,7 +77,7 @@ describe('POST /payments/withdrawals', () => {
     const as = await userWithBalance(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
     expect(answer.status).toBe(422);
-    expect(answer.body.errors).toEqual({ amount: ['Your balance is not sufficient.'] });
+    expect(answer.body.errors).toEqual({ amount: ['Your balance is too low.'] });
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
@@ -203,7 +203,10 @@ describe('POST /payments/:id/pay and /reject', () => {
       const again = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
       expect([again.status, again.text]).toEqual([200, settled.text]);
       const other = await send('POST', `/payments/${id}/${second}`, { as: OPERATOR });
-      expect([other.status, other.body]).toEqual([409, { message: 'This withdrawal is already settled.' }]);
+      expect([other.status, other.body]).toEqual([
+        409,
+        { message: 'This withdrawal has already been paid or rejected.' },
+      ]);
     }
     expect(await harness.balanceOf(as.userId)).toBe(first === 'pay' ? 0 : 2_000);
     expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(2);

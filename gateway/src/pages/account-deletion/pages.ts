@@ -47,7 +47,7 @@ const page = (
 
 const about = (t: Translate, { name, developer, graceDays }: App): Html => {
   const steps = (['login', 'settle', 'confirm', 'wait'] as const).map(
-    (step) => html`<li>${t(message(`account_deletion.step.${step}`, { days: graceDays }))}</li>\n`,
+    (step) => html`<li>${t(message(`account_deletion.step.${step}`, { count: graceDays }))}</li>\n`,
   );
   return html`<section class="card">
 <p>${t(message('account_deletion.app', { app: name, developer }))}</p>

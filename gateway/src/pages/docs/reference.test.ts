@@ -79,7 +79,7 @@ test('a demo account signs in, and the reference gets its token', async () => {
 
 test.each([
   ['en', 'Fitness platform API', 'Gyms'],
-  ['fa', 'مرجع API پلتفرم تناسب اندام', 'باشگاه‌ها'],
+  ['fa', 'API پلتفرم تناسب اندام', 'باشگاه‌ها'],
 ])('introduction, tags and frame are in the language of the page (%s)', async (locale, title, tag) => {
   const { shown, bar } = await load(DEMO_ACCOUNTS, locale);
   const [{ content, localization } = {} as Configuration] = shown;

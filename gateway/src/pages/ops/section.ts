@@ -132,7 +132,7 @@ ${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${value}</
 };
 
 export const amountOf = (t: Translate, tooman: unknown): Html =>
-  html`<strong>${t(message('ops.tooman', { amount: Number(tooman).toLocaleString('en') }))}</strong>`;
+  html`<strong>${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
 
 interface NamedUser {
   id?: number;

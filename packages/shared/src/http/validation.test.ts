@@ -88,7 +88,7 @@ describe('an id in a query', () => {
 
   test.each(TOO_LARGE)('%p is refused as too large', (text) => {
     const schema = z.object({ user_id: queryId });
-    const message = 'This field must be at most 9007199254740991.';
+    const message = 'This field must be at most 9,007,199,254,740,991.';
     expect(textsOf(schema, { user_id: text })).toEqual({ user_id: [message] });
   });
 
@@ -124,34 +124,34 @@ describe('each invalid field has its message', () => {
     ['no text', z.string(), 5, 'This field must be a string.'],
     ['no number', z.number(), '5', 'This field must be a number.'],
     ['a fraction', z.int(), 1.5, 'This field must be a whole number.'],
-    ['a number beyond all exactness', z.int(), 1e300, 'This field must be at most 9007199254740991.'],
+    ['a number beyond all exactness', z.int(), 1e300, 'This field must be at most 9,007,199,254,740,991.'],
     ['no yes or no', z.boolean(), 'true', 'This field must be true or false.'],
     ['no list', z.array(z.int()), {}, 'This field must be a list.'],
     ['no object', z.object({}), [], 'This field must be an object.'],
     ['anything but null', z.null(), 'x', 'Only null is accepted here.'],
-    ['too short', z.string().min(3), 'ab', 'This field must have at least 3 characters.'],
-    ['too long', z.string().max(3), 'abcd', 'This field must not have more than 3 characters.'],
-    ['not as long as needed', z.string().length(6), '12345', 'This field must have exactly 6 characters.'],
-    ['too small', z.int().min(1_000), 999, 'This field must be at least 1000.'],
+    ['too short', z.string().min(3), 'ab', 'This field must be at least 3 characters long.'],
+    ['too long', z.string().max(3), 'abcd', 'This field must be at most 3 characters long.'],
+    ['not as long as needed', z.string().length(6), '12345', 'This field must be exactly 6 characters long.'],
+    ['too small', z.int().min(1_000), 999, 'This field must be at least 1,000.'],
     ['too big', z.int().max(5), 6, 'This field must be at most 5.'],
-    ['too few', z.array(z.int()).min(1), [], 'This list must have at least 1 entries.'],
-    ['too many', z.array(z.int()).max(1), [1, 2], 'This list must not have more than 1 entries.'],
-    ['of no known form', z.string().regex(/^a$/), 'b', 'This field has the wrong form.'],
-    ['no e-mail address', z.email(), 'x', 'This field must be an e-mail address.'],
-    ['no date', z.iso.date(), '2026-02-30', 'This field must be a date of the form YYYY-MM-DD.'],
-    ['no moment', z.iso.datetime(), 'now', 'This field must be a date and time.'],
+    ['too few', z.array(z.int()).min(1), [], 'This list must have at least 1 item.'],
+    ['too many', z.array(z.int()).max(1), [1, 2], 'This list must have at most 1 item.'],
+    ['of no known form', z.string().regex(/^a$/), 'b', 'This field does not have the right format.'],
+    ['no e-mail address', z.email(), 'x', 'Enter a valid email address.'],
+    ['no date', z.iso.date(), '2026-02-30', 'Enter a date in the format YYYY-MM-DD.'],
+    ['no moment', z.iso.datetime(), 'now', 'Enter a valid date and time.'],
     ['none of the choices', z.enum(['a', 'b']), 'c', 'This field must be one of: a, b.'],
     [
       'of a rule of its own',
       z.string().refine(() => false, withMessage('validation.phone')),
       'x',
-      'This field must be a phone number.',
+      'Enter a valid phone number.',
     ],
     [
       'of a rule with a number',
-      z.string().refine(() => false, withMessage('validation.min_length', { min: 9 })),
+      z.string().refine(() => false, withMessage('validation.min_length', { count: 9 })),
       'x',
-      'This field must have at least 9 characters.',
+      'This field must be at least 9 characters long.',
     ],
     ['of a rule without a text', z.string().refine(() => false), 'x', 'This value is not valid.'],
     ['none of the alternatives', z.union([z.string(), z.int()]), true, 'This value is not valid.'],
@@ -195,7 +195,7 @@ test('well-formed text has no lone surrogate, and its other rules still apply', 
   const schema = z.object({ text: wellFormed(z.string().trim().max(10)) });
   expect(parseInput(schema, { text: ' سارا 🏋 ' })).toEqual({ text: 'سارا 🏋' });
   for (const text of ['\ud800', 'a\udc00b', '\udfcb\ud83c']) {
-    expect(textsOf(schema, { text })).toEqual({ text: ['This field has the wrong form.'] });
+    expect(textsOf(schema, { text })).toEqual({ text: ['This field does not have the right format.'] });
   }
   expect(Object.keys(refusalOf(() => parseInput(schema, { text: 'x'.repeat(11) })))).toEqual(['text']);
 });

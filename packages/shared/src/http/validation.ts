@@ -28,15 +28,15 @@ const sizeMessage = (issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): 
   const small = issue.code === 'too_small';
   const limit = Number(small ? issue.minimum : issue.maximum);
   if (issue.origin === 'string') {
-    if (issue.exact === true) return message('validation.exact_length', { length: limit });
+    if (issue.exact === true) return message('validation.exact_length', { count: limit });
     return small
-      ? message('validation.min_length', { min: limit })
-      : message('validation.max_length', { max: limit });
+      ? message('validation.min_length', { count: limit })
+      : message('validation.max_length', { count: limit });
   }
   if (issue.origin === 'array' || issue.origin === 'set') {
     return small
-      ? message('validation.min_items', { min: limit })
-      : message('validation.max_items', { max: limit });
+      ? message('validation.min_items', { count: limit })
+      : message('validation.max_items', { count: limit });
   }
   return small
     ? message('validation.min_value', { min: limit })

@@ -139,7 +139,7 @@ export const invalid = (fields: Record<string, Message | Message[]>): AppError =
 
 /** 422 under `field` for a list with more than `max` items. */
 export const assertMaxItems = (field: string, items: readonly unknown[], max: number): void => {
-  if (items.length > max) throw invalid({ [field]: message('validation.max_items', { max }) });
+  if (items.length > max) throw invalid({ [field]: message('validation.max_items', { count: max }) });
 };
 
 /** 503: a dependency that the answer needs cannot be reached; nothing was changed. */

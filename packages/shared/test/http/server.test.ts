@@ -510,7 +510,7 @@ describe('the challenge of a 403', () => {
 describe('a permission that is withheld until its user has a second factor', () => {
   const EXPLAINED = {
     message:
-      'Roles with operator permissions can be used only with a second factor. Set one up (POST /auth/second-factor) and try again.',
+      'Roles with operator permissions require two-factor authentication. Turn it on (POST /auth/second-factor) and try again.',
     code: 'auth.second_factor_required',
   };
   const PLAIN = { message: 'You do not have permission to do this.' };
@@ -574,7 +574,7 @@ describe('bad input', () => {
   test('a missing body is reported as all required fields', async () => {
     const answer = await send('POST', '/things', { caller: member });
     expect(answer.json()).toEqual({
-      message: 'The given data was invalid.',
+      message: 'Some of the information is not valid. Check it and try again.',
       errors: { name: ['This field is required.'], size: ['This field is required.'] },
     });
   });
@@ -659,7 +659,7 @@ describe('bad input', () => {
     const answer = await send('POST', '/things', { caller: member, headers, payload: gzipSync('{}') });
     expect([answer.headers['accept-encoding'], answer.json()]).toEqual([
       'identity',
-      { message: 'This `Content-Encoding` is not supported. Send the body without one.' },
+      { message: 'This `Content-Encoding` is not supported. Send the body without it.' },
     ]);
   });
 

@@ -22,7 +22,7 @@ const ids = z
     (value) => split(value).every((part) => Number(part) <= ID_MAX),
     withMessage('validation.max_value', { max: ID_MAX }),
   )
-  .refine((value) => split(value).length <= IDS_MAX, withMessage('validation.max_items', { max: IDS_MAX }))
+  .refine((value) => split(value).length <= IDS_MAX, withMessage('validation.max_items', { count: IDS_MAX }))
   .transform((value) => [...new Set(split(value).map(Number))]);
 export const idsQuery = queryList(ids, { items: { ...ID_SCHEMA, minimum: 0 }, max: IDS_MAX });
 

@@ -11,7 +11,7 @@ export const text = (max: number) =>
   wellFormed(z.string())
     .refine(
       (value) => value.length <= max || Array.from(value).length <= max,
-      withMessage('validation.max_length', { max }),
+      withMessage('validation.max_length', { count: max }),
     )
     .meta({ maxLength: max });
 

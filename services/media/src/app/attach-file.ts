@@ -53,7 +53,8 @@ const INSERT_ATTEMPTS = 5;
 
 const unknownTarget = (): AppError => invalid({ attachable_id: message('validation.unknown') });
 
-const tooManyFiles = (max: number): AppError => invalid({ file: message('validation.max_files', { max }) });
+const tooManyFiles = (max: number): AppError =>
+  invalid({ file: message('validation.max_files', { count: max }) });
 
 export const createAttachFile = (dependencies: Dependencies): AttachFile => {
   const { store, storage, targets, licenseOwners, mediaCopies, sequences, clock } = dependencies;

@@ -42,7 +42,8 @@ const RIAL_PER_TOOMAN = 10;
 const depositItem = (operator: Operator, { payment, track_id: trackId, reported }: Deposit): Html => {
   const { t } = operator;
   const { charged_rial: rial } = reported;
-  return html`<li><h3>${t(message('ops.payment', { id: payment.id }))}</h3>
+  const id = String(payment.id);
+  return html`<li><h3>${t(message('ops.payment', { id }))}</h3>
 ${factsOf(t, [
   ['ops.user', userName(payment.user)],
   ['ops.amount', amountOf(t, payment.amount)],
@@ -53,18 +54,18 @@ ${factsOf(t, [
   ['ops.created', time(payment.created_at)],
 ])}
 ${actionForm(operator, SLUG, {
-  hidden: { payment_id: payment.id },
+  hidden: { payment_id: id },
   text: NOTE,
   buttons: [
-    ['credited', message('ops.credit', { id: payment.id })],
-    ['returned', message('ops.return', { id: payment.id })],
+    ['credited', message('ops.credit', { id })],
+    ['returned', message('ops.return', { id })],
   ],
 })}</li>\n`;
 };
 
 const refundItem = (operator: Operator, refund: Refund): Html => {
   const { t } = operator;
-  const { id } = refund;
+  const id = String(refund.id);
   return html`<li><h3>${t(message('ops.refund', { id }))}</h3>
 ${factsOf(t, [
   ['ops.user', `#${refund.user_id}`],

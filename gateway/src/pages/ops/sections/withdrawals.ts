@@ -33,7 +33,8 @@ interface Withdrawal {
 
 const item = (operator: Operator, withdrawal: Withdrawal): Html => {
   const { t } = operator;
-  const { id, user, amount, description, meta, user_balance: balance, created_at: createdAt } = withdrawal;
+  const { user, amount, description, meta, user_balance: balance, created_at: createdAt } = withdrawal;
+  const id = String(withdrawal.id);
   const account = meta?.bank_account_number;
   return html`<li><h2>${t(message('ops.payment', { id }))}</h2>
 ${factsOf(t, [

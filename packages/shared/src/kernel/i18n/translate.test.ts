@@ -1,23 +1,34 @@
 import { describe, expect, test } from '@jest/globals';
 import { message } from '../error.ts';
-import type { MessageKey } from './catalogue.ts';
+import type { Catalogue, MessageKey } from './catalogue.ts';
 import { catalogue as en } from './catalogues/en.ts';
 import { negotiateLocale } from './negotiate.ts';
 import { CATALOGUES, LOCALES, translate, translator } from './translate.ts';
 
-const keys = Object.keys(en) as MessageKey[];
+const keys = Object.keys(en) as (keyof Catalogue)[];
+const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));
+const isForm = (key: string): boolean => plurals.some((plural) => key.startsWith(`${plural}_`));
+const messages = [...keys.filter((key) => !isForm(key)), ...plurals] as MessageKey[];
 const parametersOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort();
 
 describe('every text', () => {
-  describe.each([...CATALOGUES])('in %s', (_locale, texts) => {
+  describe.each([...CATALOGUES])('in %s', (locale, texts) => {
     test.each(keys)('%s is there, with the same parameters', (key) => {
-      expect(texts[key].trim()).not.toBe('');
-      expect(parametersOf(texts[key])).toEqual(parametersOf(en[key]));
+      expect(texts[key]?.trim()).not.toBe('');
+      expect(parametersOf(texts[key] ?? '')).toEqual(parametersOf(en[key as keyof typeof en]));
     });
 
     test('has no text that English lacks', () => {
-      expect(Object.keys(texts).sort()).toEqual([...keys].sort());
+      const others = Object.keys(texts).filter((key) => !isForm(key));
+      expect(others.sort()).toEqual(keys.filter((key) => !isForm(key)).sort());
+    });
+
+    test.each(plurals)('%s has every form that the language needs', (plural) => {
+      const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
+      expect(Object.keys(texts)).toEqual(
+        expect.arrayContaining(pluralCategories.map((form) => `${plural}_${form}`)),
+      );
     });
 
     test('has a direction of writing', () => {
@@ -38,14 +49,39 @@ describe('every text', () => {
   });
 
   test('comes out with all parameters filled in', () => {
-    for (const locale of LOCALES) {
-      for (const key of keys) {
-        const params = Object.fromEntries(parametersOf(en[key]).map((name) => [name, `<${name}>`]));
-        const text = translate(locale, key, params);
-        for (const value of Object.values(params)) expect(text).toContain(value);
-        expect(text).not.toMatch(/[{}]/);
+    const names = [...new Set(Object.values(en).flatMap(parametersOf))].filter((name) => name !== 'count');
+    const texts = Object.fromEntries(names.map((name) => [name, `<${name}>`]));
+    for (const [locale, catalogue] of CATALOGUES) {
+      for (const key of messages) {
+        const used = parametersOf(
+          catalogue[key as keyof Catalogue] ?? catalogue[`${key}_other` as keyof Catalogue] ?? '',
+        );
+        for (const count of [1, 3]) {
+          const text = translate(locale, key, { ...texts, count });
+          const shown = { ...texts, count: count.toLocaleString(locale) };
+          for (const name of used) expect(text).toContain(shown[name as keyof typeof shown]);
+          expect(text).not.toMatch(/[{}]/);
+          expect(text).not.toBe(key);
+        }
       }
     }
+  });
+
+  test.each([
+    ['en', 1, 'You own 1 gym. Transfer or delete it first.'],
+    ['en', 3, 'You own 3 gyms. Transfer or delete them first.'],
+    ['fa', 1, 'شما مالک ۱ باشگاه هستید. ابتدا آن را واگذار یا حذف کنید.'],
+    ['fa', 3, 'شما مالک ۳ باشگاه هستید. ابتدا آن‌ها را واگذار یا حذف کنید.'],
+  ])('in %s has its own form for the count %d', (locale, count, text) => {
+    expect(translate(locale, 'blocker.gym_ownership', { count })).toBe(text);
+  });
+
+  test.each([
+    ['en', 1_250_000, '1,250,000 Tooman'],
+    ['fa', 1_250_000, '۱٬۲۵۰٬۰۰۰ تومان'],
+    ['en', '1250000', '1250000 Tooman'],
+  ])('in %s writes %j as the language does, and strings as they are', (locale, amount, text) => {
+    expect(translate(locale, 'ops.tooman', { amount })).toBe(text);
   });
 
   test('takes parameters as they are: no escaping, no second filling-in', () => {

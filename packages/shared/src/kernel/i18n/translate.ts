@@ -1,6 +1,7 @@
 /**
  * Public texts. Each file in `catalogues/` is a language; they are read at start. The type of every catalogue comes from
- * `en`, so that a missing message fails the type check. i18next does interpolation and plurals.
+ * `en`, so that a missing message fails the type check. i18next does interpolation and plurals: the number `count` selects
+ * the form of a plural.
  */
 import { readdirSync } from 'node:fs';
 import i18next from 'i18next';
@@ -39,9 +40,24 @@ void instance.init({
   resources: Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, { translation: texts }])),
 } as Parameters<typeof instance.init>[0]);
 
-/** The text of `key` in `locale`; the catalogue marks parameters as `{name}`. */
-export const translate = (locale: Locale, key: MessageKey, params: MessageParams = {}): string =>
-  instance.t(key, { lng: locale, ...params });
+const NUMBERS: ReadonlyMap<Locale, Intl.NumberFormat> = new Map(
+  LOCALES.map((locale) => [locale, new Intl.NumberFormat(locale)]),
+);
+
+/**
+ * The text of `key` in `locale`; the catalogue marks parameters as `{name}`. A number gets the digits and separators of the
+ * language, so an id is passed as a string.
+ */
+export const translate = (locale: Locale, key: MessageKey, params: MessageParams = {}): string => {
+  const replace = Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      typeof value === 'number' ? NUMBERS.get(locale)?.format(value) : value,
+    ]),
+  );
+  const { count } = params;
+  return instance.t(key, { lng: locale, replace, ...(typeof count === 'number' ? { count } : {}) });
+};
 
 export type Translate = (text: Message) => string;
 

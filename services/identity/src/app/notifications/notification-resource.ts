@@ -1,7 +1,7 @@
 /** The notification resource. Its texts are made when it is read, in the language of the reader. */
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
-import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
@@ -111,7 +111,7 @@ export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at
 /** A text whose other parameters somebody may have chosen has another one for e-mails, which points to the app. */
 const emailKey = (body: string): string => {
   const key = body.replace(/\.body$/, '.email');
-  return CATALOGUES.get(DEFAULT_LOCALE)?.[key as MessageKey] === undefined ? body : key;
+  return CATALOGUES.get(DEFAULT_LOCALE)?.[key as keyof Catalogue] === undefined ? body : key;
 };
 
 export const toEmailTexts = (row: NotificationRow, t: Translate): { title: string; body: string } => {
