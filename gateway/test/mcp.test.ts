@@ -154,7 +154,7 @@ describe('a tool', () => {
       can_be_deleted: false,
       blockers: [
         { code: 'gym_ownership', message: expect.stringContaining('باشگاه'), count: 2 },
-        { code: 'unsettled_balance', message: expect.stringContaining('-5'), balance: -5 },
+        { code: 'unsettled_balance', message: expect.stringContaining('−۵ تومان'), balance: -5 },
       ],
     });
     gateway.blockers.clear();

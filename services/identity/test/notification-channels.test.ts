@@ -228,7 +228,7 @@ describe('the review of a trainer licence', () => {
     const reason = '\u0633'.repeat(2_000);
     await reviewLicense(person, reason);
     const [push] = await arrived(() => pushesTo(token));
-    expect(push?.body).toMatch(/^Your trainer licence was rejected\. \u0633+…$/);
+    expect(push?.body).toMatch(/^Your trainer license has been rejected\. \u0633+…$/);
     expect(Buffer.byteLength(push?.body ?? '')).toBeGreaterThan(1_000);
     expect(Buffer.byteLength(push?.body ?? '')).toBeLessThanOrEqual(1_024);
     expect((await rowsOf(person))[0]?.body).toBe(`Your trainer license has been rejected. ${reason}`);

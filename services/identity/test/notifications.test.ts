@@ -244,7 +244,7 @@ describe('the payments of the wallet', () => {
       [
         'withdrawal_rejected',
         'Withdrawal rejected',
-        'Your withdrawal of 20000 Tooman was rejected, and the amount is back in your balance.',
+        'Your withdrawal of 20,000 Tooman was rejected, and the money is back in your balance.',
       ],
       [
         'withdrawal_rejected',

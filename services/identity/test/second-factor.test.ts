@@ -678,7 +678,7 @@ describe('the log-in page of OAuth', () => {
     expect(consent.html).toContain('You are signed in as');
     const later = await openLogin();
     const replayed = await later.browser.submit(later.page, 'login', { ...given, totp: code });
-    expect([replayed.status, replayed.html.includes('used already')]).toEqual([422, true]);
+    expect([replayed.status, replayed.html.includes('already been used')]).toEqual([422, true]);
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 

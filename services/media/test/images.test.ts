@@ -204,7 +204,7 @@ describe('an upload that is not a whole image', () => {
 
 describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
   const DAMAGED = 'This image is damaged and cannot be read.';
-  const TOO_LONG = 'Neither side of this image may be longer than 16384 pixels.';
+  const TOO_LONG = 'Neither side of this image may be longer than 16,384 pixels.';
   const TOO_LARGE = 'This image must have at most 52 megapixels.';
   const TOO_MANY_FRAMES = 'This image must have at most 1,000 frames.';
   /** A PNG of one pixel whose header says otherwise. */

@@ -214,7 +214,7 @@ describe('a connection is closed', () => {
     const dripping = setInterval(() => socket.write(drop), 20);
     await until(() => heard.ended).finally(() => clearInterval(dripping));
     expect(heard.text).toMatch(
-      /^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"The request arrived/s,
+      /^HTTP\/1.1 408 .*x-content-type-options: nosniff.*\{"message":"The request took too long/s,
     );
     await until(async () => (await connectionsOf(server)) === 0);
   });

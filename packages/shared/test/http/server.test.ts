@@ -563,7 +563,7 @@ describe('bad input', () => {
     expect(answer.statusCode).toBe(422);
     expect(answer.headers['content-language']).toBe('fa');
     expect(Object.keys(answer.json().errors)).toEqual(['name', 'size', 'kind']);
-    expect(answer.json().errors.name[0]).toContain('2');
+    expect(answer.json().errors.name[0]).toContain('۲ کاراکتر');
   });
 
   test('null is a body, and not a missing one', async () => {
