@@ -6,20 +6,22 @@ import { z } from 'zod';
 
 const attributes = {
   specversion: z.literal('1.0'),
-  /** The same in every delivery and retry of one event. */
-  id: z.uuid(),
-  /** The producer. */
-  source: z.string().regex(/^\/services\/[a-z][a-z-]*$/),
+  id: z.uuid().meta({ description: 'Id of the event, the same in every delivery and retry' }),
+  source: z
+    .string()
+    .regex(/^\/services\/[a-z][a-z-]*$/)
+    .meta({ description: 'The service that publishes the event' }),
   type: z.string().min(1),
-  /** Id of the aggregate that changed. */
-  subject: z.string().min(1),
-  /** When it happened, ISO 8601 in UTC. */
-  time: z.iso.datetime(),
+  subject: z.string().min(1).meta({ description: 'Id of the aggregate that changed' }),
+  time: z.iso.datetime().meta({ description: 'When it happened, ISO 8601 in UTC' }),
   datacontenttype: z.literal('application/json'),
-  /** Extension: the version of the aggregate after the change; every change increments it. */
-  aggregateversion: z.int().nonnegative(),
-  /** Extension: W3C trace context of the request that caused it. */
-  traceparent: z.string().optional(),
+  aggregateversion: z.int().nonnegative().meta({
+    description: 'Extension: version of the aggregate after the change; every change increments it',
+  }),
+  traceparent: z
+    .string()
+    .optional()
+    .meta({ description: 'Extension: W3C trace context of the request that caused the event' }),
 };
 
 /** The envelope around `data`. Unknown attributes are dropped: CloudEvents allows any extension. */

@@ -4,11 +4,11 @@ import { defineEvent } from './define-event.ts';
 
 export const gymChanged = defineEvent({
   type: 'gyms.gym.changed',
-  summary: 'A gym was created or changed. `user_id` is null while it has no owner.',
+  summary: 'A gym was created or changed.',
   data: z.object({
     gym_id: z.int().positive(),
     name: z.string().nullable(),
-    user_id: z.int().positive().nullable(),
+    user_id: z.int().positive().nullable().meta({ description: 'The owner; null if the gym has none' }),
     is_active: z.boolean(),
   }),
   consumers: ['content'],
@@ -16,7 +16,7 @@ export const gymChanged = defineEvent({
 
 export const gymDeleted = defineEvent({
   type: 'gyms.gym.deleted',
-  summary: 'A gym was deleted; its ratings and media are deleted and its boosts end.',
+  summary: 'A gym was deleted. Its ratings, media and posts are deleted and its boosts end.',
   data: z.object({ gym_id: z.int().positive() }),
   consumers: ['content', 'gyms', 'media', 'store-billing'],
 });
@@ -24,13 +24,13 @@ export const gymDeleted = defineEvent({
 export const gymLicenseReviewed = defineEvent({
   type: 'gyms.gym.license_reviewed',
   summary:
-    '`gym_license_approved` changed to true or false (specification 3.2), or an operator has deleted the ' +
-    'document by DELETE /media/{id} (`approved` is null); the owner at that moment is notified.',
+    'The license of a gym was approved or rejected, or an operator deleted the document with `DELETE /media/{id}`. The ' +
+    'owner of the gym at that moment is notified.',
   data: z.object({
     gym_id: z.int().positive(),
     gym_name: z.string(),
     owner_user_id: z.int().positive(),
-    approved: z.boolean().nullable(),
+    approved: z.boolean().nullable().meta({ description: 'Null: an operator deleted the document' }),
     rejection_reason: z.string().nullable(),
   }),
   consumers: ['identity'],
@@ -39,15 +39,14 @@ export const gymLicenseReviewed = defineEvent({
 
 export const gymBoostEnded = defineEvent({
   type: 'gyms.gym.boost_ended',
-  summary: 'A boost of a gym ended; the owner at that moment is notified.',
+  summary: 'The boost of a gym ended. The owner of the gym at that moment is notified.',
   data: z.object({
     boost_id: z.int().positive(),
     gym_id: z.int().positive(),
     gym_name: z.string(),
     owner_user_id: z.int().positive(),
-    level: z.int(),
-    /** `YYYY-MM-DD HH:MM:SS`, UTC. */
-    ended_at: z.string(),
+    level: z.int().meta({ description: '1: basic, 2: pro' }),
+    ended_at: z.string().meta({ description: '`YYYY-MM-DD HH:MM:SS` in UTC' }),
   }),
   consumers: ['identity'],
   personalTo: ({ owner_user_id: ownerId }) => ownerId,
@@ -56,8 +55,8 @@ export const gymBoostEnded = defineEvent({
 export const gymLicenseCleared = defineEvent({
   type: 'gyms.gym.license_cleared',
   summary:
-    'The license document of a gym was cleared: media deletes it, and no later one (a document with a ' +
-    'larger id was uploaded after the clearing).',
+    'The license document of a gym was cleared. The media service deletes it, and no later one: a document with a larger ' +
+    'id was uploaded after the clearing.',
   data: z.object({ gym_id: z.int().positive(), media_id: z.int().positive() }),
   consumers: ['media'],
 });

@@ -3,41 +3,48 @@ import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 const userId = z.int().positive();
-const timestamp = z.string();
+const timestamp = z.string().meta({ description: '`YYYY-MM-DD HH:MM:SS` in UTC' });
 
 export const credentialsRevoked = defineEvent({
   type: 'identity.credentials.revoked',
   summary:
-    'All credentials of the user were revoked, except the one that has asked for it: password change or ' +
-    'reset, second factor set up or removed by an operator, deletion scheduling, erasure.',
-  data: z.object({ user_id: userId, reason: z.string() }),
+    'The credentials of a user were revoked: their password was changed or reset, their second factor was set up or was ' +
+    'removed by an operator, the deletion of their account was scheduled, or it was erased. A session that has changed ' +
+    'the password or set up the second factor stays valid.',
+  data: z.object({
+    user_id: userId,
+    reason: z.string().meta({ description: 'What has happened, e.g. `password_changed`' }),
+  }),
 });
 
 export const accountDeletionRequested = defineEvent({
   type: 'identity.account.deletion_requested',
-  summary: 'A deletion was scheduled (specification 3.1). Timestamps are `YYYY-MM-DD HH:MM:SS`, UTC.',
+  summary: 'The deletion of an account was scheduled. Its owner is notified.',
   data: z.object({ user_id: userId, deletion_requested_at: timestamp, deletion_scheduled_at: timestamp }),
   consumers: ['identity'],
 });
 
 export const accountDeletionCancelled = defineEvent({
   type: 'identity.account.deletion_cancelled',
-  summary: 'A scheduled deletion was cancelled; the account is active again.',
+  summary: 'The scheduled deletion of an account was cancelled. The account is active again.',
   data: z.object({ user_id: userId }),
 });
 
 export const securitySmsRequested = defineEvent({
   type: 'identity.security_sms.requested',
   summary:
-    'The owner of an account is to be told by SMS. It carries the phone, because after a change of the ' +
-    'phone the previous one is stored nowhere else.',
+    'A user must be notified of a change to their account by SMS. The event carries the phone number, because after a ' +
+    'change of it the previous number is stored nowhere else.',
   data: z.object({
     user_id: userId,
     phone: z.string(),
     locale: z.string(),
     notice: z.enum(['password_changed', 'password_reset', 'phone_changed', 'deletion_scheduled']),
-    /** Of a scheduled deletion. */
-    deletion_scheduled_at: timestamp.nullable(),
+    deletion_scheduled_at: timestamp
+      .nullable()
+      .meta({
+        description: 'Date of the scheduled deletion, `YYYY-MM-DD HH:MM:SS` in UTC; null for other notices',
+      }),
   }),
   consumers: ['identity'],
   personalTo: ({ user_id: id }) => id,
@@ -45,7 +52,7 @@ export const securitySmsRequested = defineEvent({
 
 export const notificationPushRequested = defineEvent({
   type: 'identity.notification.push_requested',
-  summary: 'A stored notification is to be pushed to one device.',
+  summary: 'A stored notification must be pushed to a device.',
   data: z.object({
     user_id: userId,
     notification_id: z.int().positive(),
@@ -56,12 +63,14 @@ export const notificationPushRequested = defineEvent({
 
 export const notificationEmailRequested = defineEvent({
   type: 'identity.notification.email_requested',
-  summary: 'A stored notification is to be sent by e-mail.',
+  summary: 'A stored notification must be sent by e-mail.',
   data: z.object({
     user_id: userId,
     notification_id: z.int().positive(),
-    /** The previous address after a change of it, which is stored nowhere else; null for that of the account. */
-    email: z.string().nullable(),
+    email: z.string().nullable().meta({
+      description:
+        'The previous address after a change, which is stored nowhere else; null: the address of the account',
+    }),
   }),
   consumers: ['identity'],
   personalTo: ({ user_id: id, email }) => (email === null ? null : id),
@@ -70,15 +79,15 @@ export const notificationEmailRequested = defineEvent({
 export const trainerLicenseCleared = defineEvent({
   type: 'identity.trainer_license.cleared',
   summary:
-    'The license document of a trainer was cleared: media deletes it, and no later one (a document with a ' +
-    'larger id was uploaded after the clearing).',
+    'The license document of a trainer was cleared. The media service deletes it, and no later one: a document with a ' +
+    'larger id was uploaded after the clearing.',
   data: z.object({ user_id: userId, media_id: z.int().positive() }),
   consumers: ['media'],
 });
 
 export const accountDeleted = defineEvent({
   type: 'identity.account.deleted',
-  summary: 'The account was erased: every service erases or pseudonymises its part.',
+  summary: 'An account was erased. Every service erases or pseudonymizes its part of the data.',
   data: z.object({ user_id: userId, deleted_at: timestamp }),
   consumers: ['content', 'gyms', 'identity', 'media', 'store-billing', 'wallet'],
   erases: ({ user_id: id }) => id,

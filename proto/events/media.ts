@@ -4,12 +4,21 @@ import { defineEvent } from './define-event.ts';
 
 const row = z.object({
   media_id: z.int().positive(),
-  attachable_type: z.string(),
+  attachable_type: z
+    .string()
+    .meta({ description: 'Model name of the target, e.g. `App\\Models\\Gyms\\Gym`' }),
   attachable_id: z.int().positive(),
-  purpose: z.string().nullable(),
+  purpose: z
+    .string()
+    .nullable()
+    .meta({ description: 'What a private document is for; null for a public file' }),
   filename: z.string(),
-  /** null once the user is erased. */
-  uploaded_by: z.int().positive().nullable().optional(),
+  uploaded_by: z
+    .int()
+    .positive()
+    .nullable()
+    .optional()
+    .meta({ description: 'User id of the uploader; null once their account is erased' }),
 });
 
 /** File names may be personal. */
@@ -19,8 +28,8 @@ const personalTo = (file: z.output<typeof row>): number | null =>
 export const mediaAttached = defineEvent({
   type: 'media.media.attached',
   summary:
-    'A file was uploaded to a target. Of two documents of one target and purpose the larger id is the ' +
-    'newer.',
+    'A file was uploaded and attached to a target. Of two documents with the same target and purpose, the one with the ' +
+    'larger id is newer.',
   data: row,
   consumers: ['content', 'gyms', 'identity'],
   personalTo,
@@ -30,8 +39,12 @@ export const mediaDeleted = defineEvent({
   type: 'media.media.deleted',
   summary: 'A file was deleted, cleared, or replaced by a newer document.',
   data: row.extend({
-    /** True: by DELETE /media/{id}, and not by the owner of its target. */
-    by_operator: z.boolean().optional(),
+    by_operator: z
+      .boolean()
+      .optional()
+      .meta({
+        description: 'True if anyone but the owner of the target deleted it with `DELETE /media/{id}`',
+      }),
   }),
   consumers: ['content', 'gyms', 'identity'],
   personalTo,

@@ -1,19 +1,20 @@
-/** Events that store-billing publishes. Timestamps are `YYYY-MM-DD HH:MM:SS`, UTC; amounts are whole Tooman. */
+/** Events that store-billing publishes. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
 const id = z.int().positive();
+const timestamp = z.string().meta({ description: '`YYYY-MM-DD HH:MM:SS` in UTC' });
 
 export const storePurchaseGranted = defineEvent({
   type: 'store_billing.store_purchase.granted',
-  summary: 'A store purchase was granted; the wallet books its `store_purchase` payment, once.',
+  summary: 'An app-store purchase was granted. The wallet books its `store_purchase` payment once.',
   data: z.object({
     store_purchase_id: id,
     user_id: id,
     channel: z.string(),
     product_id: z.string(),
-    amount: z.int().nonnegative(),
-    payable_type: z.string(),
+    amount: z.int().nonnegative().meta({ description: 'What the store collected, in Tooman' }),
+    payable_type: z.string().meta({ description: 'Model name of the subscription or boost' }),
     payable_id: id,
   }),
   consumers: ['wallet'],
@@ -21,19 +22,21 @@ export const storePurchaseGranted = defineEvent({
 
 export const storePurchaseGrantEnded = defineEvent({
   type: 'store_billing.store_purchase.grant_ended',
-  summary: 'The store reported a refund and the grant was ended; the payment stays.',
-  data: z.object({ store_purchase_id: id, user_id: id, ended_at: z.string() }),
+  summary: 'The store reported a refund, and the grant was ended. The payment stays.',
+  data: z.object({ store_purchase_id: id, user_id: id, ended_at: timestamp }),
 });
 
 export const refundResolved = defineEvent({
   type: 'store_billing.refund.resolved',
-  summary: 'An operator closed a row of the refund queue.',
+  summary: 'An operator resolved an entry of the refund queue. The user is notified.',
   data: z.object({
     refund_id: id,
     user_id: id,
     channel: z.string(),
     product_id: z.string(),
-    outcome: z.enum(['refunded', 'granted']),
+    outcome: z.enum(['refunded', 'granted']).meta({
+      description: 'refunded: the money was returned; granted: the purchase was granted after all',
+    }),
   }),
   consumers: ['identity'],
 });
@@ -41,20 +44,20 @@ export const refundResolved = defineEvent({
 const subscription = z.object({
   subscription_id: id,
   user_id: id,
-  type: z.string(),
-  starts_at: z.string(),
-  expires_at: z.string(),
+  type: z.string().meta({ description: 'Premium plan, e.g. `plus`' }),
+  starts_at: timestamp,
+  expires_at: timestamp,
 });
 
 export const subscriptionStarted = defineEvent({
   type: 'store_billing.subscription.started',
-  summary: 'A subscription started, bought at a store or from the wallet.',
+  summary: 'A premium subscription started. It was bought from an app store or from the wallet.',
   data: subscription,
 });
 
 export const subscriptionExpiring = defineEvent({
   type: 'store_billing.subscription.expiring',
-  summary: 'A running subscription ends within three days; its user is notified.',
+  summary: 'A premium subscription ends within three days. The user is notified.',
   data: subscription,
   consumers: ['identity'],
 });
@@ -63,14 +66,14 @@ const boost = z.object({
   boost_id: id,
   boostable_type: z.enum(['gym', 'training_service']),
   boostable_id: id,
-  level: z.int(),
-  starts_at: z.string(),
-  ends_at: z.string(),
+  level: z.int().meta({ description: '1: basic, 2: pro' }),
+  starts_at: timestamp,
+  ends_at: timestamp,
 });
 
 export const boostGranted = defineEvent({
   type: 'store_billing.boost.granted',
-  summary: 'A boost started, bought at a store or from the wallet.',
+  summary: 'A boost started. It was bought from an app store or from the wallet.',
   data: boost,
   consumers: ['content', 'gyms'],
 });

@@ -1,4 +1,4 @@
-/** Events that wallet publishes. Amounts are whole Tooman. */
+/** Events that wallet publishes. */
 import { z } from 'zod';
 import { defineEvent } from './define-event.ts';
 
@@ -6,53 +6,51 @@ const payment = z.object({
   payment_id: z.int().positive(),
   user_id: z.int().positive(),
   type: z.enum(['deposit', 'income', 'purchase', 'withdrawal', 'commission', 'store_purchase']),
-  amount: z.int().nonnegative(),
+  amount: z.int().nonnegative().meta({ description: 'In Tooman' }),
 });
 
 export const paymentBooked = defineEvent({
   type: 'wallet.payment.booked',
   summary:
-    'The wallet itself booked a payment: a withdrawal, a store purchase, or a verified deposit. Payments ' +
-    'that other services book are in `wallet.ledger.sealed`.',
+    'The wallet itself booked a payment: a requested withdrawal, a store purchase, or a verified deposit. The user is ' +
+    'notified of a deposit. Payments that other services book are in `wallet.ledger.sealed`.',
   data: payment,
   consumers: ['identity'],
 });
 
 export const ledgerSealed = defineEvent({
   type: 'wallet.ledger.sealed',
-  summary: 'A batch of the ledger was sealed, normally within a second of its bookings.',
+  summary: 'A batch of entries of the ledger was sealed, normally within a second of their booking.',
   data: z.object({
-    /** Number and hash of the seal: a copy of the chain's head outside the wallet's database. */
-    number: z.int().positive(),
-    hash: z.string(),
-    entries: z.int().positive(),
-    /** The payments that other services booked, each once. */
-    payments: z.array(payment),
+    // With the hash, a copy of the chain's head outside the wallet's database.
+    number: z.int().positive().meta({ description: 'Number of the seal' }),
+    hash: z.string().meta({ description: 'Hash of the seal' }),
+    entries: z.int().positive().meta({ description: 'Number of the entries in the batch' }),
+    payments: z.array(payment).meta({ description: 'The payments that other services booked, each once' }),
   }),
 });
 
 export const depositReturned = defineEvent({
   type: 'wallet.deposit.returned',
-  summary: 'An operator returned the money of a disputed deposit, which is not credited.',
+  summary:
+    'An operator returned the money of a disputed deposit. The deposit is not credited, and the user is notified.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),
-    /** That was requested. */
-    amount: z.int().positive(),
+    amount: z.int().positive().meta({ description: 'The requested amount, in Tooman' }),
   }),
   consumers: ['identity'],
 });
 
 export const withdrawalSettled = defineEvent({
   type: 'wallet.withdrawal.settled',
-  summary: 'An operator paid or rejected a withdrawal.',
+  summary: 'An operator paid or rejected a withdrawal. The user is notified.',
   data: z.object({
     payment_id: z.int().positive(),
     user_id: z.int().positive(),
-    amount: z.int().positive(),
+    amount: z.int().positive().meta({ description: 'In Tooman' }),
     outcome: z.enum(['paid', 'rejected']),
-    /** Of a rejection, if the operator gave one. */
-    reason: z.string().nullable(),
+    reason: z.string().nullable().meta({ description: 'Reason for a rejection, if the operator gave one' }),
   }),
   consumers: ['identity'],
   personalTo: ({ user_id: userId, reason }) => (reason === null ? null : userId),
