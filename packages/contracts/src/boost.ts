@@ -10,9 +10,11 @@ import { timestampSchema } from './timestamp.ts';
 export const boostSchema = z
   .object({
     id: z.int(),
-    boostable_type: z.string().meta({ description: 'A model name, e.g. App\\Models\\Gyms\\Gym' }),
-    boostable_id: z.int(),
-    level: z.int(),
+    boostable_type: z
+      .string()
+      .meta({ description: 'Model name of the target, e.g. `App\\Models\\Gyms\\Gym`' }),
+    boostable_id: z.int().meta({ description: 'Id of the target' }),
+    level: z.int().meta({ description: '1: basic, 2: pro' }),
     starts_at: timestampSchema,
     ends_at: timestampSchema,
     created_at: timestampSchema,

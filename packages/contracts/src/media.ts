@@ -6,13 +6,18 @@ import { timestampSchema } from './timestamp.ts';
 export const mediaSchema = z
   .object({
     id: z.int(),
-    attachable_type: z.string().meta({ description: 'A model name, e.g. App\\Models\\Posts\\Post' }),
-    attachable_id: z.int(),
-    link: z.string(),
+    attachable_type: z
+      .string()
+      .meta({ description: 'Model name of what the file is attached to, e.g. `App\\Models\\Posts\\Post`' }),
+    attachable_id: z.int().meta({ description: 'Id of what the file is attached to' }),
+    link: z.string().meta({ description: 'URL of the download' }),
     filename: z.string(),
-    mime_type: z.string(),
-    size: z.int().meta({ description: 'Bytes' }),
-    purpose: z.string().nullable().meta({ description: 'null in every public list' }),
+    mime_type: z.string().meta({ description: 'Media type, e.g. `image/jpeg`' }),
+    size: z.int().meta({ description: 'Size in bytes' }),
+    purpose: z
+      .string()
+      .nullable()
+      .meta({ description: 'What a private document is for, e.g. `gym_license`; null for a public file' }),
     created_at: timestampSchema,
   })
   .meta({ id: 'Media' });

@@ -12,7 +12,7 @@ export const subscriptionSchema = z
   .object({
     id: z.int(),
     user_id: z.int(),
-    type: z.string().meta({ description: 'e.g. plus' }),
+    type: z.string().meta({ description: 'Premium plan, e.g. `plus`' }),
     starts_at: timestampSchema,
     expires_at: timestampSchema,
     created_at: timestampSchema,

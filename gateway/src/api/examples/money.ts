@@ -7,7 +7,7 @@ const PAYMENT = {
   user: PUBLIC_USER,
   type: 'deposit',
   amount: 50_000,
-  description: 'Deposit to the wallet',
+  description: 'Wallet deposit',
   payable_type: null,
   payable_id: null,
   meta: { amount: 50_000, gateway_fee: 500, payable_amount: 50_500 },
@@ -44,7 +44,7 @@ export const MONEY = {
     track_id: '3714061294',
     reported: {
       charged_rial: 3_030_000_000,
-      order_id: 'deposit-501',
+      order_id: '501-5f0c2e9b7a1d4c86e3b2f790',
       ref_number: '109823',
       card_number: '603799******1234',
       paid_at: '2026-03-01T08:31:02.000Z',
@@ -55,7 +55,7 @@ export const MONEY = {
   ResolvedStorePurchaseRefund: {
     ...REFUND,
     resolution: 'refunded',
-    note: 'Returned through the panel of the store.',
+    note: 'Refunded in the store’s console.',
     resolved_by: 3,
     resolved_at: '2026-03-02 10:00:00',
   },

@@ -2,10 +2,10 @@
 import { MODEL } from '@fitness/contracts/model-names.ts';
 
 const PASSWORD = 'correct-horse-42';
-const POST = { title: 'Five exercises for the shoulders', content: 'Begin with a light weight.' };
+const POST = { title: 'Five shoulder exercises', content: 'Start with a light weight.' };
 const TRAINING_SERVICE = {
   title: 'Eight weeks of strength training',
-  description: 'Three sessions a week, with a plan for meals.',
+  description: 'Three sessions a week and a meal plan.',
   price: 1_200_000,
   duration_days: 56,
 };
@@ -46,7 +46,7 @@ export const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>
   postPaymentsDeposit: { amount: 50_000, description: 'For the spring course' },
   postPaymentsWithdrawals: { amount: 120_000 },
   postPaymentsByIdPay: { reference: '140509041234567' },
-  postPaymentsByIdReject: { reason: 'The bank account has another owner.' },
+  postPaymentsByIdReject: { reason: 'The bank account belongs to someone else.' },
   postPaymentsByIdResolve: { outcome: 'credited', note: 'The bank confirmed the amount.' },
   postPaymentsBuyPremium: { type: 'plus' },
   postPaymentsBoost: { boostable_type: 'gym', boostable_id: 5, level: 'pro' },
@@ -57,7 +57,7 @@ export const REQUESTS: Readonly<Record<string, Readonly<Record<string, unknown>>
   },
   postPaymentsStorePurchasesRefundQueueByIdResolve: {
     outcome: 'refunded',
-    note: 'Returned through the panel of the store.',
+    note: 'Refunded in the store’s console.',
   },
   postMedia: { file: 'portrait.jpg', attachable_type: MODEL.user, attachable_id: 12 },
 };

@@ -2,6 +2,7 @@
 import { mediaSchema } from '@fitness/contracts/media.ts';
 import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import { type Post, pickPostFields, postFields } from '../domain/post.ts';
@@ -10,12 +11,12 @@ import { PROFILE_TYPES, typeOf } from '../domain/profile.ts';
 export const postSchema = z
   .object({
     id: z.int(),
-    profile_type: z.enum(PROFILE_TYPES),
-    profile_id: z.int(),
+    profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile that the post is on' }),
+    profile_id: z.int().meta({ description: 'Id of the user or gym whose profile it is' }),
     ...postFields,
-    media: z.array(mediaSchema),
-    created_at: z.string(),
-    updated_at: z.string(),
+    media: z.array(mediaSchema).meta({ description: 'Files of the post' }),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'Post' });
 

@@ -1,4 +1,5 @@
 /** The trainee as responses show it. */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { erasedUser, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
@@ -8,14 +9,18 @@ export const traineeSchema = z
   .object({
     id: z.int(),
     training_service_id: z.int(),
-    title: z.string().meta({ description: 'Of the training service when it was bought' }),
-    user_id: z.int().meta({ description: 'The buyer' }),
+    title: z.string().meta({ description: 'Title of the training service at the time of the purchase' }),
+    user_id: z.int().meta({ description: 'User id of the buyer' }),
     user: userSchema,
-    seller_user_id: z.int(),
-    price: z.int(),
-    status: z.enum(['active', 'delivered']),
-    delivered_at: z.string().nullable(),
-    created_at: z.string(),
+    seller_user_id: z.int().meta({ description: 'User id of the seller' }),
+    price: z.int().meta({ description: 'Price that was paid, in Tooman' }),
+    status: z
+      .enum(['active', 'delivered'])
+      .meta({
+        description: '`active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.',
+      }),
+    delivered_at: timestampSchema.nullable(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'Trainee' });
 

@@ -3,6 +3,7 @@ import { type BoostResource, boostSchema } from '@fitness/contracts/boost.ts';
 import { mediaSchema } from '@fitness/contracts/media.ts';
 import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
@@ -17,13 +18,13 @@ import {
 export const trainingServiceSchema = z
   .object({
     id: z.int(),
-    user_id: z.int(),
+    user_id: z.int().meta({ description: 'User id of the seller' }),
     user: userSchema,
     ...trainingServiceFields,
-    boost: boostSchema.nullable(),
-    media: z.array(mediaSchema),
-    created_at: z.string(),
-    updated_at: z.string(),
+    boost: boostSchema.nullable().meta({ description: 'Running boost; null without one' }),
+    media: z.array(mediaSchema).meta({ description: 'Files of the training service' }),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
   })
   .meta({ id: 'TrainingService' });
 

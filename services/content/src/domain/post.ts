@@ -12,8 +12,8 @@ import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.t
 export const postFields = {
   title: z.string(),
   content: z.string(),
-  is_draft: z.boolean(),
-  in_blog: z.boolean(),
+  is_draft: z.boolean().meta({ description: 'Whether the post is a draft, which the public does not see' }),
+  in_blog: z.boolean().meta({ description: 'Whether the post is in the blog' }),
 };
 
 /** The same with the limits of a request. */

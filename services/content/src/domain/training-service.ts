@@ -11,10 +11,13 @@ import { z } from 'zod';
 export const trainingServiceFields = {
   title: z.string(),
   description: z.string(),
-  /** Whole Tooman. */
-  price: z.int(),
-  duration_days: z.int(),
-  is_active: z.boolean(),
+  price: z.int().meta({ description: 'Price in Tooman' }),
+  duration_days: z.int().meta({ description: 'Duration in days' }),
+  is_active: z
+    .boolean()
+    .meta({
+      description: 'Whether it is on sale; an inactive one is hidden from the public and cannot be bought',
+    }),
 };
 
 /** The same with the limits of a request. */

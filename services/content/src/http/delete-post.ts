@@ -6,8 +6,9 @@ export const deletePostRoute = ({ deletePost }: Pick<UseCases, 'deletePost'>): R
   defineRoute({
     method: 'DELETE',
     path: '/posts/:id',
-    summary: 'Delete one of your posts',
-    description: 'With `posts.update_any` also one of somebody else. Its media are deleted with it.',
+    summary: 'Delete a post',
+    description:
+      'Deletes a post with its media. Requires `posts.create` for your own post, or `posts.update_any` for any post.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],

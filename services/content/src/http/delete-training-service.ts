@@ -8,8 +8,10 @@ export const deleteTrainingServiceRoute = ({
   defineRoute({
     method: 'DELETE',
     path: '/training-services/:id',
-    summary: 'Delete one of your training services; its trainees stay',
-    description: 'With `training_services.update_any` also one of somebody else. Its boosts end.',
+    summary: 'Delete a training service',
+    description:
+      'Deletes a training service with its media, and ends its boosts. Its trainees stay. Requires ' +
+      '`training_services.create` for your own training service, or `training_services.update_any` for any of them.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],

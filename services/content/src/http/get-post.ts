@@ -8,9 +8,10 @@ export const getPostRoute = ({ getPost }: Pick<UseCases, 'getPost'>): Route =>
   defineRoute({
     method: 'GET',
     path: '/posts/:id',
-    summary: 'A post',
+    summary: 'Retrieve a post',
     description:
-      'A draft, and a post of a gym that is not active, is 404 to everyone but its author and holders of `posts.view_all`.',
+      'Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but its author and holders of ' +
+      '`posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.',
     tag: 'posts',
     access: 'guest',
     permissions: ['posts.view', 'posts.view_all'],

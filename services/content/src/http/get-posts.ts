@@ -11,15 +11,17 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
   defineRoute({
     method: 'GET',
     path: '/posts',
-    summary: 'Posts, newest first',
+    summary: 'List posts',
     description:
-      'Published posts of public profiles; with `posts.view` also your own, drafts included; with `posts.view_all` ' +
-      'all.',
+      'Returns the published posts of public profiles, newest first unless `order` says otherwise. With `posts.view` you ' +
+      'also get your own posts, including drafts, and with `posts.view_all` all posts. `search` matches any part of the ' +
+      'title or content. If `type` names one type of profile and you can see none of the profiles in `item_id`, the ' +
+      'response is 404. Guests may list posts; signed-in users need `posts.view` or `posts.view_all`.',
     tag: 'posts',
     access: 'guest',
     permissions: ['posts.view', 'posts.view_all'],
     query: z.object({
-      type: profileTypesQuery.optional(),
+      type: profileTypesQuery.optional().meta({ description: 'Only posts on profiles of this type' }),
       item_id: idsQuery.optional(),
       in_blog: queryBoolean.optional(),
       search: searchQuery.optional(),

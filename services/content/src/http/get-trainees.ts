@@ -9,8 +9,9 @@ export const getTraineesRoute = ({ listTrainees }: Pick<UseCases, 'listTrainees'
   defineRoute({
     method: 'GET',
     path: '/trainees',
-    summary: 'Your trainees, as buyer and as seller, newest first',
-    description: '`role` limits them to those of one side.',
+    summary: 'List trainees',
+    description:
+      'Returns your trainees, newest first: the training services that you have bought and those that you have sold.',
     tag: 'training services',
     access: 'user',
     query: z.object({

@@ -10,9 +10,11 @@ export const getTrainingServiceRoute = ({
   defineRoute({
     method: 'GET',
     path: '/training-services/:id',
-    summary: 'A training service',
+    summary: 'Retrieve a training service',
     description:
-      'An inactive one is 404 to everyone but its seller and holders of `posts.view_all` or `training_services.update_any`.',
+      'Returns a training service. An inactive one is 404 for everyone but its seller and holders of `posts.view_all` or ' +
+      '`training_services.update_any`. While the deletion of the seller’s account is scheduled, it is 404 for everyone but ' +
+      'the seller and holders of `users.view_all`.',
     tag: 'training services',
     access: 'guest',
     params: idParams,

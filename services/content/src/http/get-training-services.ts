@@ -15,10 +15,12 @@ export const getTrainingServicesRoute = (
   defineRoute({
     method: 'GET',
     path: '/training-services',
-    summary: 'Training services, boosted ones first, pro before basic, then the newest',
+    summary: 'List training services',
     description:
-      'Inactive ones are shown to their owner and to holders of `posts.view_all`. Those of an account with a pending ' +
-      'deletion are left out for viewers without `users.view_all`, so a page may hold fewer rows than `per_page`.',
+      'Returns training services with a running boost first (pro before basic), then the newest. `search` matches any part ' +
+      'of the title or description. Inactive training services are shown only to their seller and to holders of ' +
+      '`posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, ' +
+      'so a page may have fewer rows than `per_page`.',
     tag: 'training services',
     access: 'guest',
     query: z.object({

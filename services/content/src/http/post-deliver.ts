@@ -8,8 +8,11 @@ export const postDeliverRoute = ({ deliverTrainee }: Pick<UseCases, 'deliverTrai
   defineRoute({
     method: 'POST',
     path: '/trainees/:id/deliver',
-    summary: 'Mark a trainee as delivered; by the seller',
-    description: 'A repetition changes nothing and answers the same.',
+    summary: 'Mark a trainee as delivered',
+    description:
+      'Records that you have delivered a training service that you sold, and notifies the buyer. Repeating the request ' +
+      'returns the trainee unchanged. Only the seller may do this: the buyer gets 403, and ' +
+      'anyone else 404.',
     tag: 'training services',
     access: 'user',
     params: idParams,

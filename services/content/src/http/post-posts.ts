@@ -9,16 +9,18 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
   defineRoute({
     method: 'POST',
     path: '/posts',
-    summary: 'Write a post on your profile or one of your gyms',
+    summary: 'Create a post',
     description:
-      '`profile_type` and `profile_id` name the own account or a gym of your own. A draft is shown to its author and to holders of `posts.view_all`.',
+      'Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an ' +
+      'unknown one is 422 under `profile_id`. A draft is shown only to its author and to holders of `posts.view_all`. ' +
+      'Requires `posts.create`.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create'],
     bodyLimitBytes: POST_BODY_BYTES,
     body: z.object({
-      profile_type: z.enum(PROFILE_TYPES),
-      profile_id: z.int().positive(),
+      profile_type: z.enum(PROFILE_TYPES).meta({ description: 'Type of the profile' }),
+      profile_id: z.int().positive().meta({ description: 'Your user id, or the id of your gym' }),
       ...postInput,
       is_draft: postInput.is_draft.default(false),
       in_blog: postInput.in_blog.default(false),

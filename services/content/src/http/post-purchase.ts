@@ -14,19 +14,27 @@ export const postPurchaseRoute = (
   defineRoute({
     method: 'POST',
     path: '/training-services/:id/purchase',
-    summary: 'Buy a training service from the wallet',
+    summary: 'Buy a training service',
     description:
-      'At the current price; with `price` (Tooman, what the buyer was shown) only at that one. Codes: 400 ' +
-      '`payments.insufficient_balance`, `payments.own_service`, `payments.price_changed`; 404 ' +
-      '`payments.target_not_found`. After a 503, repeating the request with the same `Idempotency-Key` resumes the ' +
-      'purchase.',
+      'Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that ' +
+      'the buyer has seen to make sure that they pay no other price. The response is 400 `payments.insufficient_balance` if ' +
+      'your balance is too low, 400 `payments.own_service` if the training service is yours, 400 `payments.price_changed` ' +
+      'if its price is not the one you sent, and 404 `payments.target_not_found` if it does not exist or is not on sale. ' +
+      'After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires ' +
+      '`payments.view_own`.',
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
     // With `payments.view_own` restricted and OAuth tokens see payments; they must not make them.
     tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
-    body: z.object({ price: trainingServiceInput.price.optional() }),
+    body: z.object({
+      price: trainingServiceInput.price
+        .optional()
+        .meta({
+          description: 'Price that the buyer has seen, in Tooman. Without it, the current price is charged.',
+        }),
+    }),
     idempotent: true,
     errorStyle: 'error_code',
     responses: { 201: z.object({ data: traineeSchema }) },

@@ -10,9 +10,10 @@ export const postTrainingServicesRoute = ({
   defineRoute({
     method: 'POST',
     path: '/training-services',
-    summary: 'Offer a training service; `price` in Tooman',
+    summary: 'Create a training service',
     description:
-      'An inactive one (`is_active`) is shown to its seller and to holders of `posts.view_all`, and cannot be bought.',
+      'Offers a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of ' +
+      '`posts.view_all`, and cannot be bought. Requires `training_services.create`.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create'],

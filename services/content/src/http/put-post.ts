@@ -9,8 +9,10 @@ export const putPostRoute = ({ updatePost }: Pick<UseCases, 'updatePost'>): Rout
   defineRoute({
     method: 'PUT',
     path: '/posts/:id',
-    summary: 'Change one of your posts; omitted fields stay',
-    description: 'With `posts.update_any` also one of somebody else. The profile cannot be changed.',
+    summary: 'Update a post',
+    description:
+      'Changes the fields that you send and leaves the others as they are. A post cannot move to another profile. Requires ' +
+      '`posts.create` for your own post, or `posts.update_any` for any post.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create', 'posts.update_any'],

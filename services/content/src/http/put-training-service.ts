@@ -11,9 +11,11 @@ export const putTrainingServiceRoute = ({
   defineRoute({
     method: 'PUT',
     path: '/training-services/:id',
-    summary: 'Change one of your training services; omitted fields stay',
+    summary: 'Update a training service',
     description:
-      'With `training_services.update_any` also one of somebody else. Trainees keep the title and the price of their purchase.',
+      'Changes the fields that you send and leaves the others as they are. Trainees keep the title and the price of their ' +
+      'purchase. Requires `training_services.create` for your own training service, or `training_services.update_any` ' +
+      'for any of them.',
     tag: 'training services',
     access: 'user',
     permissions: ['training_services.create', 'training_services.update_any'],

@@ -4,6 +4,7 @@ import { boostSchema } from '@fitness/contracts/boost.ts';
 import { mediaSchema } from '@fitness/contracts/media.ts';
 import { toMediaResources } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import type { Caller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { DEFAULT_LOCALE, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -26,41 +27,92 @@ export const citySchema = z
 export const majorSchema = z.object({ id: z.int(), title: z.string() }).meta({ id: 'Major' });
 
 const crowdSchema = z
-  .object({ current: z.int(), capacity: z.int(), level: z.enum(['low', 'medium', 'high', 'full']) })
+  .object({
+    current: z.int().meta({ description: 'Number of people in the gym' }),
+    capacity: z.int().meta({ description: 'Number of people that the gym has room for' }),
+    level: z.enum(['low', 'medium', 'high', 'full']).meta({
+      description:
+        '`low`: below half of the capacity. `medium`: below four fifths. `high`: below the capacity. `full`: at or above it.',
+    }),
+  })
   .meta({ id: 'Crowd' });
 
 const workingPeriodSchema = z
-  .object({ weekday: z.int(), opens_at: z.string(), closes_at: z.string() })
+  .object({
+    weekday: z.int().meta({ description: 'Day of the week: 0 is Saturday, 6 is Friday' }),
+    opens_at: z.string().meta({ description: 'Opening time, `HH:MM`' }),
+    closes_at: z.string().meta({
+      description: 'Closing time, `HH:MM` up to `24:00`; on the next day if it is not after the opening time',
+    }),
+  })
   .meta({ id: 'WorkingPeriod' });
 
 const workingStatusSchema = z
-  .object({ is_open: z.boolean(), changes_at: z.string().nullable() })
+  .object({
+    is_open: z.boolean().meta({ description: 'Whether the gym is open now' }),
+    changes_at: z
+      .string()
+      .nullable()
+      .meta({ description: 'When `is_open` changes, `YYYY-MM-DD HH:MM:SS` in UTC; null if it never does' }),
+  })
   .meta({ id: 'WorkingStatus' });
 
-/** For the owner and holders of `gyms.view_all`; absent for everyone else. */
+const FOR_OWNERS = 'Present only for the owner and holders of `gyms.view_all`.';
+
+/** Absent for everyone else. */
 const ownerFields = {
-  user_id: z.int().nullable().optional(),
-  gym_license_image: z.string().nullable().optional(),
-  gym_license_link: z.string().nullable().optional(),
-  gym_license_approved: z.boolean().nullable().optional(),
-  gym_license_rejection_reason: z.string().nullable().optional(),
+  user_id: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({ description: `User id of the owner; null without one. ${FOR_OWNERS}` }),
+  gym_license_image: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: `File name of the license document. ${FOR_OWNERS}` }),
+  gym_license_link: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: `Download path of the license document. Null without a document. ${FOR_OWNERS}` }),
+  gym_license_approved: z
+    .boolean()
+    .nullable()
+    .optional()
+    .meta({
+      description: `True: approved. False: rejected. Null: the review is pending. ${FOR_OWNERS}`,
+    }),
+  gym_license_rejection_reason: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: `Why the license was rejected. ${FOR_OWNERS}` }),
 };
 
 export const gymSchema = z
   .object({
     id: z.int(),
     ...shownShape,
-    created_at: z.string(),
-    updated_at: z.string(),
-    crowd: crowdSchema.nullable(),
+    created_at: timestampSchema,
+    updated_at: timestampSchema,
+    crowd: crowdSchema
+      .nullable()
+      .meta({
+        description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
+      }),
     city: citySchema.nullable(),
     majors: z.array(majorSchema),
-    working_periods: z.array(workingPeriodSchema),
-    working_status: workingStatusSchema.nullable(),
-    boost: boostSchema.nullable(),
-    media: z.array(mediaSchema),
-    rating_count: z.int(),
-    rating_average: z.number(),
+    working_periods: z
+      .array(workingPeriodSchema)
+      .meta({ description: 'When the gym is open, in the local time of Tehran' }),
+    working_status: workingStatusSchema
+      .nullable()
+      .meta({ description: 'Whether the gym is open; null if it has no working periods' }),
+    boost: boostSchema.nullable().meta({ description: 'Running boost; null without one' }),
+    media: z.array(mediaSchema).meta({ description: 'Public files of the gym' }),
+    rating_count: z.int().meta({ description: 'Number of ratings' }),
+    rating_average: z.number().meta({ description: 'Average of the ratings; 0 without any' }),
     ...ownerFields,
   })
   .meta({ id: 'Gym' });

@@ -9,6 +9,8 @@ import { id, idListOrNone, LONG_TEXT_MAX, latitude, longitude, SHORT_TEXT_MAX, t
 interface Field {
   /** The name in the document (store/gym-document.ts). */
   stored: string;
+  /** Shown in the reference, wherever the field is. */
+  description?: string;
   /** In POST /gyms. Without it a creation cannot set the field. */
   create?: z.ZodType;
   /** In PUT /gyms/{id}. It accepts null, which clears the field; its output is what is stored. */
@@ -33,14 +35,52 @@ const degreesOrNull = z.number().nullable();
 const GYM_FIELDS = {
   name: { stored: 'name', create: gymName, update: gymName.nullable(), shown: textOrNull },
   address: { stored: 'address', create: gymAddress, update: gymAddress.nullable(), shown: textOrNull },
-  location_lat: { stored: 'lat', create: latitude, update: latitude.nullable(), shown: degreesOrNull },
-  location_lng: { stored: 'lng', create: longitude, update: longitude.nullable(), shown: degreesOrNull },
-  is_active: { stored: 'isActive', create: z.boolean().default(true), update: flag, shown: z.boolean() },
+  location_lat: {
+    stored: 'lat',
+    description: 'Latitude in degrees',
+    create: latitude,
+    update: latitude.nullable(),
+    shown: degreesOrNull,
+  },
+  location_lng: {
+    stored: 'lng',
+    description: 'Longitude in degrees',
+    create: longitude,
+    update: longitude.nullable(),
+    shown: degreesOrNull,
+  },
+  is_active: {
+    stored: 'isActive',
+    description: 'Whether everyone sees the gym; an inactive one is hidden from the public',
+    create: z.boolean().default(true),
+    update: flag,
+    shown: z.boolean(),
+  },
   description: { stored: 'description', create: longText.optional(), update: longText, shown: textOrNull },
-  show_crowd: { stored: 'showCrowd', create: z.boolean().default(false), update: flag, shown: z.boolean() },
-  user_id: { stored: 'ownerId', update: idOrNull },
-  city_id: { stored: 'cityId', create: idOrNull.optional(), update: idOrNull },
-  major_ids: { stored: 'majorIds', create: majors.optional(), update: majors },
+  show_crowd: {
+    stored: 'showCrowd',
+    description: 'Whether the gym shows its `crowd`',
+    create: z.boolean().default(false),
+    update: flag,
+    shown: z.boolean(),
+  },
+  user_id: {
+    stored: 'ownerId',
+    description: 'User id of the new owner. Requires `gyms.transfer_ownership`.',
+    update: idOrNull,
+  },
+  city_id: {
+    stored: 'cityId',
+    description: 'Id of the city (`GET /cities`)',
+    create: idOrNull.optional(),
+    update: idOrNull,
+  },
+  major_ids: {
+    stored: 'majorIds',
+    description: 'Ids of the majors (`GET /majors`), separated by commas; `0` for none',
+    create: majors.optional(),
+    update: majors,
+  },
 } as const satisfies Record<string, Field>;
 
 type Fields = typeof GYM_FIELDS;
@@ -61,9 +101,15 @@ type ShapeOf<Part extends keyof Field> = {
 
 const fields: [string, Field][] = Object.entries(GYM_FIELDS);
 
+const described = ({ description }: Field, schema: z.ZodType): z.ZodType =>
+  description === undefined ? schema : schema.meta({ description });
+
 const shapeOf = <Part extends 'create' | 'update' | 'shown'>(part: Part): ShapeOf<Part> =>
   Object.fromEntries(
-    fields.flatMap(([name, field]) => (field[part] === undefined ? [] : [[name, field[part]]])),
+    fields.flatMap(([name, field]) => {
+      const schema = field[part];
+      return schema === undefined ? [] : [[name, described(field, schema)]];
+    }),
   ) as ShapeOf<Part>;
 
 export const createShape = shapeOf('create');

@@ -7,7 +7,9 @@ export const deleteGymRoute = ({ deleteGym }: Pick<UseCases, 'deleteGym'>): Rout
     method: 'DELETE',
     path: '/gyms/:id',
     summary: 'Delete a gym',
-    description: 'Its ratings, media and posts are deleted with it.',
+    description:
+      'Deletes a gym with its ratings, media and posts, and ends its boosts. Requires `gyms.update` for your own gym, or ' +
+      '`gyms.update_any` for any gym.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],

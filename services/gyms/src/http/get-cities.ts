@@ -9,8 +9,9 @@ export const getCitiesRoute = ({ listCities }: Pick<UseCases, 'listCities'>, bas
   defineRoute({
     method: 'GET',
     path: '/cities',
-    summary: 'Cities with their states',
-    description: 'In the order of their ids, in the reader’s language; `state_id` for those of one state.',
+    summary: 'List cities',
+    description:
+      'Returns cities with their states, ordered by id. Names are in the language of the request (`Accept-Language`).',
     tag: 'Gyms',
     access: 'guest',
     guestCache: true,

@@ -7,8 +7,10 @@ export const getGymRoute = ({ getGym, presentGyms }: Pick<UseCases, 'getGym' | '
   defineRoute({
     method: 'GET',
     path: '/gyms/:id',
-    summary: 'One gym',
-    description: 'An inactive gym is 404 to everyone but its owner and holders of `gyms.view_all`.',
+    summary: 'Retrieve a gym',
+    description:
+      'Returns a gym. Its owner and holders of `gyms.view_all` also see who owns it and its license. For everyone else, an ' +
+      'inactive gym is 404.',
     tag: 'Gyms',
     pages: ['ops'],
     access: 'guest',

@@ -36,7 +36,9 @@ const query = z.object({
   search: z.string().max(SEARCH_MAX).optional(),
   city_id: queryId.optional(),
   major_ids: queryList(idList, { items: ID_SCHEMA }).optional(),
-  user_id: queryId.optional(),
+  user_id: queryId.optional().meta({
+    description: 'Only gyms of this owner. Requires `gyms.view_all` unless it is you.',
+  }),
   near: near.optional(),
 });
 
@@ -49,10 +51,9 @@ export const getGymsRoute = (
     path: '/gyms',
     summary: 'List gyms',
     description:
-      'Those with a live boost first, pro before basic, then the newest; with `near=lat,lng` nearest first, whatever ' +
-      'their boosts, without those that have no location. `search` matches a ' +
-      'substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms ' +
-      'are shown to their owner and to holders of `gyms.view_all`, who alone may ask for the gyms of an owner (`user_id`).',
+      'Returns gyms with a running boost first (pro before basic), then the newest. With `near`, the nearest gyms come ' +
+      'first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, ' +
+      'address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.',
     tag: 'Gyms',
     access: 'guest',
     query,

@@ -14,10 +14,11 @@ export const getLicenseReviewsRoute = (
   defineRoute({
     method: 'GET',
     path: '/gyms/license-reviews',
-    summary: 'Gyms whose license waits for a review',
+    summary: 'List gym licenses to review',
     description:
-      'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /gyms/{id}` with ' +
-      '`gym_license_approved` reviews one.',
+      'Returns the gyms whose license is waiting for a review, the oldest document first. Gyms that have changed their ' +
+      'name since the review follow (`meta.name_changes`). Review a license with `PUT /gyms/{id}` and ' +
+      '`gym_license_approved`. Requires `gyms.approve_license` and `gyms.view_all`.',
     tag: 'Gyms',
     pages: ['ops'],
     access: 'user',
@@ -25,7 +26,9 @@ export const getLicenseReviewsRoute = (
     alsoNeeds: ['gyms.view_all'],
     query: z.object({
       ...pageQuery,
-      gym_id: queryId.optional().meta({ description: 'Only this gym, if its license waits' }),
+      gym_id: queryId
+        .optional()
+        .meta({ description: 'Only this gym, if its license is waiting for a review' }),
     }),
     responses: { 200: licenseReviewsOf(gymSchema).meta({ id: 'GymLicenseReviews' }) },
     handle: async ({ query, caller, locale, url }) => {

@@ -8,8 +8,10 @@ export const getMajorsRoute = ({ listMajors }: Pick<UseCases, 'listMajors'>, bas
   defineRoute({
     method: 'GET',
     path: '/majors',
-    summary: 'Majors that a gym may offer',
-    description: 'In the order of their ids, in the reader’s language.',
+    summary: 'List majors',
+    description:
+      'Returns the majors that a gym can offer, such as bodybuilding, ordered by id. Titles are in the language of the ' +
+      'request (`Accept-Language`).',
     tag: 'Gyms',
     access: 'guest',
     guestCache: true,

@@ -11,8 +11,9 @@ export const postGymsRoute = ({
   defineRoute({
     method: 'POST',
     path: '/gyms',
-    summary: 'Create a gym of your own',
-    description: 'The caller becomes its owner. `major_ids` is a list of ids, separated by commas.',
+    summary: 'Create a gym',
+    description:
+      'Creates a gym that you own. An unknown city or major is 422 under its field. Requires `gyms.create`.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.create'],

@@ -10,18 +10,21 @@ export const putCrowdRoute = ({ setCrowd, presentGyms }: Pick<UseCases, 'setCrow
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/crowd',
-    summary: 'Set how many people are in a gym',
+    summary: 'Report how crowded a gym is',
     description:
-      '`capacity` is kept when it is left out. `crowd` is shown, with a `level` of low (below half), medium, high ' +
-      '(four fifths and more) or full, while `show_crowd` is true.',
+      'Sets how many people are in a gym and how many it has room for. The gym shows both as `crowd` while its ' +
+      '`show_crowd` is true. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],
     audits: ['gym.update'],
     params: idParams,
     body: z.object({
-      current: z.int().min(0).max(PEOPLE_MAX),
-      capacity: z.int().min(1).max(PEOPLE_MAX).optional(),
+      current: z.int().min(0).max(PEOPLE_MAX).meta({ description: 'Number of people in the gym' }),
+      capacity: z.int().min(1).max(PEOPLE_MAX).optional().meta({
+        description:
+          'Number of people that the gym has room for. Required the first time; later it is kept if you omit it.',
+      }),
     }),
     responses: { 200: gymBody },
     handle: async ({ params, body, caller, locale }) => {

@@ -15,13 +15,27 @@ const onlyNull = nullOnly(
     .refine((value) => value === null || value === undefined, withMessage('gyms.license_upload_only')),
 )
   .optional()
-  .meta({ description: 'Only null: clears the license document and its review.' });
+  .meta({
+    description:
+      'Only null is accepted: it deletes the license document and resets its review. Upload a document with `POST ' +
+      '/media` and the purpose `gym_license`.',
+  });
 
 const body = z.object({
   ...updateShape,
   gym_license_image: onlyNull,
-  gym_license_approved: z.boolean().nullable().optional(),
-  gym_license_rejection_reason: text(LONG_TEXT_MAX).nullable().optional(),
+  gym_license_approved: z.boolean().nullable().optional().meta({
+    description:
+      'Review of the license. True: approved. False: rejected. Null: pending. Requires `gyms.approve_license`.',
+  }),
+  gym_license_rejection_reason: text(LONG_TEXT_MAX)
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        'Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with an ' +
+        'approval, with a reset to pending, or with a cleared document. Requires `gyms.approve_license`.',
+    }),
   gym_license_media_id: reviewedMediaIdField,
 });
 
@@ -39,12 +53,12 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id',
-    summary: 'Change a gym',
+    summary: 'Update a gym',
     description:
-      'Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for ' +
-      'any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A reason alone is ' +
-      'stored, null clears it; empty, or beside an approval, a reset or a cleared document, it is ignored. A request that ' +
-      'names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.',
+      'Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for ' +
+      'your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. ' +
+      '`gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they ' +
+      'are sent alone. The owner is notified when the license changes to approved or rejected.',
     tag: 'Gyms',
     pages: ['ops'],
     pageFields: ['gym_license_approved', 'gym_license_rejection_reason', 'gym_license_media_id'],

@@ -9,11 +9,13 @@ export const putRatingRoute = ({ rateGym, presentGyms }: Pick<UseCases, 'rateGym
     method: 'PUT',
     path: '/gyms/:id/rating',
     summary: 'Rate a gym',
-    description: 'One score from 1 to 5 for each user but the owner; rating again replaces it.',
+    description:
+      'Stores your score for a gym and returns the gym with its new average. Rating again replaces your previous score. ' +
+      'Owners cannot rate their own gym (403).',
     tag: 'Gyms',
     access: 'user',
     params: idParams,
-    body: z.object({ score: z.int().min(1).max(5) }),
+    body: z.object({ score: z.int().min(1).max(5).meta({ description: 'Score from 1 to 5' }) }),
     responses: { 200: gymBody },
     handle: async ({ params, body, caller, locale }) => {
       const gym = await rateGym(params.id, body.score, caller);

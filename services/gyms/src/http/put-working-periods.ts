@@ -7,16 +7,16 @@ import { gymBody, toGymBody } from './gym-body.ts';
 
 const PERIODS_MAX = 50;
 
-const time = (pattern: RegExp) =>
+const time = (pattern: RegExp, description: string) =>
   z
     .string()
     .refine((value) => pattern.test(value), withMessage('validation.time'))
-    .meta({ pattern: pattern.source });
+    .meta({ pattern: pattern.source, description });
 
 const period = z.object({
-  weekday: z.int().min(0).max(6).meta({ description: '0 is Saturday, 6 is Friday.' }),
-  opens_at: time(/^([01]\d|2[0-3]):[0-5]\d$/),
-  closes_at: time(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/),
+  weekday: z.int().min(0).max(6).meta({ description: 'Day of the week: 0 is Saturday, 6 is Friday' }),
+  opens_at: time(/^([01]\d|2[0-3]):[0-5]\d$/, 'Opening time, `HH:MM`'),
+  closes_at: time(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'Closing time, `HH:MM` up to `24:00`'),
 });
 
 export const putWorkingPeriodsRoute = ({
@@ -26,10 +26,11 @@ export const putWorkingPeriodsRoute = ({
   defineRoute({
     method: 'PUT',
     path: '/gyms/:id/working-periods',
-    summary: 'Set when a gym is open',
+    summary: 'Set a gym’s working periods',
     description:
-      'Replaces the whole week, in the local time of Tehran. A period that closes before it opens, or as it opens, ' +
-      'ends on the next day. Periods may touch but not overlap.',
+      'Replaces the working periods of the whole week, in the local time of Tehran. A period whose closing time is not ' +
+      'after its opening time ends on the next day. Periods may touch, but must not overlap (422 under ' +
+      '`working_periods`). Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym.',
     tag: 'Gyms',
     access: 'user',
     permissions: ['gyms.update', 'gyms.update_any'],

@@ -7,7 +7,9 @@ export const deleteMediaRoute = (useCases: UseCases): Route =>
     method: 'DELETE',
     path: '/media/:id',
     summary: 'Delete a file',
-    description: 'By who may change what the file is attached to, and by operators. A second request is 404.',
+    description:
+      'Deletes a file. You must be allowed to change what the file is attached to; otherwise the response is 403. A ' +
+      'second request returns 404.',
     tag: 'media',
     access: 'user',
     audits: ['media.delete'],

@@ -16,29 +16,34 @@ import { type ByteRange, contentRange, frameRanges, lengthOf, parseRanges } from
 import type { UseCases } from '../use-cases.ts';
 import { createDownloadLimit, type DownloadLimits, type LimitDownload } from './download-limit.ts';
 
-const binary = z.string().meta({ format: 'binary', description: 'The file, as an attachment.' });
+const binary = z.string().meta({ format: 'binary', description: 'The file, as an attachment' });
 
-const routeAt = (
-  path: string,
-  params: z.ZodObject<{ id: typeof idParam }>,
-  downloads: Downloads,
-  pages: readonly SessionPage[] = [],
-): Route =>
+interface Address {
+  path: string;
+  summary: string;
+  params: z.ZodObject<{ id: typeof idParam }>;
+  pages?: readonly SessionPage[];
+}
+
+const routeAt = (address: Address, downloads: Downloads): Route =>
   defineRoute({
+    ...address,
     method: 'GET',
-    path,
-    summary: 'Download a file',
     description:
-      'ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as ' +
-      'multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same ' +
-      'type; files that are not images ignore it.',
+      'Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires ' +
+      'permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is ' +
+      'only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of ' +
+      '`gyms.view_all`.\n\n' +
+      'Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are ' +
+      'returned as `multipart/byteranges`. A file name in the path does not affect what is returned.',
     tag: 'media',
-    pages,
     access: 'guest',
     audits: ['document.view'],
-    params,
     query: z.object({
-      width: z.enum(VARIANT_WIDTHS).optional().meta({ description: 'Of an image: at most this wide.' }),
+      width: z.enum(VARIANT_WIDTHS).optional().meta({
+        description:
+          'Returns a smaller image of the same type, at most this many pixels wide; other files ignore it',
+      }),
     }),
     produces: [...ACCEPTED_TYPES, 'multipart/byteranges'],
     errorStatuses: [403],
@@ -61,8 +66,16 @@ export const getMediaRoutes = (
 ): Route[] => {
   const downloads = { downloadFile, limitDownload: createDownloadLimit(limits) };
   return [
-    routeAt('/media/:id', z.object({ id: idParam }), downloads),
-    routeAt('/media/:id/:filename', z.object({ id: idParam, filename: z.string() }), downloads, ['ops']),
+    routeAt({ path: '/media/:id', summary: 'Download a file', params: z.object({ id: idParam }) }, downloads),
+    routeAt(
+      {
+        path: '/media/:id/:filename',
+        summary: 'Download a file by its link',
+        params: z.object({ id: idParam, filename: z.string() }),
+        pages: ['ops'],
+      },
+      downloads,
+    ),
   ];
 };
 

@@ -12,22 +12,29 @@ import type { UseCases } from '../use-cases.ts';
 import { readUpload, type Upload } from './read-upload.ts';
 
 const fieldsSchema = z.object({
-  attachable_type: z.enum(ATTACHABLE_TYPES),
+  attachable_type: z
+    .enum(ATTACHABLE_TYPES)
+    .meta({ description: 'Model name of what the file is attached to' }),
   attachable_id: z
     .string()
     .regex(/^[1-9]\d{0,15}$/)
     .transform(Number)
     .pipe(z.int()),
-  purpose: z.enum(PURPOSE_NAMES).optional(),
+  purpose: z
+    .enum(PURPOSE_NAMES)
+    .optional()
+    .meta({
+      description: 'Makes the file a private document. It replaces the previous one with this purpose.',
+    }),
 });
 
 /** With the file, so that a form without it is told every missing field. */
 const formSchema = fieldsSchema.extend({ file: z.looseObject({}) });
 
 const documentedFields = z.object({
-  file: z.string().meta({ format: 'binary' }),
+  file: z.string().meta({ format: 'binary', description: 'The file' }),
   ...fieldsSchema.shape,
-  attachable_id: z.int().positive(),
+  attachable_id: z.int().positive().meta({ description: 'Id of what the file is attached to' }),
 });
 
 export interface PostMediaOptions {
@@ -45,9 +52,14 @@ export const postMediaRoute = (
     path: '/media',
     summary: 'Upload a file',
     description:
-      'multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. An image has sides of at ' +
-      'most 16,384 pixels and at most 1,000 frames, and all its frames together at most 52 megapixels and 1,000,000 rows; ' +
-      'otherwise 422 under `file`. A user may have 32 uploads on their way at one time; further ones are 503.',
+      'Uploads a file as `multipart/form-data` and attaches it to a user, gym, post or training service. You must be ' +
+      'allowed to change what you attach it to. A document with a `purpose` can be uploaded only by the owner of the ' +
+      'profile or gym.\n\n' +
+      'JPEG, PNG, WebP, GIF, PDF and MP4 files of up to 25 MiB are accepted; the content determines the type. The sides of ' +
+      'an image may be up to 16,384 pixels long. An animation may have up to 1,000 frames, and all its frames together up ' +
+      'to 52 megapixels and 1,000,000 rows. Metadata is removed from images. Up to 5 public files can be attached to a ' +
+      'user, 20 to a gym, and 10 to a post or training service. A file beyond these limits is 422 under `file`. You may ' +
+      'have 32 uploads in progress at a time; further ones are 503.',
     tag: 'media',
     access: 'user',
     audits: ['media.upload'],

@@ -1,4 +1,5 @@
 /** A row of the refund queue, as operators see it. */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import { REFUND_OUTCOMES, REFUND_REASONS, type Refund, type RefundResolution } from '../domain/refund.ts';
@@ -6,14 +7,21 @@ import { REFUND_OUTCOMES, REFUND_REASONS, type Refund, type RefundResolution } f
 export const refundSchema = z
   .object({
     id: z.int(),
-    channel: z.string(),
-    product_id: z.string(),
-    purchase_token: z.string(),
-    user_id: z.int(),
-    boostable_type: z.string().nullable(),
-    boostable_id: z.int().nullable(),
-    reason: z.enum(REFUND_REASONS),
-    created_at: z.string(),
+    channel: z.string().meta({ description: 'App store that settled the purchase' }),
+    product_id: z.string().meta({ description: 'SKU that was bought' }),
+    purchase_token: z.string().meta({ description: 'Token of the purchase at the store' }),
+    user_id: z.int().meta({ description: 'User id of the buyer' }),
+    boostable_type: z
+      .string()
+      .nullable()
+      .meta({ description: 'Type of the target, `gym` or `training_service`; null for premium' }),
+    boostable_id: z.int().nullable().meta({ description: 'Id of the target; null for premium' }),
+    reason: z.enum(REFUND_REASONS).meta({
+      description:
+        'Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the ' +
+        'account or the target was deleted.',
+    }),
+    created_at: timestampSchema,
   })
   .meta({ id: 'StorePurchaseRefund' });
 
@@ -31,10 +39,20 @@ export const toRefundResource = (refund: Refund): z.output<typeof refundSchema> 
 
 export const resolvedRefundSchema = refundSchema
   .extend({
-    resolution: z.enum(REFUND_OUTCOMES),
-    note: z.string().nullable(),
-    resolved_by: z.int().nullable().meta({ description: 'The operator; null when nobody had to decide' }),
-    resolved_at: z.string(),
+    resolution: z
+      .enum(REFUND_OUTCOMES)
+      .meta({ description: 'Whether the money was returned or the purchase was granted' }),
+    note: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'The operator’s reason; null if no operator was needed, and once the account is erased',
+      }),
+    resolved_by: z
+      .int()
+      .nullable()
+      .meta({ description: 'User id of the operator; null if no operator was needed' }),
+    resolved_at: timestampSchema,
   })
   .meta({ id: 'ResolvedStorePurchaseRefund' });
 

@@ -8,10 +8,11 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
   defineRoute({
     method: 'GET',
     path: '/payments/store-purchases/refund-queue',
-    summary: 'Store purchases that were paid for and cannot be granted',
+    summary: 'List store purchases to refund',
     description:
-      'Newest first. A row leaves the queue once the store reports the refund, the purchase is granted, or an operator ' +
-      'resolves it.',
+      'Returns the refund queue, newest first: app-store purchases that were paid for and cannot be granted. An entry ' +
+      'leaves the queue once the store reports the refund, the purchase is granted after all, or an operator resolves it. ' +
+      'Requires `payments.view_all`.',
     tag: 'payments',
     pages: ['ops'],
     access: 'user',

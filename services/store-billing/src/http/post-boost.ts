@@ -17,9 +17,13 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
   defineRoute({
     method: 'POST',
     path: PATH,
-    summary: 'Boost a gym or a training service from the wallet',
+    summary: 'Buy a boost from the wallet',
     description:
-      'Codes: 400 `payments.insufficient_balance`, `payments.boost_already_live`; 404 `payments.target_not_found`. `level` decides about the price, see `GET /payments/prices`, and about the position in lists.',
+      'Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET ' +
+      '/payments/prices`) and the position in lists. The response is 400 `payments.insufficient_balance` if your balance is ' +
+      'too low, 400 `payments.boost_already_live` if a boost of the target is still running, and 404 ' +
+      '`payments.target_not_found` if there is no such target. Requires `payments.boost_own` for your own target, or ' +
+      '`payments.boost_all` for any target.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.boost_own', 'payments.boost_all'],
@@ -27,9 +31,11 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
     idempotent: true,
     errorStyle: 'error_code',
     body: z.object({
-      boostable_type: z.enum(TARGET_TYPES),
-      boostable_id: z.int(),
-      level: z.enum(BOOST_LEVELS),
+      boostable_type: z.enum(TARGET_TYPES).meta({ description: 'Type of the target' }),
+      boostable_id: z.int().meta({ description: 'Id of the gym or training service' }),
+      level: z
+        .enum(BOOST_LEVELS)
+        .meta({ description: 'Level of the boost; lists show `pro` before `basic`' }),
     }),
     responses: { 201: z.object({ data: boostSchema }), 400: codedErrorSchema, 404: codedErrorSchema },
     handle: ({ caller, body, idempotencyKey: clientKey }) =>

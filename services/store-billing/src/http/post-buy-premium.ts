@@ -18,14 +18,17 @@ export const postBuyPremiumRoute = (
   defineRoute({
     method: 'POST',
     path: PATH,
-    summary: 'Buy a month of premium from the wallet',
-    description: 'Codes: 400 `payments.insufficient_balance`, `payments.premium_already_active`.',
+    summary: 'Buy premium from the wallet',
+    description:
+      'Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). The response is ' +
+      '400 `payments.insufficient_balance` if your balance is too low, and 400 `payments.premium_already_active` if a ' +
+      'premium subscription is still running. Requires `payments.buy_premium`.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium'],
     idempotent: true,
     errorStyle: 'error_code',
-    body: z.object({ type: z.enum(['plus']) }),
+    body: z.object({ type: z.enum(['plus']).meta({ description: 'Premium plan' }) }),
     responses: { 201: z.object({ data: subscriptionSchema }), 400: codedErrorSchema },
     handle: ({ caller, body, idempotencyKey: clientKey }) =>
       idempotency.run(

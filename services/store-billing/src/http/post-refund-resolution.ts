@@ -12,11 +12,13 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
   defineRoute({
     method: 'POST',
     path: '/payments/store-purchases/refund-queue/:id/resolve',
-    summary: 'Close a row of the refund queue',
+    summary: 'Resolve a store purchase refund',
     description:
-      '`refunded`: the money was returned, and the purchase is not granted any more. `granted` asks the store again and ' +
-      'grants the purchase; 409 when that is not possible. A purchase that is granted already can only be closed as ' +
-      '`granted`. The same outcome again answers the row as it is; another one is 409. The user is notified.',
+      'Closes an entry of the refund queue and notifies the user. `refunded` records that the money was returned, and the ' +
+      'purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it is 409 if ' +
+      'that is not possible. A purchase that has already been granted can only be closed as `granted`. Repeating the ' +
+      'request with the same outcome returns the entry unchanged; the other outcome is 409. Requires ' +
+      '`payments.resolve_disputes`.',
     tag: 'payments',
     pages: ['ops'],
     access: 'user',
@@ -24,8 +26,12 @@ export const postRefundResolutionRoute = ({ resolveRefund }: Pick<UseCases, 'res
     audits: ['refund.resolve'],
     params: idParams,
     body: z.object({
-      outcome: z.enum(REFUND_OUTCOMES),
-      note: wellFormed(z.string().trim().min(1).max(MAX_NOTE)).meta({ description: 'Why; for operators' }),
+      outcome: z
+        .enum(REFUND_OUTCOMES)
+        .meta({ description: 'Whether the money was returned or the purchase is granted' }),
+      note: wellFormed(z.string().trim().min(1).max(MAX_NOTE)).meta({
+        description: 'Reason for the decision; only operators see it',
+      }),
     }),
     errorStatuses: [409],
     responses: { 200: z.object({ data: resolvedRefundSchema }) },

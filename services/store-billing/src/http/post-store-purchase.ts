@@ -18,7 +18,7 @@ interface BodyOptions {
 
 const MAX_SKU = 191;
 const MAX_TOKEN = 255;
-const BOOSTS_ONLY = 'Boost SKUs only; ignored for premium';
+const BOOSTS_ONLY = 'Required for the SKU of a boost, ignored for premium';
 
 type TargetField = 'boostable_type' | 'boostable_id';
 
@@ -47,18 +47,26 @@ const bodySchema = ({ catalogue, channel }: BodyOptions) => {
   const targetTypeError = withMessage('validation.one_of', { values: TARGET_TYPES.join(', ') });
   return z
     .object({
-      channel: z.enum([channel]),
-      product_id: z.string().min(1).max(MAX_SKU),
+      channel: z.enum([channel]).meta({ description: 'App store that settled the purchase' }),
+      product_id: z.string().min(1).max(MAX_SKU).meta({ description: 'SKU that was bought at the store' }),
       purchase_token: z
         .string()
         .min(1)
         .max(MAX_TOKEN)
-        .refine(isStoreToken, withMessage('validation.invalid')),
+        .refine(isStoreToken, withMessage('validation.invalid'))
+        .meta({ description: 'Token of the purchase, as the SDK of the store returns it' }),
       boostable_type: z
         .unknown()
         .optional()
-        .meta({ type: 'string', enum: [...TARGET_TYPES], description: BOOSTS_ONLY }),
-      boostable_id: z.unknown().optional().meta({ type: 'integer', description: BOOSTS_ONLY }),
+        .meta({
+          type: 'string',
+          enum: [...TARGET_TYPES],
+          description: `Type of the target. ${BOOSTS_ONLY}.`,
+        }),
+      boostable_id: z
+        .unknown()
+        .optional()
+        .meta({ type: 'integer', description: `Id of the gym or training service. ${BOOSTS_ONLY}.` }),
     })
     .refine(has('boostable_type'), at('boostable_type', withMessage('validation.required')))
     .refine(has('boostable_id'), at('boostable_id', withMessage('validation.required')))
@@ -79,7 +87,7 @@ const grantSchema = z
   .meta({
     id: 'StorePurchaseGrant',
     description:
-      'What was bought. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, ' +
+      'What the purchase granted. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, ' +
       '`boostable_id`, `level` and `ends_at`.',
   });
 
@@ -92,7 +100,21 @@ export const postStorePurchaseRoute = (
     path: '/payments/store-purchases',
     summary: 'Redeem an app-store purchase',
     description:
-      'Grants what an already settled purchase bought. Presenting the same token again answers 200 with the same grant.',
+      'Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training ' +
+      'service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, ' +
+      'which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires ' +
+      '`payments.view_own`; also `payments.buy_premium` for premium, and `payments.boost_own` or `payments.boost_all` for ' +
+      'the boost of your own or of any target.\n\n' +
+      'The store charges the user before this request. Before you start a purchase at the store, check that no premium ' +
+      'subscription of the user and no boost of the target is running. The errors are:\n\n' +
+      '- 400 `store_purchase.premium_already_active`: a premium subscription is still running.\n' +
+      '- 400 `store_purchase.boost_already_live`: a boost of the target is still running.\n' +
+      '- 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.\n' +
+      '- 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.\n' +
+      '- 404 `store_purchase.target_not_found`: there is no such target.\n' +
+      '- 500 `payments.provider_error`: the store could not be reached. A later retry may succeed.\n' +
+      '- 500 `store_purchase.grant_failed`: the store confirmed the purchase, but it could not be granted. The grant is ' +
+      'retried in the background.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all'],

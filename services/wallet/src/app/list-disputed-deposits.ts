@@ -9,16 +9,16 @@ import { paymentSchema, presentPayments, shownOf } from './payment-resource.ts';
 export const disputedDepositSchema = z
   .object({
     payment: paymentSchema,
-    track_id: z.string(),
+    track_id: z.string().meta({ description: 'The gateway’s id of the payment' }),
     reported: z
       .object({
-        charged_rial: z.int().nullable(),
-        order_id: z.string().nullable(),
-        ref_number: z.string().nullable(),
-        card_number: z.string().nullable().meta({ description: 'Masked' }),
-        paid_at: z.string().nullable().meta({ description: 'ISO 8601' }),
+        charged_rial: z.int().nullable().meta({ description: 'Amount that the gateway took, in Rial' }),
+        order_id: z.string().nullable().meta({ description: 'Order that the gateway took it for' }),
+        ref_number: z.string().nullable().meta({ description: 'The gateway’s reference code' }),
+        card_number: z.string().nullable().meta({ description: 'Masked card number' }),
+        paid_at: z.string().nullable().meta({ description: 'Time of the payment, ISO 8601 in UTC' }),
       })
-      .meta({ id: 'GatewayReport', description: 'What the gateway says it took' }),
+      .meta({ id: 'GatewayReport', description: 'The payment as the gateway reports it' }),
   })
   .meta({ id: 'DisputedDeposit' });
 

@@ -3,11 +3,26 @@ import type { Dependencies } from '../dependencies.ts';
 
 export const pricesSchema = z
   .object({
-    premium: z.object({ plus: z.int() }).meta({ id: 'PremiumPrices' }),
-    boosts: z.object({ basic: z.int(), pro: z.int() }).meta({ id: 'BoostPrices' }),
-    gateway_fee_percent: z.number(),
-    commission_percent: z.number(),
-    vat_percent: z.number(),
+    premium: z
+      .object({ plus: z.int().meta({ description: 'One month of the plus plan, in Tooman' }) })
+      .meta({ id: 'PremiumPrices' }),
+    boosts: z
+      .object({
+        basic: z.int().meta({ description: 'A basic boost, in Tooman' }),
+        pro: z.int().meta({ description: 'A pro boost, in Tooman' }),
+      })
+      .meta({ id: 'BoostPrices' }),
+    gateway_fee_percent: z
+      .number()
+      .meta({ description: 'Fee on a deposit, in percent of its amount; the payer pays it on top' }),
+    commission_percent: z
+      .number()
+      .meta({ description: 'Commission on the sale of a training service, in percent of its price' }),
+    vat_percent: z
+      .number()
+      .meta({
+        description: 'VAT contained in fees, commissions and prices, in percent; 0 if no rate is in force',
+      }),
   })
   .meta({ id: 'Prices' });
 

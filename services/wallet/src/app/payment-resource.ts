@@ -1,4 +1,5 @@
 /** The payment in responses (specification 2.3, 2.4). */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { isErased, type UserResource, userSchema } from '@fitness/contracts/user.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
@@ -18,21 +19,40 @@ import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 export const paymentSchema = z
   .object({
     id: z.int(),
-    user_id: z.int(),
-    user: userSchema.nullable().meta({ description: 'Of an erased account: a user without names' }),
-    type: z.enum(PAYMENT_TYPES),
-    amount: z.int().meta({ description: 'Tooman' }),
-    description: z.string().nullable(),
-    payable_type: z.string().nullable(),
-    payable_id: z.int().nullable(),
-    meta: paymentMetaSchema.nullable(),
-    is_done: z.boolean(),
-    rejected_at: z.string().nullable(),
-    created_at: z.string(),
-    user_balance: z
+    user_id: z.int().meta({ description: 'Id of the user whose payment it is' }),
+    user: userSchema
+      .nullable()
+      .meta({ description: 'The user whose payment it is; an erased account has no names' }),
+    type: z.enum(PAYMENT_TYPES).meta({
+      description:
+        'Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.',
+    }),
+    amount: z
       .int()
-      .optional()
-      .meta({ description: 'On withdrawals, for viewers with payments.view_all' }),
+      .meta({ description: 'Amount in Tooman, never negative: the `type` determines its direction' }),
+    description: z.string().nullable().meta({
+      description:
+        'Text that describes the payment. A verified deposit has the gateway’s reference code on a line of its own.',
+    }),
+    payable_type: z.string().nullable().meta({
+      description: 'Model name of what was paid for, e.g. `App\\Models\\TrainingServices\\TrainingService`',
+    }),
+    payable_id: z.int().nullable().meta({ description: 'Id of what was paid for' }),
+    meta: paymentMetaSchema.nullable(),
+    is_done: z.boolean().meta({
+      description:
+        'Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the ' +
+        'balance.',
+    }),
+    rejected_at: timestampSchema.nullable().meta({
+      description:
+        'When an operator rejected the withdrawal, `YYYY-MM-DD HH:MM:SS` in UTC; null for all other payments',
+    }),
+    created_at: timestampSchema,
+    user_balance: z.int().optional().meta({
+      description:
+        'Spendable balance of the user, in Tooman. Present only on withdrawals, for holders of `payments.view_all`.',
+    }),
   })
   .meta({ id: 'Payment' });
 

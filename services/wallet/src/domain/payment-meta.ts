@@ -1,34 +1,70 @@
 /** What `meta` of a payment holds, as stored and as shown. Amounts are whole Tooman. */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { z } from 'zod';
 
 const vat = {
-  vat_percent: z.number().optional().meta({ description: 'Present when a rate is in force' }),
-  vat_amount: z.int().optional().meta({ description: 'The tax contained in what is charged, in Tooman' }),
+  vat_percent: z
+    .number()
+    .optional()
+    .meta({ description: 'VAT rate in percent; present if a rate was in force' }),
+  vat_amount: z.int().optional().meta({ description: 'VAT contained in what was charged, in Tooman' }),
 };
 
 const depositMetaSchema = z.object({
-  amount: z.int(),
-  gateway_fee: z.int().meta({ description: 'Paid on top of the amount; any VAT is inside it' }),
-  payable_amount: z.int(),
+  amount: z.int().meta({ description: 'Amount to credit, in Tooman; equals the payment’s `amount`' }),
+  gateway_fee: z
+    .int()
+    .meta({ description: 'Fee that the payer pays on top of `amount`, in Tooman, including any VAT' }),
+  payable_amount: z
+    .int()
+    .meta({ description: 'Amount charged at the gateway, in Tooman: `amount` plus `gateway_fee`' }),
   ...vat,
-  track_id: z.string().optional().meta({ description: 'From here on: after verification' }),
-  ref_number: z.string().nullable().optional(),
-  card_number: z.string().nullable().optional().meta({ description: 'Masked' }),
-  paid_at: z.string().optional().meta({ description: 'ISO 8601' }),
-  charged_rial: z.int().optional(),
+  track_id: z
+    .string()
+    .optional()
+    .meta({ description: 'The gateway’s id of the payment; present after verification' }),
+  ref_number: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'The gateway’s reference code; present after verification' }),
+  card_number: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'Masked card number; present after verification' }),
+  paid_at: z
+    .string()
+    .optional()
+    .meta({ description: 'Time of the payment, ISO 8601 in UTC; present after verification' }),
+  charged_rial: z
+    .int()
+    .optional()
+    .meta({ description: 'Amount that the gateway reports, in Rial; present after verification' }),
   resolution: z
     .object({
-      outcome: z.enum(['credited', 'returned']),
-      note: z.string().nullable(),
-      resolved_by: z.int(),
-      resolved_at: z.string(),
+      outcome: z
+        .enum(['credited', 'returned'])
+        .meta({ description: 'Whether the amount was credited to the wallet or returned to the payer' }),
+      note: z
+        .string()
+        .nullable()
+        .meta({ description: 'The operator’s reason; null once the account is erased' }),
+      resolved_by: z.int().meta({ description: 'User id of the operator' }),
+      resolved_at: timestampSchema,
     })
     .meta({ id: 'DepositResolution' })
     .optional()
-    .meta({ description: 'Of a dispute; for holders of payments.view_all' }),
+    .meta({
+      description: 'How a dispute was resolved. Present only for holders of `payments.view_all`.',
+    }),
 });
 
-const storePurchaseMetaSchema = z.object({ channel: z.string(), product_id: z.string(), ...vat });
+const storePurchaseMetaSchema = z.object({
+  channel: z.string().meta({ description: 'App store that settled the purchase' }),
+  product_id: z.string().meta({ description: 'SKU that was bought' }),
+  ...vat,
+});
 
 const vatMetaSchema = z.object({ vat_percent: z.number(), vat_amount: z.int() });
 
@@ -39,14 +75,14 @@ const withdrawalMetaSchema = z.object({
     .optional()
     .meta({
       description:
-        'Where it is paid to, as it was at the request. For the user and holders of payments.settle_withdrawals; ' +
-        'null once the account is erased',
+        'Bank account that the withdrawal is paid to, as it was at the request. Present only for the user and holders ' +
+        'of `payments.settle_withdrawals`; null once the account is erased.',
     }),
-  reason: z.string().optional().meta({ description: 'Why it was rejected; absent without a reason' }),
+  reason: z.string().optional().meta({ description: 'Reason for the rejection, if the operator gave one' }),
   reference: z
     .string()
     .optional()
-    .meta({ description: 'The bank’s number of the transfer; absent without one' }),
+    .meta({ description: 'The bank’s reference number of the transfer, if the operator gave one' }),
 });
 
 /**
@@ -63,8 +99,10 @@ export const paymentMetaSchema = z
   .meta({
     id: 'PaymentMeta',
     description:
-      'By the `type` of the payment. `deposit`: `amount` to `charged_rial`, and `resolution`. `store_purchase`: `channel` ' +
-      'and `product_id`. `withdrawal`: `bank_account_number`, `reason` and `reference`. All but withdrawals: the VAT, where a rate is in force.',
+      'Details of the payment. Its `type` determines the fields: a `deposit` has those from `amount` to `charged_rial`, ' +
+      'and `resolution`; a `store_purchase` has `channel` and `product_id`; a `withdrawal` has `bank_account_number`, ' +
+      '`reason` and `reference`. All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was ' +
+      'charged.',
   });
 
 export type DepositMeta = z.output<typeof depositMetaSchema>;

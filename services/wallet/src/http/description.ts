@@ -7,4 +7,9 @@ const MAX_LENGTH = 500;
 export const description = wellFormed(z.string().max(MAX_LENGTH))
   .transform((value) => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim())
   .refine((value) => value === '' || isOneLine(value), withMessage('validation.one_line'))
-  .nullish();
+  .nullish()
+  .meta({
+    description:
+      'Text that describes the payment, on one line: line breaks and control characters become spaces. If it is ' +
+      'missing or empty, a default text is stored.',
+  });

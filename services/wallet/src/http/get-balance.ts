@@ -7,14 +7,24 @@ export const getBalanceRoute = ({ showBalance }: Pick<UseCases, 'showBalance'>):
   defineRoute({
     method: 'GET',
     path: '/payments/balance',
-    summary: 'The spendable balance',
-    description: 'Whole Tooman; withdrawals that are not rejected are already held out of it.',
+    summary: 'Retrieve the wallet balance',
+    description:
+      'Returns your spendable balance: verified deposits and income, minus purchases, commissions and every withdrawal ' +
+      'that has not been rejected. A pending withdrawal is deducted from the moment of its request. Requires ' +
+      '`payments.view_own` for your own balance, or `payments.view_all` for the balance of any user.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],
     query: z.object({
-      user_id: queryId.optional().meta({ description: 'Of another user only with payments.view_all' }),
+      user_id: queryId.optional().meta({
+        description:
+          'User whose balance to return, by default you. Requires `payments.view_all` for another user.',
+      }),
     }),
-    responses: { 200: z.object({ balance: z.int() }).meta({ id: 'Balance' }) },
+    responses: {
+      200: z
+        .object({ balance: z.int().meta({ description: 'Spendable balance, in Tooman' }) })
+        .meta({ id: 'Balance' }),
+    },
     handle: async ({ caller, query }) => ok({ balance: await showBalance(caller, query.user_id) }),
   });

@@ -11,12 +11,13 @@ export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'rec
   defineRoute({
     method: 'GET',
     path: '/payments/deposit/callback',
-    summary: 'The bank gateway sends the payer back',
+    summary: 'Return from the bank gateway',
     description:
-      'Verifies the payment with the gateway; what the query says about success is ignored. Redirects to the app ' +
-      'with `payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when an address is configured, else ' +
-      'answers the payment. 404 without the `orderId` of the gateway, unless the caller is the payer; 429 after 30 of ' +
-      'these from one address in a minute.',
+      'The bank gateway redirects the payer’s browser here. The deposit is verified with the gateway, and what the query ' +
+      'says about success is ignored. If a return address is configured, the browser is redirected to the app with ' +
+      '`payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned. Returns ' +
+      '404 without the gateway’s `orderId`, unless you are the payer, and 429 after 30 such requests from one address ' +
+      'within a minute.',
     tag: 'Payments',
     access: 'guest',
     // `success` and `status` are ignored: only the gateway decides.

@@ -13,8 +13,9 @@ export const getDisputedDepositsRoute = (
     path: '/payments/deposit/disputed',
     summary: 'List disputed deposits',
     description:
-      'The bank gateway took another amount, or for another order, than requested. Nothing is credited until an ' +
-      'operator resolves it. Newest first.',
+      'Returns the deposits for which the bank gateway took a different amount than requested, or took it for a different ' +
+      'order, newest first. Nothing is credited until an operator resolves the deposit with `POST ' +
+      '/payments/{id}/resolve`. Requires `payments.view_all`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',

@@ -8,8 +8,10 @@ export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>):
   defineRoute({
     method: 'GET',
     path: '/payments/:id',
-    summary: 'Show a payment',
-    description: 'An own one with `payments.view_own`, any with `payments.view_all`; others are 404.',
+    summary: 'Retrieve a payment',
+    description:
+      'Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment is 403 without ' +
+      '`payments.view_all`, and an unknown id is 404.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],

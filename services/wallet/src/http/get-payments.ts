@@ -9,12 +9,20 @@ import type { UseCases } from '../use-cases.ts';
 
 const query = z.object({
   ...pageQuery,
-  user_id: queryId.optional().meta({ description: 'Of another user only with payments.view_all' }),
+  user_id: queryId
+    .optional()
+    .meta({ description: 'Only payments of this user. Requires `payments.view_all` unless it is you.' }),
   type: z.enum(PAYMENT_TYPES).optional(),
   is_done: queryBoolean.optional(),
   rejected: queryBoolean.optional(),
-  from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
-  to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
+  from: queryTimestamp('start').optional().meta({
+    description:
+      'Only payments created at or after this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the start of a day',
+  }),
+  to: queryTimestamp('end').optional().meta({
+    description:
+      'Only payments created at or before this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the end of a day',
+  }),
   order: z.enum(['ASC', 'DESC']).default('DESC'),
 });
 
@@ -23,7 +31,9 @@ export const getPaymentsRoute = ({ listPayments }: Pick<UseCases, 'listPayments'
     method: 'GET',
     path: '/payments',
     summary: 'List payments',
-    description: 'The caller’s own with payments.view_own; those of all users with payments.view_all.',
+    description:
+      'Returns your payments, or with `payments.view_all` the payments of all users. The newest come first unless `order` ' +
+      'says otherwise. Requires `payments.view_own` or `payments.view_all`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',

@@ -7,8 +7,10 @@ export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Ro
   defineRoute({
     method: 'GET',
     path: '/payments/prices',
-    summary: 'Prices and rates',
-    description: 'Prices in Tooman, rates in percent.',
+    summary: 'List prices and rates',
+    description:
+      'Returns the prices of premium and of boosts that are bought from the wallet, and the rates of fees, commissions ' +
+      'and VAT.',
     tag: 'Payments',
     access: 'guest',
     guestCache: true,

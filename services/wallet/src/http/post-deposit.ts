@@ -18,19 +18,34 @@ export const postDepositRoute = (
   defineRoute({
     method: 'POST',
     path: '/payments/deposit',
-    summary: 'Begin a deposit',
+    summary: 'Start a deposit',
     description:
-      'The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`. A user has at most ten ' +
-      'open deposits, which are neither paid, cancelled nor expired, and younger than 30 minutes: one more is 422 under `amount`.',
+      'Opens a payment at the bank gateway and records the deposit. Send the payer to `payment_url`. The gateway’s fee is ' +
+      'charged on top of `amount` (see `meta`). The amount is credited to the wallet once the gateway confirms the ' +
+      'payment. You may have at most ten open deposits: those of the last 30 minutes that are neither paid, cancelled nor ' +
+      'expired. One more is 422 under `amount`. If the gateway gives no usable answer, the response is 500 ' +
+      '`payments.provider_error`. Requires `payments.view_own`.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
     // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
-    body: z.object({ amount: z.int().min(MIN_TOOMAN).max(MAX_TOOMAN), description }),
+    body: z.object({
+      amount: z
+        .int()
+        .min(MIN_TOOMAN)
+        .max(MAX_TOOMAN)
+        .meta({ description: 'Amount to credit, in Tooman, without the fee' }),
+      description,
+    }),
     idempotent: true,
     responses: {
-      201: z.object({ payment: paymentSchema, payment_url: z.string() }).meta({ id: 'RequestedDeposit' }),
+      201: z
+        .object({
+          payment: paymentSchema,
+          payment_url: z.string().meta({ description: 'Address of the gateway’s payment page' }),
+        })
+        .meta({ id: 'RequestedDeposit' }),
       500: z
         .object({ message: z.string(), code: z.literal('payments.provider_error').optional() })
         .meta({ id: 'ProviderError' }),

@@ -13,10 +13,12 @@ export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveD
   defineRoute({
     method: 'POST',
     path: '/payments/:id/resolve',
-    summary: 'Close a disputed deposit',
+    summary: 'Resolve a disputed deposit',
     description:
-      '`credited` books the requested amount, `returned` books nothing. The same outcome again answers the payment as ' +
-      'it is; another one is 409, as is a deposit that is not disputed.',
+      'Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the ' +
+      'gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with ' +
+      'the same outcome returns the payment unchanged. The other outcome is 409, and so is a deposit that is not disputed. ' +
+      'Requires `payments.resolve_disputes`.',
     tag: 'Payments',
     pages: ['ops'],
     access: 'user',
@@ -24,8 +26,12 @@ export const postResolutionRoute = ({ resolveDeposit }: Pick<UseCases, 'resolveD
     audits: ['deposit.resolve'],
     params: idParams,
     body: z.object({
-      outcome: z.enum(DISPUTE_OUTCOMES),
-      note: wellFormed(z.string().trim().min(1).max(MAX_NOTE)).meta({ description: 'Why; for operators' }),
+      outcome: z
+        .enum(DISPUTE_OUTCOMES)
+        .meta({ description: 'Whether the amount is credited to the wallet or was returned to the payer' }),
+      note: wellFormed(z.string().trim().min(1).max(MAX_NOTE)).meta({
+        description: 'Reason for the decision; only operators see it',
+      }),
     }),
     responses: { 200: z.object({ payment: paymentSchema }), 409: conflictSchema },
     handle: async ({ params, body, caller }) =>

@@ -17,7 +17,6 @@ const isReference = (value: string): boolean =>
 
 const common = {
   method: 'POST',
-  description: 'For operators. The same outcome again answers the payment as it is; another one is 409.',
   tag: 'Payments',
   pages: ['ops'],
   access: 'user',
@@ -35,12 +34,18 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
     ...common,
     path: '/payments/:id/pay',
     audits: ['withdrawal.pay'],
-    summary: 'Mark a withdrawal as transferred',
+    summary: 'Mark a withdrawal as paid',
+    description:
+      'Records that the bank transfer of a withdrawal was made, and notifies its user. The balance stays the same, because ' +
+      'the amount was deducted when the withdrawal was requested. Repeating the request returns the payment unchanged; a rejected ' +
+      'withdrawal is 409. Requires `payments.settle_withdrawals`.',
     body: z.object({
       reference: wellFormed(z.string().trim().max(MAX_REFERENCE))
         .refine(isReference, withMessage('validation.format'))
         .nullish()
-        .meta({ description: 'The bank’s number of the transfer, in one line, for the user: in `meta`' }),
+        .meta({
+          description: 'The bank’s reference number of the transfer, on one line; the user sees it in `meta`',
+        }),
     }),
     handle: async ({ params, caller, body }) => {
       const settlement = { outcome: 'paid' as const, reference: body.reference || null };
@@ -51,11 +56,14 @@ export const settlementRoutes = ({ settleWithdrawal }: Pick<UseCases, 'settleWit
     ...common,
     path: '/payments/:id/reject',
     audits: ['withdrawal.reject'],
-    summary: 'Reject a withdrawal and release its amount',
+    summary: 'Reject a withdrawal',
+    description:
+      'Rejects a withdrawal, returns its amount to the spendable balance, and notifies its user. Repeating the request ' +
+      'returns the payment unchanged; a paid withdrawal is 409. Requires `payments.settle_withdrawals`.',
     body: z.object({
       reason: wellFormed(z.string().trim().max(MAX_REASON))
         .nullish()
-        .meta({ description: 'For the user, in `meta`' }),
+        .meta({ description: 'Reason for the rejection; the user sees it in `meta`' }),
     }),
     handle: async ({ params, caller, body }) => {
       const settlement = { outcome: 'rejected' as const, reason: body.reason || null };

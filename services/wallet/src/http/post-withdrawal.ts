@@ -14,15 +14,21 @@ export const postWithdrawalRoute = (
   defineRoute({
     method: 'POST',
     path: '/payments/withdrawals',
-    summary: 'Ask for a withdrawal',
+    summary: 'Request a withdrawal',
     description:
-      'The amount is held out of the balance at once, and released only when an operator rejects the withdrawal.',
+      'Requests a transfer from your wallet to the bank account in your profile. A later change of the profile does not ' +
+      'affect it. The amount is deducted from the balance at once, and returned only if an operator rejects the ' +
+      'withdrawal. An amount above the balance is 422 under `amount`, and a profile without a bank account is 422 under ' +
+      '`bank_account_number`. Requires `payments.view_own`.',
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
     // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
-    body: z.object({ amount: z.int().min(1), description }),
+    body: z.object({
+      amount: z.int().min(1).meta({ description: 'Amount to withdraw, in Tooman' }),
+      description,
+    }),
     idempotent: true,
     responses: { 201: z.object({ payment: paymentSchema }) },
     handle: ({ caller, body, t, idempotencyKey }) =>
