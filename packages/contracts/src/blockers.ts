@@ -8,14 +8,21 @@ import { invalid, message, notFound } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { z } from 'zod';
 
-const count = z.int().positive();
-const timestamp = z.string().regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+const count = z
+  .int()
+  .positive()
+  .meta({ description: 'Number of gyms, withdrawals or trainees that block the deletion' });
+const balance = z.int().meta({ description: 'Balance of the wallet in Tooman' });
+const expiresAt = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
+  .meta({ description: 'When the subscription ends' });
 
 export const BLOCKERS = [
   { code: 'gym_ownership', owner: 'gyms', extras: z.object({ count }) },
-  { code: 'unsettled_balance', owner: 'wallet', extras: z.object({ balance: z.int() }) },
+  { code: 'unsettled_balance', owner: 'wallet', extras: z.object({ balance }) },
   { code: 'pending_withdrawal', owner: 'wallet', extras: z.object({ count }) },
-  { code: 'active_premium', owner: 'store-billing', extras: z.object({ expires_at: timestamp }) },
+  { code: 'active_premium', owner: 'store-billing', extras: z.object({ expires_at: expiresAt }) },
   { code: 'active_trainees', owner: 'content', extras: z.object({ count }) },
 ] as const satisfies readonly { code: string; owner: string; extras: z.ZodObject }[];
 

@@ -13,8 +13,9 @@ export const reviewedMediaIdField = z
   .optional()
   .meta({
     description:
-      'A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of ' +
-      'the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.',
+      'Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition ' +
+      'of the whole request, whether it reviews the document, clears it or changes other fields: when another document is ' +
+      'there by now, the response is 409 and nothing changes.',
   });
 
 const nameChangesField = z
@@ -25,14 +26,14 @@ const nameChangesField = z
         reviewed_name: z
           .string()
           .nullable()
-          .meta({ description: 'The name that the license was reviewed for; null: none' }),
+          .meta({ description: 'Name for which the license was reviewed; null if there was none' }),
       })
       .meta({ id: 'LicenseNameChange' }),
   )
   .meta({
     description:
-      'The rows of `data`, by their `id`, that have been reviewed and whose name has changed since. They follow the rows that ' +
-      'nobody has reviewed, until the license is reviewed again.',
+      'The rows of `data` that have been reviewed and whose name has changed since, by their `id`. They follow the rows that ' +
+      'nobody has reviewed, and stay until their license is reviewed again.',
   });
 
 const pageMetaSchema = listOf(z.unknown())

@@ -28,13 +28,19 @@ const publicShape = {
   first_name: z.string(),
   last_name: z.string(),
   created_at: timestampSchema,
-  referral_code: z.string(),
-  height: z.int().nullable().meta({ description: 'Centimetres' }),
-  birth_date: z.string().nullable().meta({ description: 'YYYY-MM-DD' }),
+  referral_code: z
+    .string()
+    .meta({ description: 'Code that a new user enters at registration to name this user as their referrer' }),
+  height: z.int().nullable().meta({ description: 'Height in centimeters' }),
+  birth_date: z.string().nullable().meta({ description: 'Date of birth, `YYYY-MM-DD`' }),
   gender: z.enum(GENDERS).nullable(),
-  is_trainer: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
-  is_gym_owner: z.boolean().meta({ description: 'Self-identification; authorizes nothing' }),
-  media: z.array(mediaSchema),
+  is_trainer: z
+    .boolean()
+    .meta({ description: 'Whether the user identifies as a trainer. It authorizes nothing.' }),
+  is_gym_owner: z
+    .boolean()
+    .meta({ description: 'Whether the user identifies as a gym owner. It authorizes nothing.' }),
+  media: z.array(mediaSchema).meta({ description: 'Files of the user, without private documents' }),
   current_subscription: subscriptionSchema.nullable(),
 };
 
@@ -43,16 +49,35 @@ const limitedAccessShape = {
   email: z.string(),
   phone: z.string(),
   bank_account_number: z.string().nullable(),
-  trainer_license_image: z.string().nullable(),
-  trainer_license_link: z.string().nullable(),
-  trainer_license_approved: z.boolean().nullable().meta({ description: 'null: pending review' }),
-  trainer_license_rejection_reason: z.string().nullable(),
-  referrer_user_id: z.int().nullable(),
-  referral_score: z.number(),
-  referrals_count: z.int(),
+  trainer_license_image: z.string().nullable().meta({ description: 'Filename of the license document' }),
+  trainer_license_link: z
+    .string()
+    .nullable()
+    .meta({ description: 'Download path of the license document. Null without a document.' }),
+  trainer_license_approved: z
+    .boolean()
+    .nullable()
+    .meta({ description: 'True: approved. False: rejected. Null: the review is pending.' }),
+  trainer_license_rejection_reason: z
+    .string()
+    .nullable()
+    .meta({ description: 'Why the license was rejected' }),
+  referrer_user_id: z
+    .int()
+    .nullable()
+    .meta({ description: 'Id of the user who invited this one; null if nobody did' }),
+  referral_score: z.number().meta({
+    description:
+      'Sum, over the users whom the user has invited, of 1 plus half of their `referral_score`. Not rounded, and cached for ten hours.',
+  }),
+  referrals_count: z.int().meta({ description: 'Number of users whom the user has invited' }),
   roles: z.array(roleSchema),
-  deletion_requested_at: timestampSchema.nullable(),
-  deletion_scheduled_at: timestampSchema.nullable(),
+  deletion_requested_at: timestampSchema
+    .nullable()
+    .meta({ description: 'When the deletion was requested; null unless one is scheduled' }),
+  deletion_scheduled_at: timestampSchema
+    .nullable()
+    .meta({ description: 'When the account will be erased; null unless a deletion is scheduled' }),
 };
 
 const limitedAccessSchema = z.object(limitedAccessShape);

@@ -71,6 +71,7 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   path: string;
   /** Below `/internal` instead: a page of the gateway calls it, clients cannot, and the API's document does not have it. */
   isInternal?: true;
+  /** A verb phrase of at most six words: "Retrieve your account". */
   summary: string;
   description?: string;
   tag: string;

@@ -13,7 +13,7 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
   if (route.isInternal === true) return { hide: true };
   const responses = Object.entries(route.responses).map(([status, schema]) => [
     status,
-    schema ?? z.null().meta({ description: 'No body' }),
+    schema ?? z.null().meta({ description: 'The response has no body.' }),
   ]);
   return {
     summary: route.summary,
@@ -41,10 +41,13 @@ type Document = ReturnType<typeof jsonSchemaTransformObject>;
 
 const conditionHeaders = z.object({
   'if-none-match': z.string().optional().meta({
-    description: 'The `ETag` of an earlier answer: 304 without a body while the content is the same.',
+    description:
+      '`ETag` of an earlier response. While the content is the same, the response is 304 without a body.',
   }),
 });
-const notModified = z.null().meta({ description: 'The content is that of the `ETag` in `If-None-Match`' });
+const notModified = z
+  .null()
+  .meta({ description: 'The content still matches the `ETag` in `If-None-Match`.' });
 
 interface DocumentedOperation {
   parameters?: { in: string; schema?: { type?: unknown }; [field: string]: unknown }[];
@@ -76,13 +79,13 @@ export const completeDocument = (document: Document, routes: readonly Route[], p
 const describeEtags = ({ responses = {} }: DocumentedOperation): void => {
   if (responses[304] === undefined) return;
   for (const status of [200, 304]) {
-    const etag = { description: 'Of this content, for `If-None-Match`', schema: { type: 'string' } };
+    const etag = { description: 'Version of this content, for `If-None-Match`', schema: { type: 'string' } };
     Object.assign(responses[status] ?? {}, { headers: { ETag: etag } });
   }
 };
 
 const describeBodyLimit = ({ responses = {} }: DocumentedOperation, bytes: number): void => {
-  Object.assign(responses[413] ?? {}, { description: `The JSON body is longer than ${bytes / 1024} KiB` });
+  Object.assign(responses[413] ?? {}, { description: `The JSON body is longer than ${bytes / 1024} KiB.` });
 };
 
 /** Errors are JSON on every route, whatever media type it produces. */
@@ -106,10 +109,14 @@ const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
 const unavailableBody = z
   .object({
     message: z.string(),
-    code: z.literal(OUTCOME_UNKNOWN).optional().meta({
-      description:
-        'Without it nothing was changed. With it the outcome is unknown: read, or repeat with the same `Idempotency-Key`.',
-    }),
+    code: z
+      .literal(OUTCOME_UNKNOWN)
+      .optional()
+      .meta({
+        description:
+          'Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or ' +
+          'repeat the request with the same `Idempotency-Key`.',
+      }),
   })
   .meta({ id: 'Unavailable' });
 const forbiddenBody = z
@@ -120,21 +127,27 @@ const forbiddenBody = z
       .optional()
       .meta({
         description:
-          'A role of the caller has operator permissions, which cannot be used without a second factor. Such a caller gets ' +
-          'the code where one of these permissions opens the route, and with every 403 that depends on the resource, also ' +
-          'where a second factor would not change the answer.',
+          'Sent when a role gives you operator permissions that you cannot use without two-factor authentication: where one ' +
+          'of these permissions opens the operation, and with every 403 that depends on the resource, even when two-factor ' +
+          'authentication would not change the response.',
       }),
   })
   .meta({ id: 'Forbidden' });
 const codedErrorBody = z.object({ error: z.string(), code: z.string() }).meta({ id: 'CodedError' });
 const validationBody = z
-  .object({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
+  .object({
+    message: z.string(),
+    errors: z
+      .record(z.string(), z.array(z.string()))
+      .meta({ description: 'Messages by the name of the field' }),
+  })
   .meta({ id: 'ValidationError' });
 
 const idempotencyHeaders = z.object({
   'idempotency-key': idempotencyKeySchema.optional().meta({
     description:
-      'The same key and body answer the same again for 24 hours; another body is 422, a running one 409.',
+      'Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first ' +
+      'response again. The same key with another body returns 422, and while the first request is still running, 409.',
   }),
 });
 

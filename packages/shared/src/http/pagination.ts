@@ -19,13 +19,13 @@ const count = queryCount(999_999_999);
 export const pageQuery = {
   page: count.optional().meta({
     description:
-      `From 1, up to the page that begins with row ${SKIPPED_MAX}: rows behind are reached by \`cursor\`. ` +
-      'Not used with a cursor.',
+      'Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row ' +
+      `${SKIPPED_MAX.toLocaleString('en')}.`,
   }),
-  per_page: count
-    .optional()
-    .meta({ description: `Default ${DEFAULT_PER_PAGE}; above ${MAX_PER_PAGE} it counts as ${MAX_PER_PAGE}` }),
-  cursor: z.string().max(500).optional().meta({ description: '`meta.next_cursor` of the page before' }),
+  per_page: count.optional().meta({
+    description: `Rows on a page, ${DEFAULT_PER_PAGE} by default. A number above ${MAX_PER_PAGE} is treated as ${MAX_PER_PAGE}.`,
+  }),
+  cursor: z.string().max(500).optional().meta({ description: '`meta.next_cursor` of the previous page' }),
 };
 
 export type PageQuery = {
@@ -101,40 +101,63 @@ const lastReachable = (perPage: number): number => Math.ceil(SKIPPED_MAX / perPa
 /** With the default `per_page`. */
 export const LAST_PAGE_NUMBER = lastReachable(DEFAULT_PER_PAGE);
 
+const NULL_WITH_CURSOR = 'Null for a page by `cursor`.';
+const NULL_WITHOUT_ROWS = 'Null for a page without rows, and for a page by `cursor`.';
 const UNKNOWN_WITH_CURSOR =
-  'Null for a page by cursor, and for a search where counting would read more than 1,000 rows.';
+  'Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.';
 
 const linksSchema = z
   .object({
-    first: z.string().nullable(),
+    first: z.string().nullable().meta({ description: 'Address of the first page' }),
     last: z
       .string()
       .nullable()
       .meta({
-        description: `${UNKNOWN_WITH_CURSOR} Also null where page numbers do not reach the last page.`,
+        description: `Address of the last page. ${UNKNOWN_WITH_CURSOR} Null, too, when page numbers do not reach the last page.`,
       }),
-    prev: z.string().nullable(),
+    prev: z.string().nullable().meta({
+      description: 'Address of the previous page. Null on the first page, and for a page by `cursor`.',
+    }),
     next: z
       .string()
       .nullable()
       .meta({
         description:
-          'A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor. ' +
-          'So it does after the last page that a number reaches.',
+          'Address of the next page, or null on the last one. A page of a search that takes long may have fewer rows, or ' +
+          'none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number ' +
+          'reaches.',
       }),
   })
   .meta({ id: 'PageLinks' });
 
 const metaSchema = z
   .object({
-    current_page: z.int().nullable(),
-    from: z.int().nullable(),
-    to: z.int().nullable(),
-    per_page: z.int(),
-    last_page: z.int().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
-    total: z.int().nullable().meta({ description: UNKNOWN_WITH_CURSOR }),
-    path: z.string(),
-    next_cursor: z.string().nullable(),
+    current_page: z
+      .int()
+      .nullable()
+      .meta({ description: `Number of this page. ${NULL_WITH_CURSOR}` }),
+    from: z
+      .int()
+      .nullable()
+      .meta({ description: `Number of the first row of this page. ${NULL_WITHOUT_ROWS}` }),
+    to: z
+      .int()
+      .nullable()
+      .meta({ description: `Number of the last row of this page. ${NULL_WITHOUT_ROWS}` }),
+    per_page: z.int().meta({ description: 'Largest number of rows on a page' }),
+    last_page: z
+      .int()
+      .nullable()
+      .meta({ description: `Number of the last page. ${UNKNOWN_WITH_CURSOR}` }),
+    total: z
+      .int()
+      .nullable()
+      .meta({ description: `Number of rows on all pages. ${UNKNOWN_WITH_CURSOR}` }),
+    path: z.string().meta({ description: 'Address of the list, without a query' }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: '`cursor` of the next page. Null on the last page.' }),
   })
   .meta({ id: 'PageMeta' });
 

@@ -93,7 +93,7 @@ export const operationsRoutes = ({
       ...common,
       method: 'GET',
       path: '/operations',
-      summary: 'What waits in this service',
+      summary: 'Retrieve the queues of this service',
       responses: { 200: operationsStatusSchema },
       handle: async () => {
         const [outbox, queues] = await Promise.all([
@@ -107,7 +107,7 @@ export const operationsRoutes = ({
       ...common,
       method: 'GET',
       path: '/operations/dead-letters',
-      summary: 'Dead-lettered events, the oldest first',
+      summary: 'List the dead-lettered events',
       query: z.object({ page: z.coerce.number().pipe(z.int().min(1).max(1_000_000)).default(1) }),
       responses: { 200: deadLettersSchema },
       handle: async ({ query: { page } }) => {
@@ -123,7 +123,7 @@ export const operationsRoutes = ({
       ...common,
       method: 'POST',
       path: '/operations/dead-letters/replay',
-      summary: 'Return a dead-lettered event to the queue of this service',
+      summary: 'Replay a dead-lettered event',
       audits: ['dead_letters.replay'],
       body: z.object({ id: z.string().min(1).max(255) }),
       responses: { 200: z.object({ replayed: z.int() }) },
