@@ -15,7 +15,8 @@ export const firstNameField = name;
 export const lastNameField = name;
 
 const USERNAME = /^[A-Za-z0-9._-]*$/;
-const NOT_A_PHONE = 'Not a phone number in any spelling: 422.';
+const NOT_A_PHONE =
+  'Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422.';
 const usernameField = z
   .string()
   .min(3)
@@ -34,7 +35,8 @@ export const newUsernameField = usernameField
 export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
 
 const PHONE =
-  'In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS.';
+  'Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is ' +
+  'certainly a landline, and one of a country to which this installation sends no SMS, return 422.';
 /** Any usual spelling; the output is E.164. */
 export const phoneField = z
   .string()
@@ -69,19 +71,39 @@ export const passwordField = z
   .refine((password) => !isCommonPassword(password), {
     ...withMessage('validation.common_password'),
     error: 'must not be one of the most common passwords',
+  })
+  .meta({
+    description:
+      'New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling.',
   });
 /** A password that is only verified: one that is too long for a new password is wrong, not invalid. */
-export const givenPasswordField = z.string().min(1).max(1_000);
-export const loginField = z.string().min(1).max(255);
+export const givenPasswordField = z
+  .string()
+  .min(1)
+  .max(1_000)
+  .meta({ description: 'Password of the account' });
+export const loginField = z
+  .string()
+  .min(1)
+  .max(255)
+  .meta({ description: 'Username, email address or phone number' });
 
 /** In Latin, Persian or Arabic digits; the output is Latin. */
 export const codeField = (purpose: CodePurpose) =>
-  z.string().length(CODE_LENGTHS[purpose]).transform(toLatinDigits);
+  z
+    .string()
+    .length(CODE_LENGTHS[purpose])
+    .transform(toLatinDigits)
+    .meta({ description: 'Code from the SMS, in Latin, Persian or Arabic digits' });
 
 /** A code of the second factor or a recovery code, in any spelling. */
-export const totpField = z.string().min(1).max(100);
+export const totpField = z
+  .string()
+  .min(1)
+  .max(100)
+  .meta({ description: 'Code from the authenticator app, or a recovery code, in any spelling' });
 
-const heightField = z.int().min(50).max(300).nullable();
+const heightField = z.int().min(50).max(300).nullable().meta({ description: 'Height in centimeters' });
 /** An existing day. The use case checks that it is not in the future. */
 const birthDateField = z.iso
   .date()
@@ -89,15 +111,23 @@ const birthDateField = z.iso
     (date) => date >= EARLIEST_BIRTH_DATE,
     withMessage('validation.min_value', { min: EARLIEST_BIRTH_DATE }),
   )
-  .nullable();
+  .nullable()
+  .meta({ description: 'Date of birth, `YYYY-MM-DD`' });
 const genderField = z.enum(GENDERS).nullable();
 /** As clients of the first release check it; spaces, dots and slashes are accepted besides. */
 const PUBLISHED_BANK_ACCOUNT = { pattern: '^[A-Za-z0-9-]*$', maxLength: 34 };
 /** As it is typed. The use case compares it with the stored one, which stays accepted, before it judges it. */
-const bankAccountNumberField = z.string().min(1).max(100).meta(PUBLISHED_BANK_ACCOUNT).nullable().meta({
-  description:
-    'An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is.',
-});
+const bankAccountNumberField = z
+  .string()
+  .min(1)
+  .max(100)
+  .meta(PUBLISHED_BANK_ACCOUNT)
+  .nullable()
+  .meta({
+    description:
+      'IBAN with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian ' +
+      'and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is.',
+  });
 
 /** The fields that the account itself and an operator may change. */
 export const profileShape = {
@@ -105,15 +135,13 @@ export const profileShape = {
   last_name: lastNameField.optional(),
   username: usernameField.optional().meta({ description: NOT_A_PHONE }),
   email: emailField.optional(),
-  phone: phoneField
-    .optional()
-    .meta({ description: `${PHONE} The number that is there already is accepted as it is.` }),
+  phone: phoneField.optional().meta({ description: `${PHONE} The current number is accepted as it is.` }),
   height: heightField.optional(),
   birth_date: birthDateField.optional(),
   gender: genderField.optional(),
   bank_account_number: bankAccountNumberField.optional(),
   trainer_license_image: nullOnly(z.null()).optional().meta({
     description:
-      'Only null: clears the license document and its review. Documents are uploaded through `POST /media`.',
+      'Only null is accepted. It clears the license document and its review. Upload a document with `POST /media`.',
   }),
 };

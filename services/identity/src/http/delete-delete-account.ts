@@ -12,8 +12,10 @@ export const deleteDeleteAccountRoute = ({
   defineRoute({
     method: 'DELETE',
     path: '/auth/delete-account',
-    summary: 'Cancel the deletion of the own account',
-    description: 'Also 200 when nothing is pending: a client may repeat the request.',
+    summary: 'Cancel the deletion of your account',
+    description:
+      'Cancels the scheduled deletion and restores the account. Requires a valid token, and neither the password nor a code. ' +
+      'When no deletion is scheduled, nothing changes and the response is also 200, so a client may repeat the request.',
     tag: 'auth',
     pages: ['account_deletion'],
     access: 'user',

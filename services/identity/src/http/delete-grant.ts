@@ -7,8 +7,10 @@ export const deleteGrantRoute = ({ revokeGrant }: Pick<UseCases, 'revokeGrant'>)
   defineRoute({
     method: 'DELETE',
     path: '/auth/grants/:id',
-    summary: 'End what an app may do',
-    description: 'Every later request with one of its tokens is 401, and it gets no new ones.',
+    summary: 'Disconnect an app',
+    description:
+      'Revokes the access of an app to your account. Every later request with one of its tokens returns 401, and the app ' +
+      'cannot get new ones.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

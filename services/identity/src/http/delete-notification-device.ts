@@ -7,8 +7,10 @@ export const deleteNotificationDeviceRoute = ({ removeDevice }: Pick<UseCases, '
   defineRoute({
     method: 'DELETE',
     path: '/notifications/devices/:id',
-    summary: 'Push nothing more to one of the own devices',
-    description: 'The app registers again when push messages are wanted: `POST /notifications/devices`.',
+    summary: 'Unregister a device',
+    description:
+      'Stops push messages to one of your devices. To receive them again, register the device with ' +
+      '`POST /notifications/devices`.',
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -8,8 +8,11 @@ export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'own
   defineRoute({
     method: 'DELETE',
     path: '/auth/second-factor',
-    summary: 'Remove the second factor',
-    description: 'With the password and a code or a recovery code. Also when there is none.',
+    summary: 'Turn off two-factor authentication',
+    description:
+      'Turns off two-factor authentication for your account, or ends a setup that is not complete. Requires ' +
+      '`current_password` and, while two-factor authentication is on, `totp`: a code from the authenticator app or a ' +
+      'recovery code. When it is already off, nothing changes and the response is the same.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

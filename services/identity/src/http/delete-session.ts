@@ -7,8 +7,9 @@ export const deleteSessionRoute = ({ revokeSession }: Pick<UseCases, 'revokeSess
   defineRoute({
     method: 'DELETE',
     path: '/auth/sessions/:id',
-    summary: 'End one of the own log-ins',
-    description: 'Every later request with its token is 401. It may be the one that makes the request.',
+    summary: 'Sign out of a session',
+    description:
+      'Ends one of your sessions, which may be the one that makes the request. Every later request with its token returns 401.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -8,7 +8,7 @@ export const deleteTokenRoute = ({ revokePersonalToken }: Pick<UseCases, 'revoke
     method: 'DELETE',
     path: '/auth/tokens/:id',
     summary: 'Revoke a personal access token',
-    description: 'Every later request with it is 401.',
+    description: 'Revokes one of your personal access tokens. Every later request with it returns 401.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

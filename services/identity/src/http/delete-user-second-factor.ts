@@ -9,12 +9,14 @@ export const deleteUserSecondFactorRoute = ({
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/second-factor',
-    summary: 'Remove the second factor of somebody else, as an operator',
+    summary: 'Turn off a user’s two-factor authentication',
     description:
-      'For a member who has lost it, or whose account a stranger has set one up for. Every session, personal token and ' +
-      'third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another ' +
-      'one: have the owner reset the password first. Nothing happens when there is none. 403 for your own account, for ' +
-      'one with a permission that the caller lacks, and for another operator without `roles.manage`.',
+      'Turns off two-factor authentication for a member who has lost the second factor, or for whose account a stranger ' +
+      'has set one up. Requires `users.update_any`, and `roles.manage` for the account of another operator. Every ' +
+      'session, personal access token and connected app of the account is revoked, and its owner is notified. Anyone ' +
+      'who knows the password can turn it on again: have the owner reset the password first. When it is already off, ' +
+      'nothing changes and the response is the same. Returns 403 for your own account, and for an account with a permission ' +
+      'that you lack.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',

@@ -7,9 +7,12 @@ export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): R
   defineRoute({
     method: 'DELETE',
     path: '/users/:id',
-    summary: 'Erase an account at once, as an operator',
+    summary: 'Delete a user immediately',
     description:
-      'You cannot delete your own account here. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.',
+      'Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` ' +
+      'for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with ' +
+      'every blocker and nothing changes. Returns 403 for your own account, and for an account with a permission that you ' +
+      'lack.',
     tag: 'users',
     access: 'user',
     permissions: ['users.delete'],

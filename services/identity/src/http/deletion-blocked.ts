@@ -4,7 +4,10 @@ import { z } from 'zod';
 const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as z.ZodRawShape;
 
 const blockerSchema = z
-  .object({ code: z.enum(BLOCKERS.map(({ code }) => code)), message: z.string() })
+  .object({
+    code: z.enum(BLOCKERS.map(({ code }) => code)),
+    message: z.string().meta({ description: 'What blocks the deletion, in the language of the request' }),
+  })
   .extend(z.object(extras).partial().shape)
   .meta({ id: 'DeletionBlocker' });
 
@@ -13,6 +16,6 @@ export const deletionBlockedSchema = z
   .object({
     error: z.string(),
     code: z.literal('account_deletion_blocked'),
-    blockers: z.array(blockerSchema),
+    blockers: z.array(blockerSchema).meta({ description: 'Everything that blocks the deletion' }),
   })
   .meta({ id: 'DeletionBlocked' });

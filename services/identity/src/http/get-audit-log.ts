@@ -15,14 +15,17 @@ const entrySchema = z
     id: z.int(),
     service: z.string(),
     action: z.string(),
-    actor_id: z.int().nullable().meta({ description: 'Null: a command of the operators of the system' }),
+    actor_id: z
+      .int()
+      .nullable()
+      .meta({ description: 'Id of the operator. Null for a command that was run on the servers.' }),
     subject_type: z.string(),
     subject_id: z.int().nullable(),
     request_id: z.string().nullable(),
     before: state.meta({
       description:
-        'The fields that the action concerns, as they are stored; times are YYYY-MM-DD HH:MM:SS, UTC. A personal value of an erased account is ' +
-        '`{"erased": true}`.',
+        'Fields that the action concerns, as they were stored before it; `after` has them as they were stored after it. Times ' +
+        'are `YYYY-MM-DD HH:MM:SS` in UTC. A personal value of an erased account is `{"erased": true}`.',
     }),
     after: state,
     created_at: z.string(),
@@ -46,18 +49,27 @@ const query = z.object({
   ...pageQuery,
   actor_id: queryId.optional(),
   subject_type: z.enum(AUDIT_SUBJECTS).optional(),
-  subject_id: queryId.optional().meta({ description: 'Without `subject_type`: of subjects of every type' }),
+  subject_id: queryId.optional().meta({
+    description:
+      'Only actions on the resource with this id. Without `subject_type`, resources of every type match.',
+  }),
   action: z.enum(AUDIT_ACTIONS).optional(),
-  from: queryTimestamp('start').optional().meta({ description: 'YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC' }),
-  to: queryTimestamp('end').optional().meta({ description: 'As `from`; a date alone means its whole day' }),
+  from: queryTimestamp('start')
+    .optional()
+    .meta({ description: 'Start of the period, inclusive: `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in UTC' }),
+  to: queryTimestamp('end').optional().meta({
+    description: 'End of the period, inclusive, in the form of `from`. A date alone includes its whole day.',
+  }),
 });
 
 export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'>, baseUrl: string): Route =>
   defineRoute({
     method: 'GET',
     path: '/audit-log',
-    summary: 'What operators did, newest first',
-    description: 'Of all services; 503 while one of them does not answer.',
+    summary: 'List what operators did',
+    description:
+      'Returns the actions of operators in all services, newest first. Requires `audit.view`. Returns 503 while one of the ' +
+      'services does not answer, because the list would be incomplete.',
     tag: 'audit',
     pages: ['ops'],
     access: 'user',

@@ -9,8 +9,9 @@ export const getGrantsRoute = ({ listGrants }: Pick<UseCases, 'listGrants'>, bas
   defineRoute({
     method: 'GET',
     path: '/auth/grants',
-    summary: 'List the apps connected to your account',
-    description: 'Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.',
+    summary: 'List your connected apps',
+    description:
+      'Returns the apps that you have allowed to use your account at `/oauth/authorize` and have not disconnected, newest first.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

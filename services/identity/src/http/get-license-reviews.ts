@@ -14,10 +14,11 @@ export const getLicenseReviewsRoute = (
   defineRoute({
     method: 'GET',
     path: '/users/license-reviews',
-    summary: 'Accounts whose trainer license waits for a review',
+    summary: 'List trainer licenses to review',
     description:
-      'The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /users/{id}` with ' +
-      '`trainer_license_approved` reviews one.',
+      'Returns the users whose trainer license waits for a review, the oldest document first. Users whose name has changed ' +
+      'since the review of their license follow; `meta.name_changes` names them. Review a license with `PUT /users/{id}` ' +
+      'and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',
@@ -25,7 +26,9 @@ export const getLicenseReviewsRoute = (
     alsoNeeds: ['users.view_all'],
     query: z.object({
       ...pageQuery,
-      user_id: queryId.optional().meta({ description: 'Only this account, if its license waits' }),
+      user_id: queryId
+        .optional()
+        .meta({ description: 'Only this user, if their license waits for a review' }),
     }),
     responses: { 200: licenseReviewsOf(userSchema).meta({ id: 'TrainerLicenseReviews' }) },
     handle: async ({ caller, query, url }) => {

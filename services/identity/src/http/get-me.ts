@@ -11,9 +11,10 @@ export const getMeRoute = ({
   defineRoute({
     method: 'GET',
     path: '/auth/me',
-    summary: 'The own account',
+    summary: 'Retrieve your account',
     description:
-      'A personal token with a list of permissions sees the public fields and whether a deletion is pending; with `users.view_all` everything.',
+      'Returns your account with all of its fields. A personal access token that is restricted to some permissions sees only ' +
+      'the public fields and the dates of a scheduled deletion, unless `users.view_all` is one of these permissions.',
     tag: 'auth',
     pages: ['ops', 'account_deletion'],
     access: 'user',

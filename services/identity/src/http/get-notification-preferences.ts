@@ -9,10 +9,10 @@ export const getNotificationPreferencesRoute = ({
   defineRoute({
     method: 'GET',
     path: '/notifications/preferences',
-    summary: 'What is told by push and e-mail',
+    summary: 'Retrieve your notification preferences',
     description:
-      'For each type of notification. `locale` is the language of e-mails: null for that of the newest device. A push ' +
-      'message has the language of its device. `GET /notifications` lists every notification, whatever is chosen here.',
+      'Returns, for each type of notification, whether it is sent to you by push message and by email. `GET /notifications` ' +
+      'lists every notification, whatever the preferences are.',
     tag: 'notifications',
     access: 'user',
     responses: { 200: z.object({ data: preferencesSchema }) },

@@ -7,7 +7,9 @@ import type { UseCases } from '../use-cases.ts';
 const list = listOf(notificationSchema);
 /** `unread_count` counts all notifications, not only those of the page. */
 const listSchema = list.extend({
-  meta: list.shape.meta.extend({ unread_count: z.int() }).meta({ id: 'NotificationPageMeta' }),
+  meta: list.shape.meta
+    .extend({ unread_count: z.int().meta({ description: 'Number of unread notifications on all pages' }) })
+    .meta({ id: 'NotificationPageMeta' }),
 });
 
 export const getNotificationsRoute = (
@@ -17,8 +19,8 @@ export const getNotificationsRoute = (
   defineRoute({
     method: 'GET',
     path: '/notifications',
-    summary: 'The own notifications, newest first',
-    description: '`meta.unread_count` counts the unread ones of all pages.',
+    summary: 'List your notifications',
+    description: 'Returns your notifications, newest first. Their texts are in the language of the request.',
     tag: 'notifications',
     access: 'user',
     query: z.object(pageQuery),

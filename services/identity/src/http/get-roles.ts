@@ -9,8 +9,9 @@ export const getRolesRoute = ({ listRoles }: Pick<UseCases, 'listRoles'>, baseUr
   defineRoute({
     method: 'GET',
     path: '/roles',
-    summary: 'Roles and their permissions',
-    description: 'In the order of their ids.',
+    summary: 'List roles',
+    description:
+      'Returns the roles with their permissions, in the order of their ids. Requires `roles.manage`.',
     tag: 'roles',
     pages: ['ops'],
     access: 'user',

@@ -9,8 +9,9 @@ export const getSessionsRoute = ({ listSessions }: Pick<UseCases, 'listSessions'
   defineRoute({
     method: 'GET',
     path: '/auth/sessions',
-    summary: 'The own log-ins',
-    description: 'Newest first. `current` marks the one that makes the request.',
+    summary: 'List your sessions',
+    description:
+      'Returns the sessions in which you are signed in, newest first. `current` marks the one that makes the request.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

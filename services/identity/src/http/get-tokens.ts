@@ -12,8 +12,9 @@ export const getTokensRoute = (
   defineRoute({
     method: 'GET',
     path: '/auth/tokens',
-    summary: 'The own personal access tokens',
-    description: 'Newest first, without the tokens themselves: they are shown once, at their creation.',
+    summary: 'List your personal access tokens',
+    description:
+      'Returns your personal access tokens, newest first, without the tokens themselves: each is shown once, when it is created.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -8,9 +8,11 @@ export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' 
   defineRoute({
     method: 'GET',
     path: '/users/:id',
-    summary: 'One account',
+    summary: 'Retrieve a user',
     description:
-      'The limited-access fields are absent for everyone but the account itself and holders of `users.view_all`.',
+      'Returns a user. The limited-access fields are present only for the user themselves and for holders of ' +
+      '`users.view_all`: `email`, `phone`, `bank_account_number`, `referrer_user_id`, `referral_score`, `referrals_count`, ' +
+      '`roles`, the dates of a scheduled deletion, and those that begin with `trainer_license`.',
     tag: 'users',
     pages: ['ops'],
     access: 'guest',

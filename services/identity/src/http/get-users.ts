@@ -12,9 +12,10 @@ export const getUsersRoute = (
   defineRoute({
     method: 'GET',
     path: '/users',
-    summary: 'Accounts, newest first',
+    summary: 'List users',
     description:
-      '`search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too, and a complete phone in every spelling that a log-in takes. `role` (name or id) and `deletion_pending` need `users.view_all`.',
+      'Returns users, newest first unless `order` says otherwise. Requires `users.view_limited` or `users.view_all`. Without ' +
+      '`users.view_all`, users whose deletion is scheduled are left out.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',
@@ -22,11 +23,25 @@ export const getUsersRoute = (
     fieldPermissions: { role: 'users.view_all', deletion_pending: 'users.view_all' },
     query: z.object({
       ...pageQuery,
-      search: z.string().max(255).optional(),
+      search: z
+        .string()
+        .max(255)
+        .optional()
+        .meta({
+          description:
+            'Part of the username, first name or last name. With `users.view_all` also part of the email address or phone number, and a ' +
+            'complete phone number in any spelling that signing in accepts. Case, and variants of Persian and Arabic letters and ' +
+            'digits, do not matter.',
+        }),
       is_trainer: queryBoolean.optional(),
       order: z.enum(['ASC', 'DESC']).optional(),
-      role: z.string().min(1).max(100).optional(),
-      deletion_pending: queryBoolean.optional(),
+      role: z.string().min(1).max(100).optional().meta({
+        description: 'Only users with the role of this name or id. Requires `users.view_all`.',
+      }),
+      deletion_pending: queryBoolean.optional().meta({
+        description:
+          'True: only users whose deletion is scheduled. False: only the others. Requires `users.view_all`.',
+      }),
     }),
     responses: { 200: listOf(userSchema) },
     handle: async ({ caller, query, url }) => {

@@ -21,9 +21,17 @@ export const postDeleteAccountRoute = (
   defineRoute({
     method: 'POST',
     path: '/auth/delete-account',
-    summary: 'Schedule the deletion of the own account',
+    summary: 'Schedule the deletion of your account',
     description:
-      'Two phases: without `confirmation_code` a code is sent by SMS; with it the deletion is scheduled.',
+      'Schedules the deletion of your account in two phases, both of which require the current password:\n\n' +
+      '1. Without `confirmation_code`, a six-digit code is sent to your phone by SMS (200). It is valid for ten ' +
+      'minutes, and a later code replaces it.\n' +
+      '2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including ' +
+      'the one of this request, and the account is erased after `deletion_scheduled_at`. Until then you can sign in and ' +
+      'cancel with `DELETE /auth/delete-account`.\n\n' +
+      'While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything ' +
+      'blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. When the SMS cannot be sent, ' +
+      'the response is 500 and nothing is scheduled.',
     tag: 'auth',
     pages: ['account_deletion'],
     access: 'user',

@@ -8,11 +8,13 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
   defineRoute({
     method: 'POST',
     path: '/auth/forgot-password',
-    summary: 'Request a password reset code by SMS',
+    summary: 'Request a password reset code',
     description:
-      'The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit ' +
-      'is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well; ' +
-      'with that of an app or a restricted token so does every call.',
+      'Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The response comes ' +
+      'at once and does not reveal whether the account exists or a code was sent: it is 200 even when a limit is ' +
+      'reached. Calls with a token are the exception. With a token of that account, the call counts towards the limit ' +
+      'of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a ' +
+      'restricted token, every call does.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField }),

@@ -10,9 +10,10 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     path: '/auth/login',
     summary: 'Sign in',
     description:
-      'By user name, e-mail or phone. Succeeds while a deletion is pending, so that it can be cancelled. With a second ' +
-      'factor set up the right password is answered with 422 under `totp`: send the same again with the code of the ' +
-      'authenticator app, or with a recovery code, as `totp`. Each code counts once; too many wrong ones are 429.',
+      'Starts a session and returns its token. A wrong password and an unknown account get the same 422 under `login`. ' +
+      'While two-factor authentication is on, the right password without a code returns 422 under `totp`: repeat the ' +
+      'request with a code from the authenticator app or a recovery code as `totp`. Each code works once, and too many ' +
+      'wrong ones return 429. Signing in also works while a deletion is scheduled, so that you can cancel it.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField, password: givenPasswordField, totp: totpField.optional() }),

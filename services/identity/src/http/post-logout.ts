@@ -6,8 +6,8 @@ export const postLogoutRoute = ({ signOut }: Pick<UseCases, 'signOut'>): Route =
   defineRoute({
     method: 'POST',
     path: '/auth/logout',
-    summary: 'End this session',
-    description: 'Every later request with the presented token is 401.',
+    summary: 'Sign out',
+    description: 'Revokes the token of this request. Every later request with it returns 401.',
     tag: 'auth',
     pages: ['ops', 'account_deletion'],
     access: 'user',

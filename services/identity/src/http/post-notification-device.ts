@@ -10,19 +10,22 @@ export const postNotificationDeviceRoute = ({ registerDevice }: Pick<UseCases, '
   defineRoute({
     method: 'POST',
     path: '/notifications/devices',
-    summary: 'Register the device for push messages',
+    summary: 'Register a device',
     description:
-      'With the registration token of Firebase, at every start of the app and whenever the token changes. The device ' +
-      'belongs to the session of the request: a later call replaces its token and keeps its id, and after a log-out, a ' +
-      'revocation or the end of the session nothing is pushed to it. A token that another account has registered ' +
-      'moves to this one.',
+      'Registers the device of your session for push messages. Call it at every start of the app, and whenever Firebase ' +
+      'gives the app another registration token. A session has one device: a later call replaces its token and keeps its ' +
+      'id. Nothing is pushed to the device once you have signed out, or the session has been revoked or has expired. A token ' +
+      'that another account has registered is moved to yours.',
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,
     body: z.object({
-      token: z.string().regex(/^[\x21-\x7e]{1,4096}$/),
+      token: z
+        .string()
+        .regex(/^[\x21-\x7e]{1,4096}$/)
+        .meta({ description: 'Firebase registration token of the device' }),
       platform: z.enum(PLATFORMS),
-      locale: z.enum(LOCALES),
+      locale: z.enum(LOCALES).meta({ description: 'Language of the push messages to this device' }),
     }),
     responses: { 201: z.object({ data: deviceSchema }) },
     handle: async ({ caller, body: { token, platform, locale } }) =>

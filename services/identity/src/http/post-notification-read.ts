@@ -10,8 +10,9 @@ export const postNotificationReadRoute = ({
   defineRoute({
     method: 'POST',
     path: '/notifications/:id/read',
-    summary: 'Mark an own notification as read',
-    description: 'A repetition changes nothing and answers the same.',
+    summary: 'Mark a notification as read',
+    description:
+      'Marks one of your notifications as read. Repeating the request changes nothing and returns the same response.',
     tag: 'notifications',
     access: 'user',
     params: idParams,

@@ -12,11 +12,12 @@ export const postPhoneConfirmRoute = ({
   defineRoute({
     method: 'POST',
     path: '/auth/phone/confirm',
-    summary: 'Confirm your phone',
+    summary: 'Confirm your phone number',
     description:
-      'With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. ' +
-      'From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` ' +
-      'for every code that is not accepted, and when another account has taken the phone meanwhile.',
+      'Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten ' +
+      'minutes and five failed attempts. A new number becomes the number of the account, and codes that were sent to ' +
+      'the old number are rejected from then on; the old number is notified by SMS. Returns 422 under `code` for every ' +
+      'code that is not accepted, and when another account has taken the number in the meantime.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

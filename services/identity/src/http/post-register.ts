@@ -19,9 +19,10 @@ export const postRegisterRoute = (
   defineRoute({
     method: 'POST',
     path: '/auth/register',
-    summary: 'Open an account',
+    summary: 'Create an account',
     description:
-      'Answers a session token, as signing in does. `referral_code` is that of the account that has invited the new one.',
+      'Creates an account and starts its first session, whose token is in the response as after signing in. Returns 422 for ' +
+      'a username, email address or phone number that another account has.',
     tag: 'auth',
     access: 'guest',
     limit: registrations,
@@ -33,7 +34,9 @@ export const postRegisterRoute = (
       password: passwordField,
       first_name: firstNameField,
       last_name: lastNameField,
-      referral_code: z.string().max(50).nullish(),
+      referral_code: z.string().max(50).nullish().meta({
+        description: '`referral_code` of the user who has invited the new one. An unknown code returns 422.',
+      }),
     }),
     responses: { 201: sessionSchema },
     errorStatuses: [429],

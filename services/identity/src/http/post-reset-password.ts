@@ -8,13 +8,13 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
   defineRoute({
     method: 'POST',
     path: '/auth/reset-password',
-    summary: 'Set a new password with a code',
+    summary: 'Reset your password',
     description:
-      'With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. ' +
-      'Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with ' +
-      'an operator’s permission. ' +
-      'With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent; ' +
-      'with that of an app or a restricted token so does every call.',
+      'Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. Every session and ' +
+      'token of the account is revoked. If no code sent to the phone has been confirmed before, two-factor ' +
+      'authentication is turned off too, except for accounts with operator permissions. With a token of that account, ' +
+      'the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. ' +
+      'With the token of an app or a restricted token, every call does.',
     tag: 'auth',
     access: 'guest',
     body: z.object({

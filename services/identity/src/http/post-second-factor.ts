@@ -6,27 +6,32 @@ import type { UseCases } from '../use-cases.ts';
 
 const stepSchema = z
   .object({
-    secret: z.string().meta({ description: 'in Base32, for typing into an authenticator app' }),
-    otpauth_url: z.string().meta({ description: 'the same for a QR code' }),
-    recovery_codes: z
-      .array(z.string())
-      .meta({ description: 'shown once; each counts once in place of a code' }),
+    secret: z.string().meta({ description: 'Secret in Base32, for typing into an authenticator app' }),
+    otpauth_url: z.string().meta({ description: 'The same secret as an `otpauth:` URL, for a QR code' }),
+    recovery_codes: z.array(z.string()).meta({
+      description:
+        'Codes that are shown only once. Each works once in place of a code from the authenticator app.',
+    }),
   })
   .partial()
   .meta({
     id: 'SecondFactorStep',
-    description: 'The first step answers `secret` and `otpauth_url`, the second one `recovery_codes`.',
+    description: 'The first phase returns `secret` and `otpauth_url`, the second one `recovery_codes`.',
   });
 
 export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
   defineRoute({
     method: 'POST',
     path: '/auth/second-factor',
-    summary: 'Set up a second factor (TOTP, RFC 6238)',
+    summary: 'Set up two-factor authentication',
     description:
-      'Two phases: `current_password` shows a new secret, which is valid for ten minutes; `totp`, a code of that secret, ' +
-      'arms it. From then on a log-in needs a code. Every other session, personal token and third-party app of the account ' +
-      'is revoked, because it was admitted without a code; the session of this request stays. 409 while one is armed.',
+      'Sets up two-factor authentication (TOTP, RFC 6238) in two phases:\n\n' +
+      '1. With `current_password`, the response has a new secret, which is valid for ten minutes.\n' +
+      '2. With `totp`, a code of that secret, two-factor authentication is turned on, and the response has the recovery ' +
+      'codes. From then on signing in requires a code.\n\n' +
+      'The second phase revokes every other session, personal access token and connected app of the account, because ' +
+      'they were issued without a code; the session of this request stays valid. Returns 409 while two-factor ' +
+      'authentication is on.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -9,7 +9,7 @@ export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSes
     method: 'POST',
     path: '/session-limit',
     isInternal: true,
-    summary: 'Let this session end earlier, when it is idle, and be of a page',
+    summary: 'Limit the session of a page',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -11,18 +11,30 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
     path: '/auth/tokens',
     summary: 'Create a personal access token',
     description:
-      'The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials. `expires_at` is at most one year ahead. The owner is told by a `security_alert`.',
+      'Creates a token for your scripts, which is shown only in this response. With `permissions`, even an empty list, it is ' +
+      'restricted to public operations and to those that need one of these permissions. Without `permissions`, it may do ' +
+      'what your account may do, except change credentials. You are notified by a `security_alert`.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
     body: z.object({
       name: tokenNameField,
-      permissions: z.array(z.string().max(100)).max(100).nullish(),
-      expires_at: timestampField.nullish(),
+      permissions: z.array(z.string().max(100)).max(100).nullish().meta({
+        description: 'Permissions to which the token is restricted. One that you lack returns 422.',
+      }),
+      expires_at: timestampField.nullish().meta({
+        description:
+          'When the token ends, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone',
+      }),
     }),
     audits: ['token.create'],
     responses: {
-      201: z.object({ token: z.string(), data: personalTokenSchema }).meta({ id: 'CreatedToken' }),
+      201: z
+        .object({
+          token: z.string().meta({ description: 'The token; it is not shown again' }),
+          data: personalTokenSchema,
+        })
+        .meta({ id: 'CreatedToken' }),
     },
     handle: async ({ caller, body }) => {
       const { token, row } = await createPersonalToken(caller, {

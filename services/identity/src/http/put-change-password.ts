@@ -9,8 +9,10 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
   defineRoute({
     method: 'PUT',
     path: '/auth/change-password',
-    summary: 'Change the password',
-    description: 'Every other credential of the account is revoked; the presented token stays valid.',
+    summary: 'Change your password',
+    description:
+      'Sets a new password. Requires the current one. Every other credential of the account is revoked; the token of this ' +
+      'request stays valid.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

@@ -11,13 +11,18 @@ export const putMeRoute = ({
   defineRoute({
     method: 'PUT',
     path: '/auth/me',
-    summary: 'Change the own account',
+    summary: 'Update your account',
     description:
-      'Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user ' +
-      'name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by ' +
-      '`POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces ' +
-      'it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well, unless ' +
-      'another field needs the password: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.',
+      'Updates the fields that are sent; the others stay as they are. A new email address, phone number or bank ' +
+      'account requires `current_password` and a session token, and a new username requires a session token: with any ' +
+      'other token the response is 403.\n\n' +
+      'A new phone number must be confirmed. A six-digit code is sent to it by SMS, and it replaces the current number ' +
+      'once the code is confirmed with `POST /auth/phone/confirm`. Until then the current number stays in use: in the ' +
+      'response, for signing in and for codes. Another new number replaces the one that waits for its code, and sending ' +
+      'the current number withdraws it.\n\n' +
+      'The current number with `current_password` is sent a code too, unless another field requires the password. Once ' +
+      'that code is confirmed, a password reset by SMS no longer turns off two-factor authentication. When an SMS cannot be sent, ' +
+      'the response is 500 and nothing changes.',
     tag: 'auth',
     access: 'user',
     body: z.object({

@@ -15,14 +15,20 @@ export const putNotificationPreferencesRoute = ({
   defineRoute({
     method: 'PUT',
     path: '/notifications/preferences',
-    summary: 'Choose what is told by push and e-mail',
+    summary: 'Update your notification preferences',
     description:
-      'What is left out stays as it is. The e-mails of `security_alert`, `account_deletion_requested` and ' +
-      '`account_deletion_postponed` cannot be switched off: 422.',
+      'Chooses which types of notifications are sent to you by push message and by email. What is left out stays as it is. ' +
+      'The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be switched ' +
+      'off (422).',
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ locale: z.enum(LOCALES).nullish(), types: preferencesChangeSchema.optional() }),
+    body: z.object({
+      locale: z.enum(LOCALES).nullish().meta({
+        description: 'Language of your emails. Null: the language of your newest device.',
+      }),
+      types: preferencesChangeSchema.optional(),
+    }),
     responses: { 200: z.object({ data: preferencesSchema }) },
     handle: async ({ caller, body }) =>
       ok({ data: toPreferences(await updatePreferences(caller.userId, body)) }),

@@ -11,9 +11,11 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
   defineRoute({
     method: 'PUT',
     path: '/roles/:id',
-    summary: 'Change a role',
+    summary: 'Update a role',
     description:
-      'Applies to every account with the role from its next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.',
+      'Updates the title and the permissions of a role. They apply to every account with the role from its next request on. ' +
+      'Requires `roles.manage`. Returns 403 when the role has, or would get, a permission that you lack. Returns 409 when ' +
+      'administrators would lose a permission, or when nobody could manage roles any more.',
     tag: 'roles',
     pages: ['ops'],
     pageFields: ['permissions'],
@@ -24,7 +26,9 @@ export const putRoleRoute = ({ updateRole }: Pick<UseCases, 'updateRole'>): Rout
     params: idParams,
     body: z.object({
       title: oneLine(z.string().trim().min(1).max(100)).optional(),
-      permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional(),
+      permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional().meta({
+        description: 'All permissions of the role; they replace its current ones',
+      }),
     }),
     responses: { 200: z.object({ data: roleSchema }) },
     handle: async ({ caller, params, body }) => {

@@ -14,9 +14,17 @@ export const putUserRoute = ({
   defineRoute({
     method: 'PUT',
     path: '/users/:id',
-    summary: 'Change an account as an operator',
+    summary: 'Update a user',
     description:
-      'Only the given fields change. A rejection reason alone is stored, null clears it; empty, or beside an approval or a reset, it is ignored. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks, and for another user name, e-mail, phone or bank account unless the token is a session. The account of another operator, and any change of `role_ids` but of the role `member`, need `roles.manage`; `role_ids` as they are pass.',
+      'Updates the fields that are sent; the others stay as they are. Requires `users.update_any`. The account of ' +
+      'another operator, and adding or removing any role but `member`, also require `roles.manage`.\n\n' +
+      '`trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A reason alone is ' +
+      'stored, and null clears it; an empty reason, and one with an approval or a reset, are ignored. A review is ' +
+      'ignored when the same request clears the license document. When `trainer_license_media_id` names another ' +
+      'document than the current one, the response is 409 and nothing changes.\n\n' +
+      'Returns 403 for an account or a role with a permission that you lack, and for a new username, email address, ' +
+      'phone number or bank account unless you use a session token. The email address, phone number and bank account ' +
+      'of your own account can only be changed with `PUT /auth/me`. Returns 409 when nobody could manage roles any more.',
     tag: 'users',
     pages: ['ops'],
     pageFields: [
@@ -31,9 +39,16 @@ export const putUserRoute = ({
     params: idParams,
     body: z.object({
       ...profileShape,
-      role_ids: z.array(z.int().positive()).max(100).optional(),
-      trainer_license_approved: z.boolean().nullable().optional(),
-      trainer_license_rejection_reason: wellFormed(z.string().trim().max(2_000)).nullable().optional(),
+      role_ids: z.array(z.int().positive()).max(100).optional().meta({
+        description: 'Ids of all roles of the user; they replace the current ones',
+      }),
+      trainer_license_approved: z.boolean().nullable().optional().meta({
+        description: 'True approves the license, false rejects it, and null resets the review.',
+      }),
+      trainer_license_rejection_reason: wellFormed(z.string().trim().max(2_000))
+        .nullable()
+        .optional()
+        .meta({ description: 'Reason for a rejection; null clears it' }),
       trainer_license_media_id: reviewedMediaIdField,
     }),
     responses: {

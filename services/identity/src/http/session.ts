@@ -1,4 +1,5 @@
 /** The response of registering and of signing in. */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { userSchema } from '@fitness/contracts/user.ts';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -10,9 +11,9 @@ import type { Client } from '../domain/client.ts';
 
 export const sessionSchema = z
   .object({
-    token: z.string(),
+    token: z.string().meta({ description: 'Token of the session, for `Authorization: Bearer …`' }),
     token_type: z.literal('Bearer'),
-    expires_at: z.string(),
+    expires_at: timestampSchema,
     user: userSchema,
   })
   .meta({ id: 'SignedIn' });

@@ -18,13 +18,15 @@ export const appGrantSchema = z
     client_name: z
       .string()
       .nullable()
-      .meta({ description: 'as the app has named itself; nobody has verified it' }),
+      .meta({ description: 'Name that the app has given itself. Nobody has verified it.' }),
     scopes: z.array(z.string()),
     resource: z
       .string()
-      .meta({ description: 'what its tokens are for; the origin covers the API and `/mcp`' }),
+      .meta({ description: 'What the tokens of the app are for. The origin covers the API and `/mcp`.' }),
     created_at: z.string(),
-    last_used_at: z.string().meta({ description: 'up to a minute late' }),
+    last_used_at: z
+      .string()
+      .meta({ description: 'When a token of the app was last used; up to a minute late' }),
   })
   .meta({ id: 'AppGrant' });
 

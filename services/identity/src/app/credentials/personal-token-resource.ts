@@ -6,7 +6,10 @@ export const personalTokenSchema = z
   .object({
     id: z.int(),
     name: z.string(),
-    permissions: z.array(z.string()).nullable().meta({ description: 'null: whatever the account may do' }),
+    permissions: z.array(z.string()).nullable().meta({
+      description:
+        'Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials.',
+    }),
     created_at: z.string(),
     expires_at: z.string(),
   })

@@ -15,7 +15,13 @@ export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
   'account_deletion_postponed',
 ]);
 
-const channels = z.object({ push: z.boolean(), email: z.boolean() });
+const channels = z.object({
+  push: z.boolean().meta({
+    description:
+      'Whether notifications of this type are pushed to your devices, in the language of each device',
+  }),
+  email: z.boolean().meta({ description: 'Whether notifications of this type are sent by email' }),
+});
 
 const perType = <Schema extends z.ZodType>(schema: Schema): z.ZodObject<Record<NotificationType, Schema>> =>
   z.object(
@@ -23,7 +29,13 @@ const perType = <Schema extends z.ZodType>(schema: Schema): z.ZodObject<Record<N
   );
 
 export const preferencesSchema = z
-  .object({ locale: z.string().nullable(), types: perType(channels) })
+  .object({
+    locale: z
+      .string()
+      .nullable()
+      .meta({ description: 'Language of your emails. Null: the language of your newest device.' }),
+    types: perType(channels),
+  })
   .meta({ id: 'NotificationPreferences' });
 
 /** What is left out stays as it is. */

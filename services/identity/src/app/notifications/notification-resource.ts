@@ -7,18 +7,20 @@ import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
 
 const DATA_DESCRIPTION = [
-  'Fields by `type`; amounts in Tooman, times in UTC:',
-  '`account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
-  '`account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
-  '`gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `trainer_license_reviewed`: `approved`, `reason`.',
-  'In both, `approved` is null when an operator has reset the review or removed the document (`removed`: true).',
-  '`deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.',
-  '`refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.',
-  '`training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
-  '`training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
-  '`subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
-  '`boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.',
-  '`security_alert`: `change` (what was changed), `by` (`account` or `operator`).',
+  'Fields by `type`. Amounts are in Tooman, times in UTC.',
+  '',
+  '- `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.',
+  '- `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.',
+  '- `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `approved` is null when an operator has reset the review or removed the document (`removed` is true).',
+  '- `trainer_license_reviewed`: `approved`, `reason`. `approved` is null in the same cases.',
+  '- `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`.',
+  '- `withdrawal_rejected`: `payment_id`, `amount`, `reason`.',
+  '- `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.',
+  '- `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.',
+  '- `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.',
+  '- `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.',
+  '- `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.',
+  '- `security_alert`: `change` (what was changed), `by` (`account` or `operator`).',
 ].join('\n');
 
 /** What a `security_alert` is about: `change` of its data. */
@@ -63,7 +65,10 @@ export const notificationSchema = z
     title: z.string(),
     body: z.string(),
     data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
-    read_at: z.string().nullable(),
+    read_at: z
+      .string()
+      .nullable()
+      .meta({ description: 'When the notification was marked as read; null until then' }),
     created_at: z.string(),
   })
   .meta({ id: 'Notification' });

@@ -8,11 +8,14 @@ export const loginSessionSchema = z
     name: z
       .string()
       .nullable()
-      .meta({ description: 'the `User-Agent` of the log-in, at most 200 characters' }),
-    address: z.string().nullable().meta({ description: 'of the log-in; of an IPv6 address its network' }),
+      .meta({ description: '`User-Agent` of the request that signed in, at most 200 characters' }),
+    address: z
+      .string()
+      .nullable()
+      .meta({ description: 'IPv4 address that signed in, or the network of an IPv6 address' }),
     created_at: z.string(),
-    last_used_at: z.string().meta({ description: 'up to a minute late' }),
-    current: z.boolean().meta({ description: 'whether the request was made with its token' }),
+    last_used_at: z.string().meta({ description: 'When the session was last used; up to a minute late' }),
+    current: z.boolean().meta({ description: 'Whether this is the session of the request' }),
   })
   .meta({ id: 'Session' });
 
