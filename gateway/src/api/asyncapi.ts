@@ -86,9 +86,9 @@ export const asyncApiDocument = (): AsyncApiDocument => ({
     title: 'Fitness platform events',
     version: API_VERSION,
     description:
-      'What the services tell each other over RabbitMQ, as CloudEvents 1.0 in JSON. The routing key is the `type`. An event ' +
-      'may be delivered again: `id` stays the same, and `aggregateversion` increases with each change of the aggregate. ' +
-      'Fields are added, never renamed or reused.',
+      'The events that the services publish to each other over RabbitMQ, as CloudEvents 1.0 in JSON. The routing key is the ' +
+      '`type` of the event. An event may be delivered more than once; its `id` stays the same. `aggregateversion` increases ' +
+      'with each change of the aggregate. Fields are added, never renamed or reused.',
   },
   defaultContentType: CONTENT_TYPE,
   channels: Object.fromEntries(EVENTS.map((event) => [event.type, channelOf(event)])),

@@ -105,7 +105,11 @@ describe('mergeDocuments', () => {
 
   test('every operation has a unique id, and every response a description', () => {
     const operation = {
-      responses: { 201: { description: 'Default Response' }, 409: { description: 'Taken.' } },
+      responses: {
+        201: { description: 'Default Response' },
+        404: { description: 'Default Response' },
+        409: { description: 'Taken.' },
+      },
     };
     const merged = merge({
       gyms: {
@@ -117,7 +121,11 @@ describe('mergeDocuments', () => {
       'putGymsByIdWorkingPeriods',
       'getGymsByIdWorkingPeriods',
     ]);
-    expect(item?.put?.responses).toEqual({ 201: { description: 'Created' }, 409: { description: 'Taken.' } });
+    expect(item?.put?.responses).toEqual({
+      201: { description: 'Created' },
+      404: { description: 'The resource does not exist, or is not visible to you.' },
+      409: { description: 'Taken.' },
+    });
   });
 
   test('a path that is routed to another service is left out', () => {
@@ -150,6 +158,8 @@ describe('mergeDocuments', () => {
     const merged = merge({ content: document('/api/v1/posts') });
     expect(merged.openapi).toBe('3.1.0');
     expect(merged.servers).toEqual([{ url: 'https://api.example.com' }]);
-    expect(merged.components.securitySchemes).toEqual({ bearer: { type: 'http', scheme: 'bearer' } });
+    expect(merged.components.securitySchemes).toEqual({
+      bearer: { type: 'http', scheme: 'bearer', description: expect.stringContaining('OAuth') },
+    });
   });
 });

@@ -1,10 +1,10 @@
 /** Merges the OpenAPI documents of the services. Does not modify them. */
 
-import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { findTarget, type Service } from '../request/routes.ts';
+import { responseText } from './operations.ts';
 import { isObject, type Json, REFERENCE, sortByKey } from './schema.ts';
 
 type Schemas = Record<string, Json>;
@@ -96,7 +96,7 @@ const describeResponses = (responses: Json | undefined): Json => {
   if (!isObject(responses)) return {};
   const described = Object.entries(responses).map(([status, response]) => {
     const isBare = isObject(response) && response.description === 'Default Response';
-    return [status, isBare ? { ...response, description: STATUS_CODES[status] ?? status } : response];
+    return [status, isBare ? { ...response, description: responseText(status) } : response];
   });
   return Object.fromEntries(described);
 };
@@ -166,7 +166,15 @@ export const mergeDocuments = (
     tags: [...tags].sort().map((name) => ({ name })),
     paths: sortByKey(paths),
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'Token of a session (`POST /auth/login`), personal access token (`POST /auth/tokens`), or access token of an ' +
+            'app that is connected by OAuth 2.1',
+        },
+      },
       schemas: sortByKey(reachable(paths, schemas)),
     },
   };

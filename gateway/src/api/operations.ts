@@ -1,4 +1,5 @@
-/** What the document says of every operation besides its schemas: headers, tags and links. */
+/** What the document says of every operation besides its schemas: responses, headers, tags and links. */
+import { STATUS_CODES } from 'node:http';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Json } from './schema.ts';
@@ -8,31 +9,52 @@ const seconds = { type: 'integer', format: 'int32', minimum: 0 };
 const count = { type: 'integer', format: 'int32', minimum: 0 };
 
 const RETRY_AFTER = {
-  description: 'Seconds after which the request may be repeated',
+  description: 'Seconds to wait before the request is repeated',
   schema: seconds,
 };
 
+/** By status, where the schema of the route does not describe the response. */
+const RESPONSES: Readonly<Record<string, string>> = {
+  400: 'The request is malformed, or is not possible in the current state.',
+  401: 'The token is missing or is not valid.',
+  403: 'You do not have permission to do this.',
+  404: 'The resource does not exist, or is not visible to you.',
+  408: 'The body arrived too slowly.',
+  409: 'The request conflicts with the current state.',
+  413: 'The body is too large.',
+  415: 'The type or the encoding of the body is not supported.',
+  422: 'The request is not valid. `errors` has the messages by field.',
+  429: 'Too many requests. Repeat the request after `Retry-After` seconds.',
+  500: 'Something went wrong on our side.',
+  503: 'The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds.',
+};
+
+export const responseText = (status: string): string => RESPONSES[status] ?? STATUS_CODES[status] ?? status;
+
 /** Headers by the status of the response. */
 const HEADERS: Readonly<Record<string, Record<string, Json>>> = {
-  401: { 'WWW-Authenticate': { description: 'The scheme of authentication: `Bearer`', schema: text } },
+  401: { 'WWW-Authenticate': { description: 'Authentication scheme: `Bearer`', schema: text } },
   403: {
     'WWW-Authenticate': {
       description:
-        'For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"`',
+        'For an OAuth token that lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"`',
       schema: text,
     },
   },
   429: {
     'Retry-After': RETRY_AFTER,
-    'X-RateLimit-Limit': { description: 'Requests that the limit allows in its window', schema: count },
-    'X-RateLimit-Remaining': { description: 'How many of them are left: 0', schema: count },
+    'X-RateLimit-Limit': {
+      description: 'Number of requests that the limit allows in its time window',
+      schema: count,
+    },
+    'X-RateLimit-Remaining': { description: 'Number of requests that are left: 0', schema: count },
   },
   503: { 'Retry-After': RETRY_AFTER },
 };
 
 const DOWNLOAD_HEADERS = {
-  ETag: { description: 'For `If-None-Match` and `If-Range`', schema: text },
-  'Content-Disposition': { description: '`attachment` with the name of the file', schema: text },
+  ETag: { description: 'Version of the file, for `If-None-Match` and `If-Range`', schema: text },
+  'Content-Disposition': { description: '`attachment`, with the name of the file', schema: text },
 };
 
 export const headersOf = (operationId: string, status: string): Record<string, Json> | undefined =>
@@ -62,33 +84,33 @@ export const tagsIn = (locale: Locale): { name: string; title: string; descripti
     description: translate(locale, TAG_KEYS[name]),
   }));
 
-/** By name; of the parameters that the schema of a route does not describe itself. */
+/** By the name of the parameter, where the schema of the route does not describe it. */
 const PARAMETERS: Readonly<Record<string, string>> = {
-  id: 'Id of the resource that the path names',
-  filename: 'For the name of the saved file only',
-  search: 'A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter',
-  order: 'By id: `DESC` (newest first) or `ASC`',
-  user_id: 'Only those of this user',
-  city_id: 'Only those in this city',
-  state_id: 'Only those in this state',
-  major_ids: 'Only those with one of these majors; ids with commas between them',
-  near: 'Nearest first, from `latitude,longitude`',
-  type: 'Only those of this type',
-  item_id: 'Only those on the profile with this id',
-  in_blog: 'Only those in the blog, or only the others',
-  is_trainer: 'Only those who call themselves trainers, or only the others',
-  deletion_pending: 'Only accounts whose deletion is scheduled, or only the others',
-  role: 'Only those with this role, or of those where the caller has it',
-  is_done: 'Only those that are done, or only the others',
-  rejected: 'Only rejected withdrawals, or only the others',
-  is_delivered: 'Only those that are delivered, or only the others',
-  training_service_id: 'Only those of this training service',
-  min_price: 'In Tooman, inclusive',
-  max_price: 'In Tooman, inclusive',
-  actor_id: 'Only what this user did',
-  subject_type: 'Only what was done to resources of this type',
+  id: 'Id of the resource',
+  filename: 'Name under which the file is saved. It does not select the file.',
+  search:
+    'Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter.',
+  order: 'Order by id: `DESC` for the newest first, `ASC` for the oldest first',
+  user_id: 'Only results of this user',
+  city_id: 'Only results in this city',
+  state_id: 'Only results in this state',
+  major_ids: 'Only results with one of these majors: ids, separated by commas',
+  near: 'Position as `latitude,longitude`. The nearest results come first.',
+  type: 'Only results of this type',
+  item_id: 'Only results on the profile with this id',
+  in_blog: 'True: only results in the blog. False: only the others.',
+  is_trainer: 'True: only users who identify as trainers. False: only the others.',
+  role: 'Only results in which you have this role',
+  is_done: 'True: only results that are done. False: only the others.',
+  rejected: 'True: only rejected withdrawals. False: only the others.',
+  is_delivered: 'True: only results that are delivered. False: only the others.',
+  training_service_id: 'Only results of this training service',
+  min_price: 'Lowest price in Tooman, inclusive',
+  max_price: 'Highest price in Tooman, inclusive',
+  actor_id: 'Only actions of this user',
+  subject_type: 'Only actions on resources of this type',
   action: 'Only this action',
-  trackId: 'Of the payment at the bank gateway',
+  trackId: 'Id of the payment at the bank gateway',
   orderId: 'Our id of the deposit, as the bank gateway returns it',
 };
 

@@ -33,7 +33,7 @@ export interface McpContext {
 const MAX_BATCH = 10;
 
 const INSTRUCTIONS =
-  'Tools of a fitness platform, in the name of the signed-in user. All of them only read. Money is in Tooman; times are UTC.';
+  'Tools of a fitness platform, which act for the signed-in user. All of them only read. Amounts are in Tooman, times in UTC.';
 
 const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): McpTool['inputSchema'] =>
   z.toJSONSchema(schema, { io }) as McpTool['inputSchema'];

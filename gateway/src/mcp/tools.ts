@@ -30,13 +30,13 @@ const defineTool = <Input extends z.ZodObject>(
 
 const id = z.int().positive();
 const profileType = z.enum(['App\\Models\\Gym', 'App\\Models\\User']);
-const order = z.enum(['ASC', 'DESC']).describe('By id; newest first (DESC) unless said otherwise.');
-const search = z.string().min(1).max(200).describe('A part of the text; upper and lower case are the same.');
-const timestamp = z.string().describe('YYYY-MM-DD HH:MM:SS, UTC.');
+const order = z.enum(['ASC', 'DESC']).describe('Order by id: DESC (newest first, the default) or ASC.');
+const search = z.string().min(1).max(200).describe('Part of the text to find. Case does not matter.');
+const timestamp = z.string().describe('YYYY-MM-DD HH:MM:SS in UTC.');
 
 const paging = {
-  page: z.int().min(1).max(100_000).optional().describe('From 1 on.'),
-  per_page: z.int().min(1).max(100).optional().describe('30 unless said otherwise.'),
+  page: z.int().min(1).max(100_000).optional().describe('Number of the page, from 1.'),
+  per_page: z.int().min(1).max(100).optional().describe('Rows on a page. 30 by default.'),
 };
 
 const resource = z.looseObject({});
@@ -56,8 +56,9 @@ const POSTS: readonly Permission[] = ['posts.view', 'posts.view_all'];
 export const TOOLS: readonly Tool[] = [
   defineTool({
     name: 'get_profile',
-    title: 'Own profile',
-    description: 'The profile of the signed-in user, with contact details, referrals and subscription.',
+    title: 'Your profile',
+    description:
+      'Retrieves the profile of the signed-in user, with contact details, referrals and subscription.',
     needs: [],
     input: z.object({}),
     output: z.object({ user: resource }),
@@ -65,8 +66,8 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_balance',
-    title: 'Wallet balance',
-    description: 'The spendable balance of the signed-in user, in Tooman.',
+    title: 'Your wallet balance',
+    description: 'Retrieves the spendable balance of the signed-in user, in Tooman.',
     needs: OWN_PAYMENTS,
     input: z.object({}),
     output: z.object({ balance: z.number() }),
@@ -74,13 +75,13 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'list_payments',
-    title: 'Payments',
-    description: 'Payments of the signed-in user, newest first. Amounts are in Tooman.',
+    title: 'Your payments',
+    description: 'Lists the payments of the signed-in user, newest first. Amounts are in Tooman.',
     needs: OWN_PAYMENTS,
     input: z.object({
       type: z.enum(PAYMENT_TYPES).optional(),
       is_done: z.boolean().optional(),
-      rejected: z.boolean().optional().describe('Withdrawals that an operator has refused.'),
+      rejected: z.boolean().optional().describe('True: only withdrawals that an operator has rejected.'),
       from: timestamp.optional(),
       to: timestamp.optional(),
       order: order.optional(),
@@ -91,8 +92,8 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_payment',
-    title: 'One payment',
-    description: 'One payment of the signed-in user, with its fees.',
+    title: 'A payment',
+    description: 'Retrieves a payment of the signed-in user, with its fees.',
     needs: OWN_PAYMENTS,
     input: z.object({ id }),
     output: z.object({ payment: resource }),
@@ -101,11 +102,12 @@ export const TOOLS: readonly Tool[] = [
   defineTool({
     name: 'list_posts',
     title: 'Posts',
-    description: 'Posts on the profiles of users and gyms; with a type and an item id, of one profile.',
+    description:
+      'Lists posts on the profiles of users and gyms. With `type` and `item_id`, those of one profile.',
     needs: POSTS,
     input: z.object({
       type: profileType.optional(),
-      item_id: id.optional().describe('The id of the user or gym; with `type`.'),
+      item_id: id.optional().describe('Id of the user or gym. Use it with `type`.'),
       in_blog: z.boolean().optional(),
       search: search.optional(),
       order: order.optional(),
@@ -116,8 +118,8 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_post',
-    title: 'One post',
-    description: 'One post, with its media.',
+    title: 'A post',
+    description: 'Retrieves a post, with its media.',
     needs: POSTS,
     input: z.object({ id }),
     output: z.object({ data: resource }),
@@ -126,7 +128,7 @@ export const TOOLS: readonly Tool[] = [
   defineTool({
     name: 'list_gyms',
     title: 'Gyms',
-    description: 'Gyms by name, city, majors, owner or distance.',
+    description: 'Lists gyms by name, city, majors, owner or distance.',
     needs: [],
     input: z.object({
       search: search.optional(),
@@ -136,12 +138,12 @@ export const TOOLS: readonly Tool[] = [
         .regex(/^\d+(,\d+)*$/)
         .optional()
         .describe('Ids of majors, separated by commas.'),
-      user_id: id.optional().describe('The owner: you, or anyone with gyms.view_all.'),
+      user_id: id.optional().describe('Id of the owner: the signed-in user, or any user with gyms.view_all.'),
       near: z
         .string()
         .regex(/^-?\d+(\.\d+)?,-?\d+(\.\d+)?$/)
         .optional()
-        .describe('Latitude and longitude, separated by a comma; nearest first.'),
+        .describe('Latitude and longitude, separated by a comma. The nearest gyms come first.'),
       ...paging,
     }),
     output: list,
@@ -149,8 +151,8 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_gym',
-    title: 'One gym',
-    description: 'One gym, with working hours, crowd and rating.',
+    title: 'A gym',
+    description: 'Retrieves a gym, with working hours, crowd and rating.',
     needs: [],
     input: z.object({ id }),
     output: z.object({ gym: resource }),
@@ -159,11 +161,11 @@ export const TOOLS: readonly Tool[] = [
   defineTool({
     name: 'list_training_services',
     title: 'Training services',
-    description: 'Training services on offer, boosted ones first. Prices are in Tooman.',
+    description: 'Lists the training services on offer, boosted ones first. Prices are in Tooman.',
     needs: [],
     input: z.object({
       search: search.optional(),
-      user_id: id.optional().describe('The trainer.'),
+      user_id: id.optional().describe('Id of the trainer.'),
       min_price: z.int().min(0).optional(),
       max_price: z.int().min(0).optional(),
       ...paging,
@@ -173,8 +175,8 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'get_training_service',
-    title: 'One training service',
-    description: 'One training service, with its trainer.',
+    title: 'A training service',
+    description: 'Retrieves a training service, with its trainer.',
     needs: [],
     input: z.object({ id }),
     output: z.object({ data: resource }),
@@ -182,9 +184,9 @@ export const TOOLS: readonly Tool[] = [
   }),
   defineTool({
     name: 'list_deletion_blockers',
-    title: 'Blockers of the account deletion',
+    title: 'What blocks the account deletion',
     description:
-      'What the signed-in user must settle before the account can be deleted, as of now. Asking changes nothing and sends no SMS.',
+      'Lists what the signed-in user must settle before their account can be deleted, as of now. Changes nothing and sends no SMS.',
     // Blockers reveal the balance and subscriptions.
     needs: ['payments.view_own'],
     input: z.object({}),
