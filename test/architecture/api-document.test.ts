@@ -51,6 +51,14 @@ const bodyOf = ({ requestBody }: Found): [string, Body][] =>
   Object.entries((requestBody as { content?: Record<string, Body> } | undefined)?.content ?? {});
 const nameOf = ({ method, path }: Found): string => `${method.toUpperCase()} ${path}`;
 
+/** With which a summary begins. */
+const VERBS: ReadonlySet<string> = new Set(
+  (
+    'Buy Cancel Change Confirm Create Delete Disconnect Download List Mark Rate Redeem Register Reject Report Request Reset ' +
+    'Resolve Retrieve Return Revoke Schedule Set Sign Start Turn Unregister Update Upload'
+  ).split(' '),
+);
+
 /** Every schema of the document, with the place where it stands. */
 const schemasIn = (value: unknown, place = ''): [string, Schema][] => {
   if (Array.isArray(value)) return value.flatMap((entry, i) => schemasIn(entry, `${place}/${i}`));
@@ -168,6 +176,24 @@ describe('people can read the document', () => {
     expect(bare.map(nameOf)).toEqual([]);
     expect(document.tags.map(({ name }) => name)).toEqual(TAG_NAMES);
     for (const { description } of document.tags) expect(description).toMatch(/\.$/);
+  });
+
+  test('every summary is a verb phrase of at most six words', () => {
+    const problemsOf = (summary: string): string[] => {
+      const [first = '', ...others] = summary.split(' ');
+      return [
+        ...(VERBS.has(first) ? [] : ['does not begin with a verb of the list']),
+        ...(others.length < 6 ? [] : ['has more than six words']),
+        ...(summary.endsWith('.') ? ['ends with a period'] : []),
+        ...(/\b(?:own|likewise|whoever)\b/i.test(summary) ? ['has an unidiomatic word'] : []),
+      ];
+    };
+    const bad = operations.flatMap((operation) =>
+      problemsOf(operation.summary as string).map(
+        (problem) => `${nameOf(operation)}: "${operation.summary}" ${problem}`,
+      ),
+    );
+    expect(bad).toEqual([]);
   });
 
   test('every parameter is described', () => {
