@@ -49,7 +49,9 @@ const wanted = Object.entries({ 'schema.ts': typesOf(document), 'idempotent.ts':
 if (process.argv.includes('--check')) {
   const stale = wanted.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);
   if (stale.length > 0) {
-    console.error(`These files are not up to date. Run npm run client: ${stale.map(([name]) => name).join(', ')}`);
+    console.error(
+      `These files are not up to date. Run npm run client: ${stale.map(([name]) => name).join(', ')}`,
+    );
     process.exit(1);
   }
 } else {

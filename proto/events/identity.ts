@@ -40,11 +40,9 @@ export const securitySmsRequested = defineEvent({
     phone: z.string(),
     locale: z.string(),
     notice: z.enum(['password_changed', 'password_reset', 'phone_changed', 'deletion_scheduled']),
-    deletion_scheduled_at: timestamp
-      .nullable()
-      .meta({
-        description: 'Date of the scheduled deletion, `YYYY-MM-DD HH:MM:SS` in UTC; null for other notices',
-      }),
+    deletion_scheduled_at: timestamp.nullable().meta({
+      description: 'Date of the scheduled deletion, `YYYY-MM-DD HH:MM:SS` in UTC; null for other notices',
+    }),
   }),
   consumers: ['identity'],
   personalTo: ({ user_id: id }) => id,

@@ -39,12 +39,9 @@ export const mediaDeleted = defineEvent({
   type: 'media.media.deleted',
   summary: 'A file was deleted, cleared, or replaced by a newer document.',
   data: row.extend({
-    by_operator: z
-      .boolean()
-      .optional()
-      .meta({
-        description: 'True if anyone but the owner of the target deleted it with `DELETE /media/{id}`',
-      }),
+    by_operator: z.boolean().optional().meta({
+      description: 'True if anyone but the owner of the target deleted it with `DELETE /media/{id}`',
+    }),
   }),
   consumers: ['content', 'gyms', 'identity'],
   personalTo,

@@ -149,7 +149,7 @@ describe('generators can make a client of the document', () => {
     expect(document.paths['/api/v1/posts']?.post?.responses).toMatchObject({
       413: {
         $ref: '#/components/responses/PayloadTooLarge',
-        description: 'The JSON body is longer than 128 KiB',
+        description: 'The JSON body is longer than 128 KiB.',
       },
     });
   });

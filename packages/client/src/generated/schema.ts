@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What operators did, newest first
-         * @description Of all services; 503 while one of them does not answer.
+         * List what operators did
+         * @description Returns the actions of operators in all services, newest first. Requires `audit.view`. Returns 503 while one of the services does not answer, because the list would be incomplete.
          */
         get: operations["getAuditLog"];
         put?: never;
@@ -33,8 +33,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change the password
-         * @description Every other credential of the account is revoked; the presented token stays valid.
+         * Change your password
+         * @description Sets a new password. Requires the current one. Every other credential of the account is revoked; the token of this request stays valid.
          */
         put: operations["putAuthChangePassword"];
         post?: never;
@@ -54,13 +54,18 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Schedule the deletion of the own account
-         * @description Two phases: without `confirmation_code` a code is sent by SMS; with it the deletion is scheduled.
+         * Schedule the deletion of your account
+         * @description Schedules the deletion of your account in two phases, both of which require the current password:
+         *
+         *     1. Without `confirmation_code`, a six-digit code is sent to your phone by SMS (200). It is valid for ten minutes, and a later code replaces it.
+         *     2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including the one of this request, and the account is erased after `deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.
+         *
+         *     While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. When the SMS cannot be sent, the response is 500 and nothing is scheduled.
          */
         post: operations["postAuthDeleteAccount"];
         /**
-         * Cancel the deletion of the own account
-         * @description Also 200 when nothing is pending: a client may repeat the request.
+         * Cancel the deletion of your account
+         * @description Cancels the scheduled deletion and restores the account. Requires a valid token, and neither the password nor a code. When no deletion is scheduled, nothing changes and the response is also 200, so a client may repeat the request.
          */
         delete: operations["deleteAuthDeleteAccount"];
         options?: never;
@@ -78,8 +83,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Request a password reset code by SMS
-         * @description The response comes at once, and does not reveal whether an account exists or a code was sent: 200, whatever limit is reached. With a token of that account the call counts as one of `POST /auth/delete-account`, and is 429 as well; with that of an app or a restricted token so does every call.
+         * Request a password reset code
+         * @description Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The response comes at once and does not reveal whether the account exists or a code was sent: it is 200 even when a limit is reached. Calls with a token are the exception. With a token of that account, the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a restricted token, every call does.
          */
         post: operations["postAuthForgotPassword"];
         delete?: never;
@@ -96,8 +101,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the apps connected to your account
-         * @description Newest first: what the user has allowed at `/oauth/authorize`, and has not ended.
+         * List your connected apps
+         * @description Returns the apps that you have allowed to use your account at `/oauth/authorize` and have not disconnected, newest first.
          */
         get: operations["getAuthGrants"];
         put?: never;
@@ -119,8 +124,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End what an app may do
-         * @description Every later request with one of its tokens is 401, and it gets no new ones.
+         * Disconnect an app
+         * @description Revokes the access of an app to your account. Every later request with one of its tokens returns 401, and the app cannot get new ones.
          */
         delete: operations["deleteAuthGrantsById"];
         options?: never;
@@ -139,7 +144,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description By user name, e-mail or phone. Succeeds while a deletion is pending, so that it can be cancelled. With a second factor set up the right password is answered with 422 under `totp`: send the same again with the code of the authenticator app, or with a recovery code, as `totp`. Each code counts once; too many wrong ones are 429.
+         * @description Starts a session and returns its token. A wrong password and an unknown account get the same 422 under `login`. While two-factor authentication is on, the right password without a code returns 422 under `totp`: repeat the request with a code from the authenticator app or a recovery code as `totp`. Each code works once, and too many wrong ones return 429. Signing in also works while a deletion is scheduled, so that you can cancel it.
          */
         post: operations["postAuthLogin"];
         delete?: never;
@@ -158,8 +163,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End this session
-         * @description Every later request with the presented token is 401.
+         * Sign out
+         * @description Revokes the token of this request. Every later request with it returns 401.
          */
         post: operations["postAuthLogout"];
         delete?: never;
@@ -176,13 +181,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The own account
-         * @description A personal token with a list of permissions sees the public fields and whether a deletion is pending; with `users.view_all` everything.
+         * Retrieve your account
+         * @description Returns your account with all of its fields. A personal access token that is restricted to some permissions sees only the public fields and the dates of a scheduled deletion, unless `users.view_all` is one of these permissions.
          */
         get: operations["getAuthMe"];
         /**
-         * Change the own account
-         * @description Only the given fields change. A new e-mail, phone or bank account needs `current_password` and a session, a new user name a session: 403 with a personal token. A new phone is sent a six-digit code and counts once the code has come back by `POST /auth/phone/confirm`; until then the response, sign-ins and codes have the old one. Another new phone replaces it, and the current phone withdraws it. The current phone with `current_password` is sent such a code as well, unless another field needs the password: once it has come back, a password reset by SMS leaves the second factor on. When the SMS cannot be sent nothing is changed.
+         * Update your account
+         * @description Updates the fields that are sent; the others stay as they are. A new email address, phone number or bank account requires `current_password` and a session token, and a new username requires a session token: with any other token the response is 403.
+         *
+         *     A new phone number must be confirmed. A six-digit code is sent to it by SMS, and it replaces the current number once the code is confirmed with `POST /auth/phone/confirm`. Until then the current number stays in use: in the response, for signing in and for codes. Another new number replaces the one that waits for its code, and sending the current number withdraws it.
+         *
+         *     The current number with `current_password` is sent a code too, unless another field requires the password. Once that code is confirmed, a password reset by SMS no longer turns off two-factor authentication. When an SMS cannot be sent, the response is 500 and nothing changes.
          */
         put: operations["putAuthMe"];
         post?: never;
@@ -202,8 +211,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm your phone
-         * @description With the six-digit code that `PUT /auth/me` has sent to the phone: valid for ten minutes and five wrong tries. From then on a new phone is the one of the account, and codes sent to the old one are rejected. 422 under `code` for every code that is not accepted, and when another account has taken the phone meanwhile.
+         * Confirm your phone number
+         * @description Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten minutes and five failed attempts. A new number becomes the number of the account, and codes that were sent to the old number are rejected from then on; the old number is notified by SMS. Returns 422 under `code` for every code that is not accepted, and when another account has taken the number in the meantime.
          */
         post: operations["postAuthPhoneConfirm"];
         delete?: never;
@@ -222,8 +231,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Open an account
-         * @description Answers a session token, as signing in does. `referral_code` is that of the account that has invited the new one.
+         * Create an account
+         * @description Creates an account and starts its first session, whose token is in the response as after signing in. Returns 422 for a username, email address or phone number that another account has.
          */
         post: operations["postAuthRegister"];
         delete?: never;
@@ -242,8 +251,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set a new password with a code
-         * @description With the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. Unless a code sent to the phone has come back before, the second factor is removed as well, except from accounts with an operator’s permission. With a token of that account the call counts as one of `POST /auth/delete-account`: 429 when they are spent; with that of an app or a restricted token so does every call.
+         * Reset your password
+         * @description Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. If no code sent to the phone has been confirmed before, two-factor authentication is turned off too, except for accounts with operator permissions. With a token of that account, the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a restricted token, every call does.
          */
         post: operations["postAuthResetPassword"];
         delete?: never;
@@ -262,13 +271,18 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set up a second factor (TOTP, RFC 6238)
-         * @description Two phases: `current_password` shows a new secret, which is valid for ten minutes; `totp`, a code of that secret, arms it. From then on a log-in needs a code. Every other session, personal token and third-party app of the account is revoked, because it was admitted without a code; the session of this request stays. 409 while one is armed.
+         * Set up two-factor authentication
+         * @description Sets up two-factor authentication (TOTP, RFC 6238) in two phases:
+         *
+         *     1. With `current_password`, the response has a new secret, which is valid for ten minutes.
+         *     2. With `totp`, a code of that secret, two-factor authentication is turned on, and the response has the recovery codes. From then on signing in requires a code.
+         *
+         *     The second phase revokes every other session, personal access token and connected app of the account, because they were issued without a code; the session of this request stays valid. Returns 409 while two-factor authentication is on.
          */
         post: operations["postAuthSecondFactor"];
         /**
-         * Remove the second factor
-         * @description With the password and a code or a recovery code. Also when there is none.
+         * Turn off two-factor authentication
+         * @description Turns off two-factor authentication for your account, or ends a setup that is not complete. Requires `current_password` and, while two-factor authentication is on, `totp`: a code from the authenticator app or a recovery code. When it is already off, nothing changes and the response is the same.
          */
         delete: operations["deleteAuthSecondFactor"];
         options?: never;
@@ -284,8 +298,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The own log-ins
-         * @description Newest first. `current` marks the one that makes the request.
+         * List your sessions
+         * @description Returns the sessions in which you are signed in, newest first. `current` marks the one that makes the request.
          */
         get: operations["getAuthSessions"];
         put?: never;
@@ -307,8 +321,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End one of the own log-ins
-         * @description Every later request with its token is 401. It may be the one that makes the request.
+         * Sign out of a session
+         * @description Ends one of your sessions, which may be the one that makes the request. Every later request with its token returns 401.
          */
         delete: operations["deleteAuthSessionsById"];
         options?: never;
@@ -324,14 +338,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The own personal access tokens
-         * @description Newest first, without the tokens themselves: they are shown once, at their creation.
+         * List your personal access tokens
+         * @description Returns your personal access tokens, newest first, without the tokens themselves: each is shown once, when it is created.
          */
         get: operations["getAuthTokens"];
         put?: never;
         /**
          * Create a personal access token
-         * @description The token is shown once. With `permissions`, also an empty list, it is restricted to routes that need one of them, and to public ones; without, it may do what the account may, except to change credentials. `expires_at` is at most one year ahead. The owner is told by a `security_alert`.
+         * @description Creates a token for your scripts, which is shown only in this response. With `permissions`, even an empty list, it is restricted to public operations and to those that need one of these permissions. Without `permissions`, it may do what your account may do, except change credentials. You are notified by a `security_alert`.
          */
         post: operations["postAuthTokens"];
         delete?: never;
@@ -352,7 +366,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a personal access token
-         * @description Every later request with it is 401.
+         * @description Revokes one of your personal access tokens. Every later request with it returns 401.
          */
         delete: operations["deleteAuthTokensById"];
         options?: never;
@@ -368,8 +382,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Cities with their states
-         * @description In the order of their ids, in the reader’s language; `state_id` for those of one state.
+         * List cities
+         * @description Returns cities with their states, ordered by id. Names are in the language of the request (`Accept-Language`).
          */
         get: operations["getCities"];
         put?: never;
@@ -389,13 +403,13 @@ export interface paths {
         };
         /**
          * List gyms
-         * @description Those with a live boost first, pro before basic, then the newest; with `near=lat,lng` nearest first, whatever their boosts, without those that have no location. `search` matches a substring of name, address or description; `major_ids` gyms that offer at least one of them. Inactive gyms are shown to their owner and to holders of `gyms.view_all`, who alone may ask for the gyms of an owner (`user_id`).
+         * @description Returns gyms with a running boost first (pro before basic), then the newest. With `near`, the nearest gyms come first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.
          */
         get: operations["getGyms"];
         put?: never;
         /**
-         * Create a gym of your own
-         * @description The caller becomes its owner. `major_ids` is a list of ids, separated by commas.
+         * Create a gym
+         * @description Creates a gym that you own. An unknown city or major is 422 under its field. Requires `gyms.create`.
          */
         post: operations["postGyms"];
         delete?: never;
@@ -412,8 +426,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Gyms whose license waits for a review
-         * @description The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /gyms/{id}` with `gym_license_approved` reviews one.
+         * List gym licenses to review
+         * @description Returns the gyms whose license is waiting for a review, the oldest document first. Gyms that have changed their name since the review follow (`meta.name_changes`). Review a license with `PUT /gyms/{id}` and `gym_license_approved`. Requires `gyms.approve_license` and `gyms.view_all`.
          */
         get: operations["getGymsLicenseReviews"];
         put?: never;
@@ -432,19 +446,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One gym
-         * @description An inactive gym is 404 to everyone but its owner and holders of `gyms.view_all`.
+         * Retrieve a gym
+         * @description Returns a gym. Its owner and holders of `gyms.view_all` also see who owns it and its license. For everyone else, an inactive gym is 404.
          */
         get: operations["getGymsById"];
         /**
-         * Change a gym
-         * @description Only the fields that are sent change; null clears one. `gyms.update` for your own gym, `gyms.update_any` for any; `user_id` also needs `gyms.transfer_ownership`, the review fields need `gyms.approve_license`. A reason alone is stored, null clears it; empty, or beside an approval, a reset or a cleared document, it is ignored. A request that names the license document by `gym_license_media_id` changes nothing when another one is there by now: 409.
+         * Update a gym
+         * @description Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected.
          */
         put: operations["putGymsById"];
         post?: never;
         /**
          * Delete a gym
-         * @description Its ratings, media and posts are deleted with it.
+         * @description Deletes a gym with its ratings, media and posts, and ends its boosts. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym.
          */
         delete: operations["deleteGymsById"];
         options?: never;
@@ -461,8 +475,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set how many people are in a gym
-         * @description `capacity` is kept when it is left out. `crowd` is shown, with a `level` of low (below half), medium, high (four fifths and more) or full, while `show_crowd` is true.
+         * Report how crowded a gym is
+         * @description Sets how many people are in a gym and how many it has room for. The gym shows both as `crowd` while its `show_crowd` is true. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym.
          */
         put: operations["putGymsByIdCrowd"];
         post?: never;
@@ -482,7 +496,7 @@ export interface paths {
         get?: never;
         /**
          * Rate a gym
-         * @description One score from 1 to 5 for each user but the owner; rating again replaces it.
+         * @description Stores your score for a gym and returns the gym with its new average. Rating again replaces your previous score. Owners cannot rate their own gym (403).
          */
         put: operations["putGymsByIdRating"];
         post?: never;
@@ -501,8 +515,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set when a gym is open
-         * @description Replaces the whole week, in the local time of Tehran. A period that closes before it opens, or as it opens, ends on the next day. Periods may touch but not overlap.
+         * Set a gym’s working periods
+         * @description Replaces the working periods of the whole week, in the local time of Tehran. A period whose closing time is not after its opening time ends on the next day. Periods may touch, but must not overlap (422 under `working_periods`). Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym.
          */
         put: operations["putGymsByIdWorkingPeriods"];
         post?: never;
@@ -520,8 +534,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Majors that a gym may offer
-         * @description In the order of their ids, in the reader’s language.
+         * List majors
+         * @description Returns the majors that a gym can offer, such as bodybuilding, ordered by id. Titles are in the language of the request (`Accept-Language`).
          */
         get: operations["getMajors"];
         put?: never;
@@ -543,7 +557,9 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description multipart/form-data: `file`, `attachable_type`, `attachable_id`, `purpose?`. At most 25 MiB. An image has sides of at most 16,384 pixels and at most 1,000 frames, and all its frames together at most 52 megapixels and 1,000,000 rows; otherwise 422 under `file`. A user may have 32 uploads on their way at one time; further ones are 503.
+         * @description Uploads a file as `multipart/form-data` and attaches it to a user, gym, post or training service. You must be allowed to change what you attach it to. A document with a `purpose` can be uploaded only by the owner of the profile or gym.
+         *
+         *     JPEG, PNG, WebP, GIF, PDF and MP4 files of up to 25 MiB are accepted; the content determines the type. The sides of an image may be up to 16,384 pixels long. An animation may have up to 1,000 frames, and all its frames together up to 52 megapixels and 1,000,000 rows. Metadata is removed from images. Up to 5 public files can be attached to a user, 20 to a gym, and 10 to a post or training service. A file beyond these limits is 422 under `file`. You may have 32 uploads in progress at a time; further ones are 503.
          */
         post: operations["postMedia"];
         delete?: never;
@@ -561,14 +577,16 @@ export interface paths {
         };
         /**
          * Download a file
-         * @description ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same type; files that are not images ignore it.
+         * @description Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of `gyms.view_all`.
+         *
+         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. A file name in the path does not affect what is returned.
          */
         get: operations["getMediaById"];
         put?: never;
         post?: never;
         /**
          * Delete a file
-         * @description By who may change what the file is attached to, and by operators. A second request is 404.
+         * @description Deletes a file. You must be allowed to change what the file is attached to; otherwise the response is 403. A second request returns 404.
          */
         delete: operations["deleteMediaById"];
         options?: never;
@@ -584,8 +602,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Download a file
-         * @description ETag, If-None-Match, If-Range and byte ranges are honoured; several ranges are answered as multipart/byteranges. A filename in the path is cosmetic. With `width`, the answer is a smaller image of the same type; files that are not images ignore it.
+         * Download a file by its link
+         * @description Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of `gyms.view_all`.
+         *
+         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. A file name in the path does not affect what is returned.
          */
         get: operations["getMediaByIdByFilename"];
         put?: never;
@@ -604,8 +624,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The own notifications, newest first
-         * @description `meta.unread_count` counts the unread ones of all pages.
+         * List your notifications
+         * @description Returns your notifications, newest first. Their texts are in the language of the request.
          */
         get: operations["getNotifications"];
         put?: never;
@@ -626,8 +646,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Register the device for push messages
-         * @description With the registration token of Firebase, at every start of the app and whenever the token changes. The device belongs to the session of the request: a later call replaces its token and keeps its id, and after a log-out, a revocation or the end of the session nothing is pushed to it. A token that another account has registered moves to this one.
+         * Register a device
+         * @description Registers the device of your session for push messages. Call it at every start of the app, and whenever Firebase gives the app another registration token. A session has one device: a later call replaces its token and keeps its id. Nothing is pushed to the device once you have signed out, or the session has been revoked or has expired. A token that another account has registered is moved to yours.
          */
         post: operations["postNotificationsDevices"];
         delete?: never;
@@ -647,8 +667,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Push nothing more to one of the own devices
-         * @description The app registers again when push messages are wanted: `POST /notifications/devices`.
+         * Unregister a device
+         * @description Stops push messages to one of your devices. To receive them again, register the device with `POST /notifications/devices`.
          */
         delete: operations["deleteNotificationsDevicesById"];
         options?: never;
@@ -664,13 +684,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is told by push and e-mail
-         * @description For each type of notification. `locale` is the language of e-mails: null for that of the newest device. A push message has the language of its device. `GET /notifications` lists every notification, whatever is chosen here.
+         * Retrieve your notification preferences
+         * @description Returns, for each type of notification, whether it is sent to you by push message and by email. `GET /notifications` lists every notification, whatever the preferences are.
          */
         get: operations["getNotificationsPreferences"];
         /**
-         * Choose what is told by push and e-mail
-         * @description What is left out stays as it is. The e-mails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be switched off: 422.
+         * Update your notification preferences
+         * @description Chooses which types of notifications are sent to you by push message and by email. What is left out stays as it is. The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be switched off (422).
          */
         put: operations["putNotificationsPreferences"];
         post?: never;
@@ -690,8 +710,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mark an own notification as read
-         * @description A repetition changes nothing and answers the same.
+         * Mark a notification as read
+         * @description Marks one of your notifications as read. Repeating the request changes nothing and returns the same response.
          */
         post: operations["postNotificationsByIdRead"];
         delete?: never;
@@ -709,7 +729,7 @@ export interface paths {
         };
         /**
          * List payments
-         * @description The caller’s own with payments.view_own; those of all users with payments.view_all.
+         * @description Returns your payments, or with `payments.view_all` the payments of all users. The newest come first unless `order` says otherwise. Requires `payments.view_own` or `payments.view_all`.
          */
         get: operations["getPayments"];
         put?: never;
@@ -728,8 +748,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The spendable balance
-         * @description Whole Tooman; withdrawals that are not rejected are already held out of it.
+         * Retrieve the wallet balance
+         * @description Returns your spendable balance: verified deposits and income, minus purchases, commissions and every withdrawal that has not been rejected. A pending withdrawal is deducted from the moment of its request. Requires `payments.view_own` for your own balance, or `payments.view_all` for the balance of any user.
          */
         get: operations["getPaymentsBalance"];
         put?: never;
@@ -750,8 +770,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Boost a gym or a training service from the wallet
-         * @description Codes: 400 `payments.insufficient_balance`, `payments.boost_already_live`; 404 `payments.target_not_found`. `level` decides about the price, see `GET /payments/prices`, and about the position in lists.
+         * Buy a boost from the wallet
+         * @description Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET /payments/prices`) and the position in lists. The response is 400 `payments.insufficient_balance` if your balance is too low, 400 `payments.boost_already_live` if a boost of the target is still running, and 404 `payments.target_not_found` if there is no such target. Requires `payments.boost_own` for your own target, or `payments.boost_all` for any target.
          */
         post: operations["postPaymentsBoost"];
         delete?: never;
@@ -770,8 +790,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Buy a month of premium from the wallet
-         * @description Codes: 400 `payments.insufficient_balance`, `payments.premium_already_active`.
+         * Buy premium from the wallet
+         * @description Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). The response is 400 `payments.insufficient_balance` if your balance is too low, and 400 `payments.premium_already_active` if a premium subscription is still running. Requires `payments.buy_premium`.
          */
         post: operations["postPaymentsBuyPremium"];
         delete?: never;
@@ -790,8 +810,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin a deposit
-         * @description The payer is sent to `payment_url`. The gateway’s fee is added to the credited amount, see `meta`. A user has at most ten open deposits, which are neither paid, cancelled nor expired, and younger than 30 minutes: one more is 422 under `amount`.
+         * Start a deposit
+         * @description Opens a payment at the bank gateway and records the deposit. Send the payer to `payment_url`. The gateway’s fee is charged on top of `amount` (see `meta`). The amount is credited to the wallet once the gateway confirms the payment. You may have at most ten open deposits: those of the last 30 minutes that are neither paid, cancelled nor expired. One more is 422 under `amount`. If the gateway gives no usable answer, the response is 500 `payments.provider_error`. Requires `payments.view_own`.
          */
         post: operations["postPaymentsDeposit"];
         delete?: never;
@@ -808,8 +828,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The bank gateway sends the payer back
-         * @description Verifies the payment with the gateway; what the query says about success is ignored. Redirects to the app with `payment_id` and `status` (`done`, `cancelled`, `failed`, `pending`) when an address is configured, else answers the payment. 404 without the `orderId` of the gateway, unless the caller is the payer; 429 after 30 of these from one address in a minute.
+         * Return from the bank gateway
+         * @description The bank gateway redirects the payer’s browser here. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned. Returns 404 without the gateway’s `orderId`, unless you are the payer, and 429 after 30 such requests from one address within a minute.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -829,7 +849,7 @@ export interface paths {
         };
         /**
          * List disputed deposits
-         * @description The bank gateway took another amount, or for another order, than requested. Nothing is credited until an operator resolves it. Newest first.
+         * @description Returns the deposits for which the bank gateway took a different amount than requested, or took it for a different order, newest first. Nothing is credited until an operator resolves the deposit with `POST /payments/{id}/resolve`. Requires `payments.view_all`.
          */
         get: operations["getPaymentsDepositDisputed"];
         put?: never;
@@ -848,8 +868,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Prices and rates
-         * @description Prices in Tooman, rates in percent.
+         * List prices and rates
+         * @description Returns the prices of premium and of boosts that are bought from the wallet, and the rates of fees, commissions and VAT.
          */
         get: operations["getPaymentsPrices"];
         put?: never;
@@ -871,7 +891,17 @@ export interface paths {
         put?: never;
         /**
          * Redeem an app-store purchase
-         * @description Grants what an already settled purchase bought. Presenting the same token again answers 200 with the same grant.
+         * @description Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires `payments.view_own`; also `payments.buy_premium` for premium, and `payments.boost_own` or `payments.boost_all` for the boost of your own or of any target.
+         *
+         *     The store charges the user before this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running. The errors are:
+         *
+         *     - 400 `store_purchase.premium_already_active`: a premium subscription is still running.
+         *     - 400 `store_purchase.boost_already_live`: a boost of the target is still running.
+         *     - 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.
+         *     - 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.
+         *     - 404 `store_purchase.target_not_found`: there is no such target.
+         *     - 500 `payments.provider_error`: the store could not be reached. A later retry may succeed.
+         *     - 500 `store_purchase.grant_failed`: the store confirmed the purchase, but it could not be granted. The grant is retried in the background.
          */
         post: operations["postPaymentsStorePurchases"];
         delete?: never;
@@ -888,8 +918,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Store purchases that were paid for and cannot be granted
-         * @description Newest first. A row leaves the queue once the store reports the refund, the purchase is granted, or an operator resolves it.
+         * List store purchases to refund
+         * @description Returns the refund queue, newest first: app-store purchases that were paid for and cannot be granted. An entry leaves the queue once the store reports the refund, the purchase is granted after all, or an operator resolves it. Requires `payments.view_all`.
          */
         get: operations["getPaymentsStorePurchasesRefundQueue"];
         put?: never;
@@ -910,8 +940,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Close a row of the refund queue
-         * @description `refunded`: the money was returned, and the purchase is not granted any more. `granted` asks the store again and grants the purchase; 409 when that is not possible. A purchase that is granted already can only be closed as `granted`. The same outcome again answers the row as it is; another one is 409. The user is notified.
+         * Resolve a store purchase refund
+         * @description Closes an entry of the refund queue and notifies the user. `refunded` records that the money was returned, and the purchase can no longer be granted. `granted` verifies the purchase with the store again and grants it; it is 409 if that is not possible. A purchase that has already been granted can only be closed as `granted`. Repeating the request with the same outcome returns the entry unchanged; the other outcome is 409. Requires `payments.resolve_disputes`.
          */
         post: operations["postPaymentsStorePurchasesRefundQueueByIdResolve"];
         delete?: never;
@@ -930,8 +960,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a withdrawal
-         * @description The amount is held out of the balance at once, and released only when an operator rejects the withdrawal.
+         * Request a withdrawal
+         * @description Requests a transfer from your wallet to the bank account in your profile. A later change of the profile does not affect it. The amount is deducted from the balance at once, and returned only if an operator rejects the withdrawal. An amount above the balance is 422 under `amount`, and a profile without a bank account is 422 under `bank_account_number`. Requires `payments.view_own`.
          */
         post: operations["postPaymentsWithdrawals"];
         delete?: never;
@@ -948,8 +978,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show a payment
-         * @description An own one with `payments.view_own`, any with `payments.view_all`; others are 404.
+         * Retrieve a payment
+         * @description Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment is 403 without `payments.view_all`, and an unknown id is 404.
          */
         get: operations["getPaymentsById"];
         put?: never;
@@ -970,8 +1000,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mark a withdrawal as transferred
-         * @description For operators. The same outcome again answers the payment as it is; another one is 409.
+         * Mark a withdrawal as paid
+         * @description Records that the bank transfer of a withdrawal was made, and notifies its user. The balance stays the same, because the amount was deducted when the withdrawal was requested. Repeating the request returns the payment unchanged; a rejected withdrawal is 409. Requires `payments.settle_withdrawals`.
          */
         post: operations["postPaymentsByIdPay"];
         delete?: never;
@@ -990,8 +1020,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reject a withdrawal and release its amount
-         * @description For operators. The same outcome again answers the payment as it is; another one is 409.
+         * Reject a withdrawal
+         * @description Rejects a withdrawal, returns its amount to the spendable balance, and notifies its user. Repeating the request returns the payment unchanged; a paid withdrawal is 409. Requires `payments.settle_withdrawals`.
          */
         post: operations["postPaymentsByIdReject"];
         delete?: never;
@@ -1010,8 +1040,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Close a disputed deposit
-         * @description `credited` books the requested amount, `returned` books nothing. The same outcome again answers the payment as it is; another one is 409, as is a deposit that is not disputed.
+         * Resolve a disputed deposit
+         * @description Closes a disputed deposit and notifies its user. `credited` adds the requested amount to the wallet, whatever the gateway took. `returned` adds nothing: the operator has returned the money to the payer. Repeating the request with the same outcome returns the payment unchanged. The other outcome is 409, and so is a deposit that is not disputed. Requires `payments.resolve_disputes`.
          */
         post: operations["postPaymentsByIdResolve"];
         delete?: never;
@@ -1028,14 +1058,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Posts, newest first
-         * @description Published posts of public profiles; with `posts.view` also your own, drafts included; with `posts.view_all` all.
+         * List posts
+         * @description Returns the published posts of public profiles, newest first unless `order` says otherwise. With `posts.view` you also get your own posts, including drafts, and with `posts.view_all` all posts. `search` matches any part of the title or content. If `type` names one type of profile and you can see none of the profiles in `item_id`, the response is 404. Guests may list posts; signed-in users need `posts.view` or `posts.view_all`.
          */
         get: operations["getPosts"];
         put?: never;
         /**
-         * Write a post on your profile or one of your gyms
-         * @description `profile_type` and `profile_id` name the own account or a gym of your own. A draft is shown to its author and to holders of `posts.view_all`.
+         * Create a post
+         * @description Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an unknown one is 422 under `profile_id`. A draft is shown only to its author and to holders of `posts.view_all`. Requires `posts.create`.
          */
         post: operations["postPosts"];
         delete?: never;
@@ -1052,19 +1082,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A post
-         * @description A draft, and a post of a gym that is not active, is 404 to everyone but its author and holders of `posts.view_all`.
+         * Retrieve a post
+         * @description Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but its author and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.
          */
         get: operations["getPostsById"];
         /**
-         * Change one of your posts; omitted fields stay
-         * @description With `posts.update_any` also one of somebody else. The profile cannot be changed.
+         * Update a post
+         * @description Changes the fields that you send and leaves the others as they are. A post cannot move to another profile. Requires `posts.create` for your own post, or `posts.update_any` for any post.
          */
         put: operations["putPostsById"];
         post?: never;
         /**
-         * Delete one of your posts
-         * @description With `posts.update_any` also one of somebody else. Its media are deleted with it.
+         * Delete a post
+         * @description Deletes a post with its media. Requires `posts.create` for your own post, or `posts.update_any` for any post.
          */
         delete: operations["deletePostsById"];
         options?: never;
@@ -1080,8 +1110,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Roles and their permissions
-         * @description In the order of their ids.
+         * List roles
+         * @description Returns the roles with their permissions, in the order of their ids. Requires `roles.manage`.
          */
         get: operations["getRoles"];
         put?: never;
@@ -1101,8 +1131,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change a role
-         * @description Applies to every account with the role from its next request on. 403 for a permission that the caller lacks. Administrators keep every permission: 409.
+         * Update a role
+         * @description Updates the title and the permissions of a role. They apply to every account with the role from its next request on. Requires `roles.manage`. Returns 403 when the role has, or would get, a permission that you lack. Returns 409 when administrators would lose a permission, or when nobody could manage roles any more.
          */
         put: operations["putRolesById"];
         post?: never;
@@ -1120,8 +1150,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your trainees, as buyer and as seller, newest first
-         * @description `role` limits them to those of one side.
+         * List trainees
+         * @description Returns your trainees, newest first: the training services that you have bought and those that you have sold.
          */
         get: operations["getTrainees"];
         put?: never;
@@ -1142,8 +1172,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mark a trainee as delivered; by the seller
-         * @description A repetition changes nothing and answers the same.
+         * Mark a trainee as delivered
+         * @description Records that you have delivered a training service that you sold, and notifies the buyer. Repeating the request returns the trainee unchanged. Only the seller may do this: the buyer gets 403, and anyone else 404.
          */
         post: operations["postTraineesByIdDeliver"];
         delete?: never;
@@ -1160,14 +1190,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Training services, boosted ones first, pro before basic, then the newest
-         * @description Inactive ones are shown to their owner and to holders of `posts.view_all`. Those of an account with a pending deletion are left out for viewers without `users.view_all`, so a page may hold fewer rows than `per_page`.
+         * List training services
+         * @description Returns training services with a running boost first (pro before basic), then the newest. `search` matches any part of the title or description. Inactive training services are shown only to their seller and to holders of `posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, so a page may have fewer rows than `per_page`.
          */
         get: operations["getTrainingServices"];
         put?: never;
         /**
-         * Offer a training service; `price` in Tooman
-         * @description An inactive one (`is_active`) is shown to its seller and to holders of `posts.view_all`, and cannot be bought.
+         * Create a training service
+         * @description Offers a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of `posts.view_all`, and cannot be bought. Requires `training_services.create`.
          */
         post: operations["postTrainingServices"];
         delete?: never;
@@ -1184,19 +1214,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A training service
-         * @description An inactive one is 404 to everyone but its seller and holders of `posts.view_all` or `training_services.update_any`.
+         * Retrieve a training service
+         * @description Returns a training service. An inactive one is 404 for everyone but its seller and holders of `posts.view_all` or `training_services.update_any`. While the deletion of the seller’s account is scheduled, it is 404 for everyone but the seller and holders of `users.view_all`.
          */
         get: operations["getTrainingServicesById"];
         /**
-         * Change one of your training services; omitted fields stay
-         * @description With `training_services.update_any` also one of somebody else. Trainees keep the title and the price of their purchase.
+         * Update a training service
+         * @description Changes the fields that you send and leaves the others as they are. Trainees keep the title and the price of their purchase. Requires `training_services.create` for your own training service, or `training_services.update_any` for any of them.
          */
         put: operations["putTrainingServicesById"];
         post?: never;
         /**
-         * Delete one of your training services; its trainees stay
-         * @description With `training_services.update_any` also one of somebody else. Its boosts end.
+         * Delete a training service
+         * @description Deletes a training service with its media, and ends its boosts. Its trainees stay. Requires `training_services.create` for your own training service, or `training_services.update_any` for any of them.
          */
         delete: operations["deleteTrainingServicesById"];
         options?: never;
@@ -1214,8 +1244,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Buy a training service from the wallet
-         * @description At the current price; with `price` (Tooman, what the buyer was shown) only at that one. Codes: 400 `payments.insufficient_balance`, `payments.own_service`, `payments.price_changed`; 404 `payments.target_not_found`. After a 503, repeating the request with the same `Idempotency-Key` resumes the purchase.
+         * Buy a training service
+         * @description Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that the buyer has seen to make sure that they pay no other price. The response is 400 `payments.insufficient_balance` if your balance is too low, 400 `payments.own_service` if the training service is yours, 400 `payments.price_changed` if its price is not the one you sent, and 404 `payments.target_not_found` if it does not exist or is not on sale. After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`.
          */
         post: operations["postTrainingServicesByIdPurchase"];
         delete?: never;
@@ -1232,8 +1262,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Accounts, newest first
-         * @description `search` matches a part of the user name, first or last name; with `users.view_all` of e-mail and phone, too, and a complete phone in every spelling that a log-in takes. `role` (name or id) and `deletion_pending` need `users.view_all`.
+         * List users
+         * @description Returns users, newest first unless `order` says otherwise. Requires `users.view_limited` or `users.view_all`. Without `users.view_all`, users whose deletion is scheduled are left out.
          */
         get: operations["getUsers"];
         put?: never;
@@ -1252,8 +1282,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Accounts whose trainer license waits for a review
-         * @description The oldest document first; then those whose name has changed since their review (`meta.name_changes`). `PUT /users/{id}` with `trainer_license_approved` reviews one.
+         * List trainer licenses to review
+         * @description Returns the users whose trainer license waits for a review, the oldest document first. Users whose name has changed since the review of their license follow; `meta.name_changes` names them. Review a license with `PUT /users/{id}` and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.
          */
         get: operations["getUsersLicenseReviews"];
         put?: never;
@@ -1272,19 +1302,23 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One account
-         * @description The limited-access fields are absent for everyone but the account itself and holders of `users.view_all`.
+         * Retrieve a user
+         * @description Returns a user. The limited-access fields are present only for the user themselves and for holders of `users.view_all`: `email`, `phone`, `bank_account_number`, `referrer_user_id`, `referral_score`, `referrals_count`, `roles`, the dates of a scheduled deletion, and those that begin with `trainer_license`.
          */
         get: operations["getUsersById"];
         /**
-         * Change an account as an operator
-         * @description Only the given fields change. A rejection reason alone is stored, null clears it; empty, or beside an approval or a reset, it is ignored. A review is ignored when the license document is cleared in the same request. A request that names the license document by `trainer_license_media_id` changes nothing when another one is there by now: 409. 403 for an account or a role with a permission that the caller lacks, and for another user name, e-mail, phone or bank account unless the token is a session. The account of another operator, and any change of `role_ids` but of the role `member`, need `roles.manage`; `role_ids` as they are pass.
+         * Update a user
+         * @description Updates the fields that are sent; the others stay as they are. Requires `users.update_any`. The account of another operator, and adding or removing any role but `member`, also require `roles.manage`.
+         *
+         *     `trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A reason alone is stored, and null clears it; an empty reason, and one with an approval or a reset, are ignored. A review is ignored when the same request clears the license document. When `trainer_license_media_id` names another document than the current one, the response is 409 and nothing changes.
+         *
+         *     Returns 403 for an account or a role with a permission that you lack, and for a new username, email address, phone number or bank account unless you use a session token. The email address, phone number and bank account of your own account can only be changed with `PUT /auth/me`. Returns 409 when nobody could manage roles any more.
          */
         put: operations["putUsersById"];
         post?: never;
         /**
-         * Erase an account at once, as an operator
-         * @description You cannot delete your own account here. The account of another operator needs `roles.manage`. The deletion blockers apply as to a deletion by the owner.
+         * Delete a user immediately
+         * @description Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with every blocker and nothing changes. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersById"];
         options?: never;
@@ -1303,8 +1337,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove the second factor of somebody else, as an operator
-         * @description For a member who has lost it, or whose account a stranger has set one up for. Every session, personal token and third-party app of the account is revoked, and the owner is notified. Who knows the password can set up another one: have the owner reset the password first. Nothing happens when there is none. 403 for your own account, for one with a permission that the caller lacks, and for another operator without `roles.manage`.
+         * Turn off a user’s two-factor authentication
+         * @description Turns off two-factor authentication for a member who has lost the second factor, or for whose account a stranger has set one up. Requires `users.update_any`, and `roles.manage` for the account of another operator. Every session, personal access token and connected app of the account is revoked, and its owner is notified. Anyone who knows the password can turn it on again: have the owner reset the password first. When it is already off, nothing changes and the response is the same. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersByIdSecondFactor"];
         options?: never;
@@ -1319,13 +1353,13 @@ export interface components {
         AppGrant: {
             /** Format: int64 */
             id: number;
-            /** @description as the app has named itself; nobody has verified it */
+            /** @description Name that the app has given itself. Nobody has verified it. */
             client_name: string | null;
             scopes: string[];
-            /** @description what its tokens are for; the origin covers the API and `/mcp` */
+            /** @description What the tokens of the app are for. The origin covers the API and `/mcp`. */
             resource: string;
             created_at: string;
-            /** @description up to a minute late */
+            /** @description When a token of the app was last used; up to a minute late */
             last_used_at: string;
         };
         AppGrantList: {
@@ -1340,14 +1374,14 @@ export interface components {
             action: string;
             /**
              * Format: int64
-             * @description Null: a command of the operators of the system
+             * @description Id of the operator. Null for a command that was run on the servers.
              */
             actor_id: number | null;
             subject_type: string;
             /** Format: int64 */
             subject_id: number | null;
             request_id: string | null;
-            /** @description The fields that the action concerns, as they are stored; times are YYYY-MM-DD HH:MM:SS, UTC. A personal value of an erased account is `{"erased": true}`. */
+            /** @description Fields that the action concerns, as they were stored before it; `after` has them as they were stored after it. Times are `YYYY-MM-DD HH:MM:SS` in UTC. A personal value of an erased account is `{"erased": true}`. */
             before: {
                 [key: string]: unknown;
             } | null;
@@ -1362,13 +1396,22 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         Balance: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Spendable balance, in Tooman
+             */
             balance: number;
         };
         BoostPrices: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description A basic boost, in Tooman
+             */
             basic: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description A pro boost, in Tooman
+             */
             pro: number;
         };
         City: {
@@ -1390,19 +1433,31 @@ export interface components {
             message: string;
         };
         CreatedToken: {
+            /** @description The token; it is not shown again */
             token: string;
             data: components["schemas"]["PersonalAccessToken"];
         };
         Crowd: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of people in the gym
+             */
             current: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of people that the gym has room for
+             */
             capacity: number;
-            /** @enum {string} */
+            /**
+             * @description `low`: below half of the capacity. `medium`: below four fifths. `high`: below the capacity. `full`: at or above it.
+             * @enum {string}
+             */
             level: "low" | "medium" | "high" | "full";
         };
         DeleteAuthSecondFactorRequest: {
+            /** @description Password of the account */
             current_password?: string;
+            /** @description Code from the authenticator app, or a recovery code, in any spelling */
             totp?: string;
         };
         DeletionArmed: {
@@ -1414,16 +1469,25 @@ export interface components {
             error: string;
             /** @constant */
             code: "account_deletion_blocked";
+            /** @description Everything that blocks the deletion */
             blockers: components["schemas"]["DeletionBlocker"][];
         };
         DeletionBlocker: {
             /** @enum {string} */
             code: "gym_ownership" | "unsettled_balance" | "pending_withdrawal" | "active_premium" | "active_trainees";
+            /** @description What blocks the deletion, in the language of the request */
             message: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of gyms, withdrawals or trainees that block the deletion
+             */
             count?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Balance of the wallet in Tooman
+             */
             balance?: number;
+            /** @description When the subscription ends */
             expires_at?: string;
         };
         DeletionCancelled: {
@@ -1436,11 +1500,19 @@ export interface components {
             deletion_scheduled_at: string;
         };
         DepositResolution: {
-            /** @enum {string} */
+            /**
+             * @description Whether the amount was credited to the wallet or returned to the payer
+             * @enum {string}
+             */
             outcome: "credited" | "returned";
+            /** @description The operator’s reason; null once the account is erased */
             note: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the operator
+             */
             resolved_by: number;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             resolved_at: string;
         };
         Device: {
@@ -1456,6 +1528,7 @@ export interface components {
         };
         DisputedDeposit: {
             payment: components["schemas"]["Payment"];
+            /** @description The gateway’s id of the payment */
             track_id: string;
             reported: components["schemas"]["GatewayReport"];
         };
@@ -1470,20 +1543,25 @@ export interface components {
         Forbidden: {
             message: string;
             /**
-             * @description A role of the caller has operator permissions, which cannot be used without a second factor. Such a caller gets the code where one of these permissions opens the route, and with every 403 that depends on the resource, also where a second factor would not change the answer.
+             * @description Sent when a role gives you operator permissions that you cannot use without two-factor authentication: where one of these permissions opens the operation, and with every 403 that depends on the resource, even when two-factor authentication would not change the response.
              * @constant
              */
             code?: "auth.second_factor_required";
         };
-        /** @description What the gateway says it took */
+        /** @description The payment as the gateway reports it */
         GatewayReport: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Amount that the gateway took, in Rial
+             */
             charged_rial: number | null;
+            /** @description Order that the gateway took it for */
             order_id: string | null;
+            /** @description The gateway’s reference code */
             ref_number: string | null;
-            /** @description Masked */
+            /** @description Masked card number */
             card_number: string | null;
-            /** @description ISO 8601 */
+            /** @description Time of the payment, ISO 8601 in UTC */
             paid_at: string | null;
         };
         Gym: {
@@ -1491,28 +1569,50 @@ export interface components {
             id: number;
             name: string | null;
             address: string | null;
+            /** @description Latitude in degrees */
             location_lat: number | null;
+            /** @description Longitude in degrees */
             location_lng: number | null;
+            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
             is_active: boolean;
             description: string | null;
+            /** @description Whether the gym shows its `crowd` */
             show_crowd: boolean;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             updated_at: string;
+            /** @description How crowded the gym is; null if `show_crowd` is false, or if nothing was reported */
             crowd: components["schemas"]["Crowd"] | null;
             city: components["schemas"]["City"] | null;
             majors: components["schemas"]["Major"][];
+            /** @description When the gym is open, in the local time of Tehran */
             working_periods: components["schemas"]["WorkingPeriod"][];
+            /** @description Whether the gym is open; null if it has no working periods */
             working_status: components["schemas"]["WorkingStatus"] | null;
+            /** @description Running boost; null without one */
             boost: components["schemas"]["MarketingBoost"] | null;
+            /** @description Public files of the gym */
             media: components["schemas"]["Media"][];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of ratings
+             */
             rating_count: number;
+            /** @description Average of the ratings; 0 without any */
             rating_average: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the owner; null without one. Present only for the owner and holders of `gyms.view_all`.
+             */
             user_id?: number | null;
+            /** @description File name of the license document. Present only for the owner and holders of `gyms.view_all`. */
             gym_license_image?: string | null;
+            /** @description Download path of the license document. Null without a document. Present only for the owner and holders of `gyms.view_all`. */
             gym_license_link?: string | null;
+            /** @description True: approved. False: rejected. Null: the review is pending. Present only for the owner and holders of `gyms.view_all`. */
             gym_license_approved?: boolean | null;
+            /** @description Why the license was rejected. Present only for the owner and holders of `gyms.view_all`. */
             gym_license_rejection_reason?: string | null;
         };
         GymLicenseReviews: {
@@ -1531,7 +1631,7 @@ export interface components {
         LicenseNameChange: {
             /** Format: int64 */
             id: number;
-            /** @description The name that the license was reviewed for; null: none */
+            /** @description Name for which the license was reviewed; null if there was none */
             reviewed_name: string | null;
         };
         LicenseReplaced: {
@@ -1540,27 +1640,41 @@ export interface components {
             code: "license_replaced";
         };
         LicenseReviewPageMeta: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of this page. Null for a page by `cursor`.
+             */
             current_page: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             from: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             to: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Largest number of rows on a page
+             */
             per_page: number;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of the last page. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             last_page: number | null;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
+            /** @description Address of the list, without a query */
             path: string;
+            /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
-            /** @description The rows of `data`, by their `id`, that have been reviewed and whose name has changed since. They follow the rows that nobody has reviewed, until the license is reviewed again. */
+            /** @description The rows of `data` that have been reviewed and whose name has changed since, by their `id`. They follow the rows that nobody has reviewed, and stay until their license is reviewed again. */
             name_changes: components["schemas"]["LicenseNameChange"][];
         };
         Major: {
@@ -1576,17 +1690,23 @@ export interface components {
         MarketingBoost: {
             /** Format: int64 */
             id: number;
-            /** @description A model name, e.g. App\Models\Gyms\Gym */
+            /** @description Model name of the target, e.g. `App\Models\Gyms\Gym` */
             boostable_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the target
+             */
             boostable_id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description 1: basic, 2: pro
+             */
             level: number;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             starts_at: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             ends_at: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         MarketingBoostResponse: {
@@ -1595,21 +1715,26 @@ export interface components {
         Media: {
             /** Format: int64 */
             id: number;
-            /** @description A model name, e.g. App\Models\Posts\Post */
+            /** @description Model name of what the file is attached to, e.g. `App\Models\Posts\Post` */
             attachable_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of what the file is attached to
+             */
             attachable_id: number;
+            /** @description URL of the download */
             link: string;
             filename: string;
+            /** @description Media type, e.g. `image/jpeg` */
             mime_type: string;
             /**
              * Format: int64
-             * @description Bytes
+             * @description Size in bytes
              */
             size: number;
-            /** @description null in every public list */
+            /** @description What a private document is for, e.g. `gym_license`; null for a public file */
             purpose: string | null;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         MediaResponse: {
@@ -1626,22 +1751,25 @@ export interface components {
             title: string;
             body: string;
             /**
-             * @description Fields by `type`; amounts in Tooman, times in UTC:
-             *     `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.
-             *     `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.
-             *     `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `trainer_license_reviewed`: `approved`, `reason`.
-             *     In both, `approved` is null when an operator has reset the review or removed the document (`removed`: true).
-             *     `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`. `withdrawal_rejected`: likewise, and `reason`.
-             *     `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.
-             *     `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.
-             *     `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.
-             *     `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.
-             *     `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.
-             *     `security_alert`: `change` (what was changed), `by` (`account` or `operator`).
+             * @description Fields by `type`. Amounts are in Tooman, times in UTC.
+             *
+             *     - `account_deletion_requested`: `deletion_requested_at`, `deletion_scheduled_at`.
+             *     - `account_deletion_postponed`: `deletion_scheduled_at`, `blockers`.
+             *     - `gym_license_reviewed`: `gym_id`, `gym_name`, `approved`, `reason`. `approved` is null when an operator has reset the review or removed the document (`removed` is true).
+             *     - `trainer_license_reviewed`: `approved`, `reason`. `approved` is null in the same cases.
+             *     - `deposit_credited`, `deposit_returned`, `withdrawal_paid`: `payment_id`, `amount`.
+             *     - `withdrawal_rejected`: `payment_id`, `amount`, `reason`.
+             *     - `refund_resolved`: `refund_id`, `outcome` (`refunded` or `granted`), `channel`, `product_id`.
+             *     - `training_service_sold`: `trainee_id`, `training_service_id`, `title`, `amount`, `commission`.
+             *     - `training_service_delivered`: `trainee_id`, `training_service_id`, `title`.
+             *     - `subscription_expiring`, three days before the end: `subscription_id`, `type`, `expires_at`.
+             *     - `boost_ended`: `boost_id`, `boostable_type` (a model name), `boostable_id`, `name`, `level`, `ended_at`.
+             *     - `security_alert`: `change` (what was changed), `by` (`account` or `operator`).
              */
             data: {
                 [key: string]: unknown;
             };
+            /** @description When the notification was marked as read; null until then */
             read_at: string | null;
             created_at: string;
         };
@@ -1651,86 +1779,132 @@ export interface components {
             meta: components["schemas"]["NotificationPageMeta"];
         };
         NotificationPageMeta: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of this page. Null for a page by `cursor`.
+             */
             current_page: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             from: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             to: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Largest number of rows on a page
+             */
             per_page: number;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of the last page. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             last_page: number | null;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
+            /** @description Address of the list, without a query */
             path: string;
+            /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of unread notifications on all pages
+             */
             unread_count: number;
         };
         NotificationPreferences: {
+            /** @description Language of your emails. Null: the language of your newest device. */
             locale: string | null;
             types: {
                 account_deletion_requested: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 account_deletion_postponed: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 gym_license_reviewed: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 trainer_license_reviewed: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 deposit_credited: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 deposit_returned: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 withdrawal_paid: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 withdrawal_rejected: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 refund_resolved: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 training_service_sold: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 training_service_delivered: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 subscription_expiring: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 boost_ended: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
                 security_alert: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
             };
@@ -1742,60 +1916,90 @@ export interface components {
             data: components["schemas"]["Notification"];
         };
         PageLinks: {
+            /** @description Address of the first page */
             first: string | null;
-            /** @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows. Also null where page numbers do not reach the last page. */
+            /** @description Address of the last page. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows. Null, too, when page numbers do not reach the last page. */
             last: string | null;
+            /** @description Address of the previous page. Null on the first page, and for a page by `cursor`. */
             prev: string | null;
-            /** @description A page of a search may hold fewer rows, also none, when their search takes long; `next` continues it by cursor. So it does after the last page that a number reaches. */
+            /** @description Address of the next page, or null on the last one. A page of a search that takes long may have fewer rows, or none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number reaches. */
             next: string | null;
         };
         PageMeta: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of this page. Null for a page by `cursor`.
+             */
             current_page: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the first row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             from: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the last row of this page. Null for a page without rows, and for a page by `cursor`.
+             */
             to: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Largest number of rows on a page
+             */
             per_page: number;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of the last page. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             last_page: number | null;
             /**
              * Format: int64
-             * @description Null for a page by cursor, and for a search where counting would read more than 1,000 rows.
+             * @description Number of rows on all pages. Null for a page by `cursor`, and for a search in which counting would read more than 1,000 rows.
              */
             total: number | null;
+            /** @description Address of the list, without a query */
             path: string;
+            /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
         Payment: {
             /** Format: int64 */
             id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the user whose payment it is
+             */
             user_id: number;
-            /** @description Of an erased account: a user without names */
+            /** @description The user whose payment it is; an erased account has no names */
             user: components["schemas"]["User"] | null;
-            /** @enum {string} */
+            /**
+             * @description Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.
+             * @enum {string}
+             */
             type: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase";
             /**
              * Format: int64
-             * @description Tooman
+             * @description Amount in Tooman, never negative: the `type` determines its direction
              */
             amount: number;
+            /** @description Text that describes the payment. A verified deposit has the gateway’s reference code on a line of its own. */
             description: string | null;
+            /** @description Model name of what was paid for, e.g. `App\Models\TrainingServices\TrainingService` */
             payable_type: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of what was paid for
+             */
             payable_id: number | null;
             meta: components["schemas"]["PaymentMeta"] | null;
+            /** @description Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the balance. */
             is_done: boolean;
+            /** @description When an operator rejected the withdrawal, `YYYY-MM-DD HH:MM:SS` in UTC; null for all other payments */
             rejected_at: string | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
             /**
              * Format: int64
-             * @description On withdrawals, for viewers with payments.view_all
+             * @description Spendable balance of the user, in Tooman. Present only on withdrawals, for holders of `payments.view_all`.
              */
             user_balance?: number;
         };
@@ -1804,42 +2008,54 @@ export interface components {
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description By the `type` of the payment. `deposit`: `amount` to `charged_rial`, and `resolution`. `store_purchase`: `channel` and `product_id`. `withdrawal`: `bank_account_number`, `reason` and `reference`. All but withdrawals: the VAT, where a rate is in force. */
+        /** @description Details of the payment. Its `type` determines the fields: a `deposit` has those from `amount` to `charged_rial`, and `resolution`; a `store_purchase` has `channel` and `product_id`; a `withdrawal` has `bank_account_number`, `reason` and `reference`. All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was charged. */
         PaymentMeta: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Amount to credit, in Tooman; equals the payment’s `amount`
+             */
             amount?: number;
             /**
              * Format: int64
-             * @description Paid on top of the amount; any VAT is inside it
+             * @description Fee that the payer pays on top of `amount`, in Tooman, including any VAT
              */
             gateway_fee?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Amount charged at the gateway, in Tooman: `amount` plus `gateway_fee`
+             */
             payable_amount?: number;
-            /** @description Present when a rate is in force */
+            /** @description VAT rate in percent; present if a rate was in force */
             vat_percent?: number;
             /**
              * Format: int64
-             * @description The tax contained in what is charged, in Tooman
+             * @description VAT contained in what was charged, in Tooman
              */
             vat_amount?: number;
-            /** @description From here on: after verification */
+            /** @description The gateway’s id of the payment; present after verification */
             track_id?: string;
+            /** @description The gateway’s reference code; present after verification */
             ref_number?: string | null;
-            /** @description Masked */
+            /** @description Masked card number; present after verification */
             card_number?: string | null;
-            /** @description ISO 8601 */
+            /** @description Time of the payment, ISO 8601 in UTC; present after verification */
             paid_at?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Amount that the gateway reports, in Rial; present after verification
+             */
             charged_rial?: number;
-            /** @description Of a dispute; for holders of payments.view_all */
+            /** @description How a dispute was resolved. Present only for holders of `payments.view_all`. */
             resolution?: components["schemas"]["DepositResolution"];
+            /** @description App store that settled the purchase */
             channel?: string;
+            /** @description SKU that was bought */
             product_id?: string;
-            /** @description Where it is paid to, as it was at the request. For the user and holders of payments.settle_withdrawals; null once the account is erased */
+            /** @description Bank account that the withdrawal is paid to, as it was at the request. Present only for the user and holders of `payments.settle_withdrawals`; null once the account is erased. */
             bank_account_number?: string | null;
-            /** @description Why it was rejected; absent without a reason */
+            /** @description Reason for the rejection, if the operator gave one */
             reason?: string;
-            /** @description The bank’s number of the transfer; absent without one */
+            /** @description The bank’s reference number of the transfer, if the operator gave one */
             reference?: string;
         };
         PaymentResponse: {
@@ -1849,7 +2065,7 @@ export interface components {
             /** Format: int64 */
             id: number;
             name: string;
-            /** @description null: whatever the account may do */
+            /** @description Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials. */
             permissions: string[] | null;
             created_at: string;
             expires_at: string;
@@ -1863,79 +2079,117 @@ export interface components {
             /** Format: int64 */
             id: number;
             /**
-             * @description One of `App\Models\Gym`, `App\Models\User`
+             * @description Type of the profile that the post is on
+             *
+             *     One of `App\Models\Gym`, `App\Models\User`
              * @example App\Models\Gym
              * @example App\Models\User
              */
             profile_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the user or gym whose profile it is
+             */
             profile_id: number;
             title: string;
             content: string;
+            /** @description Whether the post is a draft, which the public does not see */
             is_draft: boolean;
+            /** @description Whether the post is in the blog */
             in_blog: boolean;
+            /** @description Files of the post */
             media: components["schemas"]["Media"][];
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             updated_at: string;
         };
         PostAuthDeleteAccountRequest: {
+            /** @description Password of the account */
             current_password: string;
+            /** @description Code from the SMS, in Latin, Persian or Arabic digits */
             confirmation_code?: string;
         };
         PostAuthForgotPasswordRequest: {
+            /** @description Username, email address or phone number */
             login: string;
         };
         PostAuthLoginRequest: {
+            /** @description Username, email address or phone number */
             login: string;
+            /** @description Password of the account */
             password: string;
+            /** @description Code from the authenticator app, or a recovery code, in any spelling */
             totp?: string;
         };
         PostAuthPhoneConfirmRequest: {
+            /** @description Code from the SMS, in Latin, Persian or Arabic digits */
             code: string;
         };
         PostAuthRegisterRequest: {
-            /** @description Not a phone number in any spelling: 422. */
+            /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username: string;
             /** Format: email */
             email: string;
-            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. */
+            /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. */
             phone: string;
+            /** @description New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling. */
             password: string;
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             first_name: string;
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             last_name: string;
+            /** @description `referral_code` of the user who has invited the new one. An unknown code returns 422. */
             referral_code?: string | null;
         };
         PostAuthResetPasswordRequest: {
+            /** @description Username, email address or phone number */
             login: string;
+            /** @description Code from the SMS, in Latin, Persian or Arabic digits */
             code: string;
+            /** @description New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling. */
             password: string;
         };
         PostAuthSecondFactorRequest: {
+            /** @description Password of the account */
             current_password?: string;
+            /** @description Code from the authenticator app, or a recovery code, in any spelling */
             totp?: string;
         };
         PostAuthTokensRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             name: string;
+            /** @description Permissions to which the token is restricted. One that you lack returns 422. */
             permissions?: string[] | null;
+            /** @description When the token ends, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone */
             expires_at?: string | null;
         };
         PostGymsRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             name: string;
-            /** @description Lines with a visible character, without control characters and direction overrides. */
+            /** @description Text of one or more lines with at least one visible character, without control characters and direction overrides */
             address: string;
+            /** @description Latitude in degrees */
             location_lat: number;
+            /** @description Longitude in degrees */
             location_lng: number;
-            /** @default true */
+            /**
+             * @description Whether everyone sees the gym; an inactive one is hidden from the public
+             * @default true
+             */
             is_active?: boolean;
             description?: string | null;
-            /** @default false */
+            /**
+             * @description Whether the gym shows its `crowd`
+             * @default false
+             */
             show_crowd?: boolean;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the city (`GET /cities`)
+             */
             city_id?: number | null;
+            /** @description Ids of the majors (`GET /majors`), separated by commas; `0` for none */
             major_ids?: string | null;
         };
         PostList: {
@@ -1944,10 +2198,15 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         PostMediaRequest: {
-            /** Format: binary */
+            /**
+             * Format: binary
+             * @description The file
+             */
             file: string;
             /**
-             * @description One of `App\Models\Posts\Post`, `App\Models\Gyms\Gym`, `App\Models\Gym`, `App\Models\User`, `App\Models\TrainingServices\TrainingService`
+             * @description Model name of what the file is attached to
+             *
+             *     One of `App\Models\Posts\Post`, `App\Models\Gyms\Gym`, `App\Models\Gym`, `App\Models\User`, `App\Models\TrainingServices\TrainingService`
              * @example App\Models\Posts\Post
              * @example App\Models\Gyms\Gym
              * @example App\Models\Gym
@@ -1955,113 +2214,180 @@ export interface components {
              * @example App\Models\TrainingServices\TrainingService
              */
             attachable_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of what the file is attached to
+             */
             attachable_id: number;
-            /** @enum {string} */
+            /**
+             * @description Makes the file a private document. It replaces the previous one with this purpose.
+             * @enum {string}
+             */
             purpose?: "trainer_license" | "gym_license";
         };
         PostNotificationsDevicesRequest: {
+            /** @description Firebase registration token of the device */
             token: string;
             /** @enum {string} */
             platform: "android" | "ios" | "web";
-            /** @enum {string} */
+            /**
+             * @description Language of the push messages to this device
+             * @enum {string}
+             */
             locale: "en" | "fa";
         };
         PostPaymentsBoostRequest: {
-            /** @enum {string} */
+            /**
+             * @description Type of the target
+             * @enum {string}
+             */
             boostable_type: "gym" | "training_service";
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the gym or training service
+             */
             boostable_id: number;
-            /** @enum {string} */
+            /**
+             * @description Level of the boost; lists show `pro` before `basic`
+             * @enum {string}
+             */
             level: "basic" | "pro";
         };
         PostPaymentsBuyPremiumRequest: {
-            /** @enum {string} */
+            /**
+             * @description Premium plan
+             * @enum {string}
+             */
             type: "plus";
         };
         PostPaymentsByIdPayRequest: {
-            /** @description The bank’s number of the transfer, in one line, for the user: in `meta` */
+            /** @description The bank’s reference number of the transfer, on one line; the user sees it in `meta` */
             reference?: string | null;
         };
         PostPaymentsByIdRejectRequest: {
-            /** @description For the user, in `meta` */
+            /** @description Reason for the rejection; the user sees it in `meta` */
             reason?: string | null;
         };
         PostPaymentsByIdResolveRequest: {
-            /** @enum {string} */
+            /**
+             * @description Whether the amount is credited to the wallet or was returned to the payer
+             * @enum {string}
+             */
             outcome: "credited" | "returned";
-            /** @description Why; for operators */
+            /** @description Reason for the decision; only operators see it */
             note: string;
         };
         PostPaymentsDepositRequest: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Amount to credit, in Tooman, without the fee
+             */
             amount: number;
+            /** @description Text that describes the payment, on one line: line breaks and control characters become spaces. If it is missing or empty, a default text is stored. */
             description?: string | null;
         };
         PostPaymentsStorePurchasesRefundQueueByIdResolveRequest: {
-            /** @enum {string} */
+            /**
+             * @description Whether the money was returned or the purchase is granted
+             * @enum {string}
+             */
             outcome: "refunded" | "granted";
-            /** @description Why; for operators */
+            /** @description Reason for the decision; only operators see it */
             note: string;
         };
         PostPaymentsStorePurchasesRequest: {
-            /** @enum {string} */
+            /**
+             * @description App store that settled the purchase
+             * @enum {string}
+             */
             channel: "cafebazaar";
+            /** @description SKU that was bought at the store */
             product_id: string;
+            /** @description Token of the purchase, as the SDK of the store returns it */
             purchase_token: string;
             /**
-             * @description Boost SKUs only; ignored for premium
+             * @description Type of the target. Required for the SKU of a boost, ignored for premium.
              * @enum {string}
              */
             boostable_type?: "gym" | "training_service";
             /**
              * Format: int64
-             * @description Boost SKUs only; ignored for premium
+             * @description Id of the gym or training service. Required for the SKU of a boost, ignored for premium.
              */
             boostable_id?: number;
         };
         PostPaymentsWithdrawalsRequest: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Amount to withdraw, in Tooman
+             */
             amount: number;
+            /** @description Text that describes the payment, on one line: line breaks and control characters become spaces. If it is missing or empty, a default text is stored. */
             description?: string | null;
         };
         PostPostsRequest: {
             /**
-             * @description One of `App\Models\Gym`, `App\Models\User`
+             * @description Type of the profile
+             *
+             *     One of `App\Models\Gym`, `App\Models\User`
              * @example App\Models\Gym
              * @example App\Models\User
              */
             profile_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Your user id, or the id of your gym
+             */
             profile_id: number;
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             title: string;
             content: string;
-            /** @default false */
+            /**
+             * @description Whether the post is a draft, which the public does not see
+             * @default false
+             */
             is_draft?: boolean;
-            /** @default false */
+            /**
+             * @description Whether the post is in the blog
+             * @default false
+             */
             in_blog?: boolean;
         };
         PostResponse: {
             data: components["schemas"]["Post"];
         };
         PostTrainingServicesByIdPurchaseRequest: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Price that the buyer has seen, in Tooman. Without it, the current price is charged.
+             */
             price?: number;
         };
         PostTrainingServicesRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             title: string;
             description: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Price in Tooman
+             */
             price: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Duration in days
+             */
             duration_days: number;
-            /** @default true */
+            /**
+             * @description Whether it is on sale; an inactive one is hidden from the public and cannot be bought
+             * @default true
+             */
             is_active?: boolean;
         };
         PremiumPrices: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description One month of the plus plan, in Tooman
+             */
             plus: number;
         };
         PremiumSubscription: {
@@ -2069,13 +2395,13 @@ export interface components {
             id: number;
             /** Format: int64 */
             user_id: number;
-            /** @description e.g. plus */
+            /** @description Premium plan, e.g. `plus` */
             type: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             starts_at: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         PremiumSubscriptionResponse: {
@@ -2084,8 +2410,11 @@ export interface components {
         Prices: {
             premium: components["schemas"]["PremiumPrices"];
             boosts: components["schemas"]["BoostPrices"];
+            /** @description Fee on a deposit, in percent of its amount; the payer pays it on top */
             gateway_fee_percent: number;
+            /** @description Commission on the sale of a training service, in percent of its price */
             commission_percent: number;
+            /** @description VAT contained in fees, commissions and prices, in percent; 0 if no rate is in force */
             vat_percent: number;
         };
         PricesResponse: {
@@ -2097,65 +2426,96 @@ export interface components {
             code?: "payments.provider_error";
         };
         PutAuthChangePasswordRequest: {
+            /** @description Password of the account */
             current_password: string;
+            /** @description New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling. */
             password: string;
         };
         PutAuthMeRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             first_name?: string;
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             last_name?: string;
-            /** @description Not a phone number in any spelling: 422. */
+            /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username?: string;
             /** Format: email */
             email?: string;
-            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. The number that is there already is accepted as it is. */
+            /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. The current number is accepted as it is. */
             phone?: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Height in centimeters
+             */
             height?: number | null;
-            /** Format: date */
+            /**
+             * Format: date
+             * @description Date of birth, `YYYY-MM-DD`
+             */
             birth_date?: string | null;
             gender?: ("male" | "female" | "other") | null;
-            /** @description An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is. */
+            /** @description IBAN with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is. */
             bank_account_number?: string | null;
-            /** @description Only null: clears the license document and its review. Documents are uploaded through `POST /media`. */
+            /** @description Only null is accepted. It clears the license document and its review. Upload a document with `POST /media`. */
             trainer_license_image?: string | null;
             is_trainer?: boolean;
             is_gym_owner?: boolean;
+            /** @description Password of the account */
             current_password?: string;
         };
         PutGymsByIdCrowdRequest: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Number of people in the gym
+             */
             current: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Number of people that the gym has room for. Required the first time; later it is kept if you omit it.
+             */
             capacity?: number;
         };
         PutGymsByIdRatingRequest: {
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Score from 1 to 5
+             */
             score: number;
         };
         PutGymsByIdRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             name?: string | null;
-            /** @description Lines with a visible character, without control characters and direction overrides. */
+            /** @description Text of one or more lines with at least one visible character, without control characters and direction overrides */
             address?: string | null;
+            /** @description Latitude in degrees */
             location_lat?: number | null;
+            /** @description Longitude in degrees */
             location_lng?: number | null;
+            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
             is_active?: boolean | null;
             description?: string | null;
+            /** @description Whether the gym shows its `crowd` */
             show_crowd?: boolean | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the new owner. Requires `gyms.transfer_ownership`.
+             */
             user_id?: number | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the city (`GET /cities`)
+             */
             city_id?: number | null;
+            /** @description Ids of the majors (`GET /majors`), separated by commas; `0` for none */
             major_ids?: string | null;
-            /** @description Only null: clears the license document and its review. */
+            /** @description Only null is accepted: it deletes the license document and resets its review. Upload a document with `POST /media` and the purpose `gym_license`. */
             gym_license_image?: string | null;
+            /** @description Review of the license. True: approved. False: rejected. Null: pending. Requires `gyms.approve_license`. */
             gym_license_approved?: boolean | null;
+            /** @description Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with an approval, with a reset to pending, or with a cleared document. Requires `gyms.approve_license`. */
             gym_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.
+             * @description Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition of the whole request, whether it reviews the document, clears it or changes other fields: when another document is there by now, the response is 409 and nothing changes.
              */
             gym_license_media_id?: number | null;
         };
@@ -2163,151 +2523,221 @@ export interface components {
             working_periods: {
                 /**
                  * Format: int32
-                 * @description 0 is Saturday, 6 is Friday.
+                 * @description Day of the week: 0 is Saturday, 6 is Friday
                  */
                 weekday: number;
+                /** @description Opening time, `HH:MM` */
                 opens_at: string;
+                /** @description Closing time, `HH:MM` up to `24:00` */
                 closes_at: string;
             }[];
         };
         PutNotificationsPreferencesRequest: {
+            /** @description Language of your emails. Null: the language of your newest device. */
             locale?: ("en" | "fa") | null;
             types?: {
                 account_deletion_requested?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 account_deletion_postponed?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 gym_license_reviewed?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 trainer_license_reviewed?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 deposit_credited?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 deposit_returned?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 withdrawal_paid?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 withdrawal_rejected?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 refund_resolved?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 training_service_sold?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 training_service_delivered?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 subscription_expiring?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 boost_ended?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
                 security_alert?: {
+                    /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
+                    /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
             };
         };
         PutPostsByIdRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             title?: string;
             content?: string;
+            /** @description Whether the post is a draft, which the public does not see */
             is_draft?: boolean;
+            /** @description Whether the post is in the blog */
             in_blog?: boolean;
         };
         PutRolesByIdRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             title?: string;
+            /** @description All permissions of the role; they replace its current ones */
             permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view" | "operations.manage")[];
         };
         PutTrainingServicesByIdRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             title?: string;
             description?: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Price in Tooman
+             */
             price?: number;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Duration in days
+             */
             duration_days?: number;
+            /** @description Whether it is on sale; an inactive one is hidden from the public and cannot be bought */
             is_active?: boolean;
         };
         PutUsersByIdRequest: {
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             first_name?: string;
-            /** @description One line with a visible character, without control characters and direction overrides. */
+            /** @description One line of text with at least one visible character, without control characters and direction overrides */
             last_name?: string;
-            /** @description Not a phone number in any spelling: 422. */
+            /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username?: string;
             /** Format: email */
             email?: string;
-            /** @description In any usual spelling, kept as E.164; without a country code it is Iranian. 422 for a number that is certainly a landline, and for one of a country to which this installation sends no SMS. The number that is there already is accepted as it is. */
+            /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. The current number is accepted as it is. */
             phone?: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description Height in centimeters
+             */
             height?: number | null;
-            /** Format: date */
+            /**
+             * Format: date
+             * @description Date of birth, `YYYY-MM-DD`
+             */
             birth_date?: string | null;
             gender?: ("male" | "female" | "other") | null;
-            /** @description An IBAN, with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits are folded, spaces and dashes removed. The number that is there already is accepted as it is. */
+            /** @description IBAN with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is. */
             bank_account_number?: string | null;
-            /** @description Only null: clears the license document and its review. Documents are uploaded through `POST /media`. */
+            /** @description Only null is accepted. It clears the license document and its review. Upload a document with `POST /media`. */
             trainer_license_image?: string | null;
+            /** @description Ids of all roles of the user; they replace the current ones */
             role_ids?: number[];
+            /** @description True approves the license, false rejects it, and null resets the review. */
             trainer_license_approved?: boolean | null;
+            /** @description Reason for a rejection; null clears it */
             trainer_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description A precondition of the whole request, whether it reviews the document, clears it or changes other fields: the media id of the document that was looked at, from the link; null: there was none. Another one by now is 409, and nothing changes.
+             * @description Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition of the whole request, whether it reviews the document, clears it or changes other fields: when another document is there by now, the response is 409 and nothing changes.
              */
             trainer_license_media_id?: number | null;
         };
         RequestedDeposit: {
             payment: components["schemas"]["Payment"];
+            /** @description Address of the gateway’s payment page */
             payment_url: string;
         };
         ResolvedStorePurchaseRefund: {
             /** Format: int64 */
             id: number;
+            /** @description App store that settled the purchase */
             channel: string;
+            /** @description SKU that was bought */
             product_id: string;
+            /** @description Token of the purchase at the store */
             purchase_token: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the buyer
+             */
             user_id: number;
+            /** @description Type of the target, `gym` or `training_service`; null for premium */
             boostable_type: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the target; null for premium
+             */
             boostable_id: number | null;
-            /** @enum {string} */
+            /**
+             * @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted.
+             * @enum {string}
+             */
             reason: "already_running" | "target_gone";
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
-            /** @enum {string} */
+            /**
+             * @description Whether the money was returned or the purchase was granted
+             * @enum {string}
+             */
             resolution: "refunded" | "granted";
+            /** @description The operator’s reason; null if no operator was needed, and once the account is erased */
             note: string | null;
             /**
              * Format: int64
-             * @description The operator; null when nobody had to decide
+             * @description User id of the operator; null if no operator was needed
              */
             resolved_by: number | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             resolved_at: string;
         };
         ResolvedStorePurchaseRefundResponse: {
@@ -2328,26 +2758,26 @@ export interface components {
         RoleResponse: {
             data: components["schemas"]["Role"];
         };
-        /** @description The first step answers `secret` and `otpauth_url`, the second one `recovery_codes`. */
+        /** @description The first phase returns `secret` and `otpauth_url`, the second one `recovery_codes`. */
         SecondFactorStep: {
-            /** @description in Base32, for typing into an authenticator app */
+            /** @description Secret in Base32, for typing into an authenticator app */
             secret?: string;
-            /** @description the same for a QR code */
+            /** @description The same secret as an `otpauth:` URL, for a QR code */
             otpauth_url?: string;
-            /** @description shown once; each counts once in place of a code */
+            /** @description Codes that are shown only once. Each works once in place of a code from the authenticator app. */
             recovery_codes?: string[];
         };
         Session: {
             /** Format: int64 */
             id: number;
-            /** @description the `User-Agent` of the log-in, at most 200 characters */
+            /** @description `User-Agent` of the request that signed in, at most 200 characters */
             name: string | null;
-            /** @description of the log-in; of an IPv6 address its network */
+            /** @description IPv4 address that signed in, or the network of an IPv6 address */
             address: string | null;
             created_at: string;
-            /** @description up to a minute late */
+            /** @description When the session was last used; up to a minute late */
             last_used_at: string;
-            /** @description whether the request was made with its token */
+            /** @description Whether this is the session of the request */
             current: boolean;
         };
         SessionList: {
@@ -2356,9 +2786,11 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         SignedIn: {
+            /** @description Token of the session, for `Authorization: Bearer …` */
             token: string;
             /** @constant */
             token_type: "Bearer";
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at: string;
             user: components["schemas"]["User"];
         };
@@ -2367,27 +2799,33 @@ export interface components {
             id: number;
             name: string;
         };
-        /** @description What was bought. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, `boostable_id`, `level` and `ends_at`. */
+        /** @description What the purchase granted. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, `boostable_id`, `level` and `ends_at`. */
         StorePurchaseGrant: {
             /** Format: int64 */
             id: number;
             /** Format: int64 */
             user_id?: number;
-            /** @description e.g. plus */
+            /** @description Premium plan, e.g. `plus` */
             type?: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             starts_at: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at?: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
-            /** @description A model name, e.g. App\Models\Gyms\Gym */
+            /** @description Model name of the target, e.g. `App\Models\Gyms\Gym` */
             boostable_type?: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the target
+             */
             boostable_id?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description 1: basic, 2: pro
+             */
             level?: number;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             ends_at?: string;
         };
         StorePurchaseGrantResponse: {
@@ -2396,16 +2834,30 @@ export interface components {
         StorePurchaseRefund: {
             /** Format: int64 */
             id: number;
+            /** @description App store that settled the purchase */
             channel: string;
+            /** @description SKU that was bought */
             product_id: string;
+            /** @description Token of the purchase at the store */
             purchase_token: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the buyer
+             */
             user_id: number;
+            /** @description Type of the target, `gym` or `training_service`; null for premium */
             boostable_type: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the target; null for premium
+             */
             boostable_id: number | null;
-            /** @enum {string} */
+            /**
+             * @description Why the purchase cannot be granted. `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted.
+             * @enum {string}
+             */
             reason: "already_running" | "target_gone";
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         StorePurchaseRefundList: {
@@ -2418,21 +2870,32 @@ export interface components {
             id: number;
             /** Format: int64 */
             training_service_id: number;
-            /** @description Of the training service when it was bought */
+            /** @description Title of the training service at the time of the purchase */
             title: string;
             /**
              * Format: int64
-             * @description The buyer
+             * @description User id of the buyer
              */
             user_id: number;
             user: components["schemas"]["User"];
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the seller
+             */
             seller_user_id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Price that was paid, in Tooman
+             */
             price: number;
-            /** @enum {string} */
+            /**
+             * @description `active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.
+             * @enum {string}
+             */
             status: "active" | "delivered";
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             delivered_at: string | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         TraineeList: {
@@ -2451,19 +2914,33 @@ export interface components {
         TrainingService: {
             /** Format: int64 */
             id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the seller
+             */
             user_id: number;
             user: components["schemas"]["User"];
             title: string;
             description: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Price in Tooman
+             */
             price: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Duration in days
+             */
             duration_days: number;
+            /** @description Whether it is on sale; an inactive one is hidden from the public and cannot be bought */
             is_active: boolean;
+            /** @description Running boost; null without one */
             boost: components["schemas"]["MarketingBoost"] | null;
+            /** @description Files of the training service */
             media: components["schemas"]["Media"][];
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             updated_at: string;
         };
         TrainingServiceList: {
@@ -2477,7 +2954,7 @@ export interface components {
         Unavailable: {
             message: string;
             /**
-             * @description Without it nothing was changed. With it the outcome is unknown: read, or repeat with the same `Idempotency-Key`.
+             * @description Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or repeat the request with the same `Idempotency-Key`.
              * @constant
              */
             code?: "outcome_unknown";
@@ -2488,40 +2965,52 @@ export interface components {
             username: string;
             first_name: string;
             last_name: string;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
+            /** @description Code that a new user enters at registration to name this user as their referrer */
             referral_code: string;
             /**
              * Format: int64
-             * @description Centimetres
+             * @description Height in centimeters
              */
             height: number | null;
-            /** @description YYYY-MM-DD */
+            /** @description Date of birth, `YYYY-MM-DD` */
             birth_date: string | null;
             gender: ("male" | "female" | "other") | null;
-            /** @description Self-identification; authorizes nothing */
+            /** @description Whether the user identifies as a trainer. It authorizes nothing. */
             is_trainer: boolean;
-            /** @description Self-identification; authorizes nothing */
+            /** @description Whether the user identifies as a gym owner. It authorizes nothing. */
             is_gym_owner: boolean;
+            /** @description Files of the user, without private documents */
             media: components["schemas"]["Media"][];
             current_subscription: components["schemas"]["PremiumSubscription"] | null;
             email?: string;
             phone?: string;
             bank_account_number?: string | null;
+            /** @description Filename of the license document */
             trainer_license_image?: string | null;
+            /** @description Download path of the license document. Null without a document. */
             trainer_license_link?: string | null;
-            /** @description null: pending review */
+            /** @description True: approved. False: rejected. Null: the review is pending. */
             trainer_license_approved?: boolean | null;
+            /** @description Why the license was rejected */
             trainer_license_rejection_reason?: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the user who invited this one; null if nobody did
+             */
             referrer_user_id?: number | null;
+            /** @description Sum, over the users whom the user has invited, of 1 plus half of their `referral_score`. Not rounded, and cached for ten hours. */
             referral_score?: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of users whom the user has invited
+             */
             referrals_count?: number;
             roles?: components["schemas"]["Role"][];
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description When the deletion was requested; null unless one is scheduled */
             deletion_requested_at?: string | null;
-            /** @description YYYY-MM-DD HH:MM:SS, UTC */
+            /** @description When the account will be erased; null unless a deletion is scheduled */
             deletion_scheduled_at?: string | null;
         };
         UserConflict: {
@@ -2539,22 +3028,216 @@ export interface components {
         };
         ValidationError: {
             message: string;
+            /** @description Messages by the name of the field */
             errors: {
                 [key: string]: string[];
             };
         };
         WorkingPeriod: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Day of the week: 0 is Saturday, 6 is Friday
+             */
             weekday: number;
+            /** @description Opening time, `HH:MM` */
             opens_at: string;
+            /** @description Closing time, `HH:MM` up to `24:00`; on the next day if it is not after the opening time */
             closes_at: string;
         };
         WorkingStatus: {
+            /** @description Whether the gym is open now */
             is_open: boolean;
+            /** @description When `is_open` changes, `YYYY-MM-DD HH:MM:SS` in UTC; null if it never does */
             changes_at: string | null;
         };
     };
-    responses: never;
+    responses: {
+        /** @description Bad Request */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request could not be understood."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Conflict */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request conflicts with the current state."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Forbidden */
+        Forbidden: {
+            headers: {
+                /** @description For an OAuth token that lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"` */
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "You do not have permission to do this."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Forbidden"];
+            };
+        };
+        /** @description Internal Server Error */
+        InternalServerError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Something went wrong on our end."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Not Found */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "We could not find what you are looking for."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Payload Too Large */
+        PayloadTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request body is too large."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Request Timeout */
+        RequestTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request took too long to arrive."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Service Unavailable */
+        ServiceUnavailable: {
+            headers: {
+                /** @description Seconds to wait before the request is repeated */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Part of our service is unavailable right now. Please try again in a moment."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Unavailable"];
+            };
+        };
+        /** @description Too Many Requests */
+        TooManyRequests: {
+            headers: {
+                /** @description Seconds to wait before the request is repeated */
+                "Retry-After"?: number;
+                /** @description Number of requests that the limit allows in its time window */
+                "X-RateLimit-Limit"?: number;
+                /** @description Number of requests that are left: 0 */
+                "X-RateLimit-Remaining"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Too many requests. Please try again later."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unauthorized */
+        Unauthorized: {
+            headers: {
+                /** @description Authentication scheme: `Bearer` */
+                "WWW-Authenticate"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Sign in to continue."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description Unprocessable Entity */
+        UnprocessableEntity: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Some of the information is not valid. Check it and try again.",
+                 *       "errors": {
+                 *         "phone": [
+                 *           "This field is required."
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ValidationError"];
+            };
+        };
+        /** @description Unsupported Media Type */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request body must be JSON."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -2565,27 +3248,27 @@ export interface operations {
     getAuditLog: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only what this user did */
+                /** @description Only actions of this user */
                 actor_id?: number;
-                /** @description Only what was done to resources of this type */
+                /** @description Only actions on resources of this type */
                 subject_type?: "user" | "role" | "payment" | "refund" | "boost" | "gym" | "post" | "training_service" | "media" | "dead_letters";
-                /** @description Without `subject_type`: of subjects of every type */
+                /** @description Only actions on the resource with this id. Without `subject_type`, resources of every type match. */
                 subject_id?: number;
                 /** @description Only this action */
                 action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "token.create" | "app.connect" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
-                /** @description YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC */
+                /** @description Start of the period, inclusive: `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in UTC */
                 from?: string;
-                /** @description As `from`; a date alone means its whole day */
+                /** @description End of the period, inclusive, in the form of `from`. A date alone includes its whole day. */
                 to?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -2596,7 +3279,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -2642,116 +3325,27 @@ export interface operations {
                     "application/json": components["schemas"]["AuditEntryList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putAuthChangePassword: {
@@ -2781,169 +3375,32 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your password was changed. You are signed out everywhere else."
+                     *       "message": "Your password has been changed, and you have been signed out everywhere else."
                      *     }
                      */
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "current_password": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthDeleteAccount: {
@@ -2972,7 +3429,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "A confirmation code was sent to your phone. Send it to confirm the deletion.",
+                     *       "message": "We have sent a confirmation code to your phone. Enter it to confirm the deletion.",
                      *       "confirmation_required": true
                      *     }
                      */
@@ -2987,7 +3444,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your account is scheduled for deletion. Sign in before the date to cancel it.",
+                     *       "message": "Your account is scheduled for deletion. To keep it, sign in before that date and cancel the deletion.",
                      *       "deletion_requested_at": "2026-03-02 10:00:00",
                      *       "deletion_scheduled_at": "2026-04-01 10:00:00"
                      *     }
@@ -2995,51 +3452,13 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionScheduled"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3052,7 +3471,7 @@ export interface operations {
                      *       "blockers": [
                      *         {
                      *           "code": "gym_ownership",
-                     *           "message": "You own 1 gym(s). Transfer or delete them first.",
+                     *           "message": "You own 1 gym. Transfer or delete it first.",
                      *           "count": 1
                      *         }
                      *       ]
@@ -3061,103 +3480,18 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionBlocked"];
                 };
             };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "current_password": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Your password was changed. You are signed out everywhere else."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Message"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteAuthDeleteAccount: {
@@ -3177,7 +3511,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your account is active. Nothing is scheduled for deletion.",
+                     *       "message": "Your account is active, and no deletion is scheduled.",
                      *       "user": {
                      *         "id": 12,
                      *         "username": "sara.ahmadi",
@@ -3240,72 +3574,14 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionCancelled"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthForgotPassword: {
@@ -3334,167 +3610,44 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your password was changed. You are signed out everywhere else."
+                     *       "message": "Your password has been changed, and you have been signed out everywhere else."
                      *     }
                      */
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "login": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAuthGrants: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -3505,7 +3658,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -3546,116 +3699,27 @@ export interface operations {
                     "application/json": components["schemas"]["AppGrantList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteAuthGrantsById: {
@@ -3663,116 +3727,32 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthLogin: {
@@ -3867,147 +3847,24 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "login": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthLogout: {
@@ -4019,86 +3876,28 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAuthMe: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -4109,7 +3908,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -4178,81 +3977,23 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putAuthMe: {
@@ -4344,163 +4085,26 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "height": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Your password was changed. You are signed out everywhere else."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Message"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthPhoneConfirm: {
@@ -4591,163 +4195,26 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "code": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthRegister: {
@@ -4846,147 +4313,24 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "username": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthResetPassword: {
@@ -5017,153 +4361,30 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your password was changed. You are signed out everywhere else."
+                     *       "message": "Your password has been changed, and you have been signed out everywhere else."
                      *     }
                      */
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "login": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthSecondFactor: {
@@ -5199,177 +4420,28 @@ export interface operations {
                     "application/json": components["schemas"]["SecondFactorStep"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "current_password": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteAuthSecondFactor: {
@@ -5391,184 +4463,47 @@ export interface operations {
             };
         };
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "current_password": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAuthSessions: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -5579,7 +4514,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5617,116 +4552,27 @@ export interface operations {
                     "application/json": components["schemas"]["SessionList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteAuthSessionsById: {
@@ -5734,130 +4580,46 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getAuthTokens: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -5868,7 +4630,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -5907,116 +4669,27 @@ export interface operations {
                     "application/json": components["schemas"]["PersonalAccessTokenList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postAuthTokens: {
@@ -6063,163 +4736,26 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 16 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "name": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 16 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteAuthTokensById: {
@@ -6227,132 +4763,48 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getCities: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only those in this state */
+                /** @description Only results in this state */
                 state_id?: number;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6363,7 +4815,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6401,124 +4853,49 @@ export interface operations {
                     "application/json": components["schemas"]["CityList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getGyms: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
+                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
                 search?: string;
-                /** @description Only those in this city */
+                /** @description Only results in this city */
                 city_id?: number;
-                /** @description Only those with one of these majors; ids with commas between them */
+                /** @description Only results with one of these majors: ids, separated by commas */
                 major_ids?: number[];
-                /** @description Only those of this user */
+                /** @description Only gyms of this owner. Requires `gyms.view_all` unless it is you. */
                 user_id?: number;
-                /** @description Nearest first, from `latitude,longitude` */
+                /** @description Position as `latitude,longitude`. The nearest results come first. */
                 near?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6529,7 +4906,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -6613,116 +4990,27 @@ export interface operations {
                     "application/json": components["schemas"]["GymList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postGyms: {
@@ -6813,179 +5101,42 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "name": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getGymsLicenseReviews: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only this gym, if its license waits */
+                /** @description Only this gym, if its license is waiting for a review */
                 gym_id?: number;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6996,7 +5147,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7086,127 +5237,38 @@ export interface operations {
                     "application/json": components["schemas"]["GymLicenseReviews"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getGymsById: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -7216,7 +5278,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7282,95 +5344,25 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putGymsById: {
@@ -7378,7 +5370,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -7462,81 +5454,17 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7544,110 +5472,25 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "The licence document has been replaced. Look at the current one and review that.",
+                     *       "message": "This license document has been replaced. Open the current one and review that one instead.",
                      *       "code": "license_replaced"
                      *     }
                      */
                     "application/json": components["schemas"]["LicenseReplaced"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "description": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteGymsById: {
@@ -7655,116 +5498,32 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putGymsByIdCrowd: {
@@ -7772,7 +5531,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -7856,177 +5615,28 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "current": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putGymsByIdRating: {
@@ -8034,7 +5644,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -8117,177 +5727,28 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "score": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putGymsByIdWorkingPeriods: {
@@ -8295,7 +5756,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -8384,191 +5845,42 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "working_periods": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getMajors: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -8579,7 +5891,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8613,100 +5925,25 @@ export interface operations {
                     "application/json": components["schemas"]["MajorList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postMedia: {
@@ -8753,186 +5990,49 @@ export interface operations {
                     "application/json": components["schemas"]["MediaResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Payload Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "file": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The body is too large. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getMediaById: {
         parameters: {
             query?: {
-                /** @description Of an image: at most this wide. */
+                /** @description Returns a smaller image of the same type, at most this many pixels wide; other files ignore it */
                 width?: "320" | "640" | "1280";
             };
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The file, as an attachment. */
+            /** @description The file, as an attachment */
             200: {
                 headers: {
-                    /** @description For `If-None-Match` and `If-Range` */
+                    /** @description Version of the file, for `If-None-Match` and `If-Range` */
                     ETag?: string;
-                    /** @description `attachment` with the name of the file */
+                    /** @description `attachment`, with the name of the file */
                     "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
@@ -8946,12 +6046,12 @@ export interface operations {
                     "multipart/byteranges": string;
                 };
             };
-            /** @description The file, as an attachment. */
+            /** @description The file, as an attachment */
             206: {
                 headers: {
-                    /** @description For `If-None-Match` and `If-Range` */
+                    /** @description Version of the file, for `If-None-Match` and `If-Range` */
                     ETag?: string;
-                    /** @description `attachment` with the name of the file */
+                    /** @description `attachment`, with the name of the file */
                     "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
@@ -8965,137 +6065,36 @@ export interface operations {
                     "multipart/byteranges": string;
                 };
             };
-            /** @description No body */
+            /** @description The response has no body. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description No body */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The response has no body. */
             416: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "width": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteMediaById: {
@@ -9103,141 +6102,57 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getMediaByIdByFilename: {
         parameters: {
             query?: {
-                /** @description Of an image: at most this wide. */
+                /** @description Returns a smaller image of the same type, at most this many pixels wide; other files ignore it */
                 width?: "320" | "640" | "1280";
             };
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
-                /** @description For the name of the saved file only */
+                /** @description Name under which the file is saved. It does not select the file. */
                 filename: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The file, as an attachment. */
+            /** @description The file, as an attachment */
             200: {
                 headers: {
-                    /** @description For `If-None-Match` and `If-Range` */
+                    /** @description Version of the file, for `If-None-Match` and `If-Range` */
                     ETag?: string;
-                    /** @description `attachment` with the name of the file */
+                    /** @description `attachment`, with the name of the file */
                     "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
@@ -9251,12 +6166,12 @@ export interface operations {
                     "multipart/byteranges": string;
                 };
             };
-            /** @description The file, as an attachment. */
+            /** @description The file, as an attachment */
             206: {
                 headers: {
-                    /** @description For `If-None-Match` and `If-Range` */
+                    /** @description Version of the file, for `If-None-Match` and `If-Range` */
                     ETag?: string;
-                    /** @description `attachment` with the name of the file */
+                    /** @description `attachment`, with the name of the file */
                     "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
@@ -9270,151 +6185,50 @@ export interface operations {
                     "multipart/byteranges": string;
                 };
             };
-            /** @description No body */
+            /** @description The response has no body. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description No body */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The response has no body. */
             416: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "width": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getNotifications: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -9425,7 +6239,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9436,8 +6250,8 @@ export interface operations {
                      *         {
                      *           "id": 88,
                      *           "type": "deposit_credited",
-                     *           "title": "Deposit credited",
-                     *           "body": "Your deposit of 50000 Tooman was added to your balance.",
+                     *           "title": "Deposit added to your balance",
+                     *           "body": "Your deposit of 50,000 Tooman has been added to your balance.",
                      *           "data": {
                      *             "payment_id": 501,
                      *             "amount": 50000
@@ -9468,116 +6282,27 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postNotificationsDevices: {
@@ -9619,163 +6344,26 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "token": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteNotificationsDevicesById: {
@@ -9783,123 +6371,39 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getNotificationsPreferences: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -9910,7 +6414,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -9983,97 +6487,25 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationPreferencesResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putNotificationsPreferences: {
@@ -10173,163 +6605,26 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationPreferencesResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "locale": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postNotificationsByIdRead: {
@@ -10337,7 +6632,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -10355,8 +6650,8 @@ export interface operations {
                      *       "data": {
                      *         "id": 88,
                      *         "type": "deposit_credited",
-                     *         "title": "Deposit credited",
-                     *         "body": "Your deposit of 50000 Tooman was added to your balance.",
+                     *         "title": "Deposit added to your balance",
+                     *         "body": "Your deposit of 50,000 Tooman has been added to your balance.",
                      *         "data": {
                      *           "payment_id": 501,
                      *           "amount": 50000
@@ -10369,130 +6664,46 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationResponse"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPayments: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Of another user only with payments.view_all */
+                /** @description Only payments of this user. Requires `payments.view_all` unless it is you. */
                 user_id?: number;
-                /** @description Only those of this type */
+                /** @description Only results of this type */
                 type?: "deposit" | "income" | "purchase" | "withdrawal" | "commission" | "store_purchase";
-                /** @description Only those that are done, or only the others */
+                /** @description True: only results that are done. False: only the others. */
                 is_done?: boolean;
-                /** @description Only rejected withdrawals, or only the others */
+                /** @description True: only rejected withdrawals. False: only the others. */
                 rejected?: boolean;
-                /** @description YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, UTC */
+                /** @description Only payments created at or after this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the start of a day */
                 from?: string;
-                /** @description As `from`; a date alone means its whole day */
+                /** @description Only payments created at or before this time: `YYYY-MM-DD HH:MM:SS` in UTC, or `YYYY-MM-DD` for the end of a day */
                 to?: string;
-                /** @description By id: `DESC` (newest first) or `ASC` */
+                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
                 order?: "ASC" | "DESC";
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -10503,7 +6714,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10550,7 +6761,7 @@ export interface operations {
                      *           },
                      *           "type": "deposit",
                      *           "amount": 50000,
-                     *           "description": "Deposit to the wallet",
+                     *           "description": "Wallet deposit",
                      *           "payable_type": null,
                      *           "payable_id": null,
                      *           "meta": {
@@ -10584,126 +6795,37 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsBalance: {
         parameters: {
             query?: {
-                /** @description Of another user only with payments.view_all */
+                /** @description User whose balance to return, by default you. Requires `payments.view_all` for another user. */
                 user_id?: number;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -10714,7 +6836,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10727,123 +6849,34 @@ export interface operations {
                     "application/json": components["schemas"]["Balance"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "user_id": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsBoost: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body answer the same again for 24 hours; another body is 422, a running one 409. */
+                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -10884,7 +6917,7 @@ export interface operations {
                     "application/json": components["schemas"]["MarketingBoostResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description The request is malformed, or is not possible in the current state. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10899,39 +6932,11 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10939,109 +6944,26 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Not found.",
+                     *       "error": "We could not find what you are looking for.",
                      *       "code": "payments.target_not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "boostable_type": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11049,36 +6971,22 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Something went wrong on our side.",
+                     *       "error": "Something went wrong on our end.",
                      *       "code": "not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsBuyPremium: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body answer the same again for 24 hours; another body is 422, a running one 409. */
+                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -11116,7 +7024,7 @@ export interface operations {
                     "application/json": components["schemas"]["PremiumSubscriptionResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description The request is malformed, or is not possible in the current state. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -11131,134 +7039,23 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "type": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11266,36 +7063,22 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Something went wrong on our side.",
+                     *       "error": "Something went wrong on our end.",
                      *       "code": "not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsDeposit: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body answer the same again for 24 hours; another body is 422, a running one 409. */
+                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -11360,7 +7143,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -11378,148 +7161,25 @@ export interface operations {
                     "application/json": components["schemas"]["RequestedDeposit"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "amount": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11527,35 +7187,21 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "The payment provider could not be reached. Please try again later.",
+                     *       "message": "We could not reach the payment provider. Please try again later.",
                      *       "code": "payments.provider_error"
                      *     }
                      */
                     "application/json": components["schemas"]["ProviderError"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsDepositCallback: {
         parameters: {
             query: {
-                /** @description Of the payment at the bank gateway */
+                /** @description Id of the payment at the bank gateway */
                 trackId: string;
                 /** @description Our id of the deposit, as the bank gateway returns it */
                 orderId?: string;
@@ -11613,7 +7259,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -11630,126 +7276,39 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description No body */
+            /** @description The response has no body. */
             302: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "trackId": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsDepositDisputed: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -11760,7 +7319,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -11808,7 +7367,7 @@ export interface operations {
                      *             },
                      *             "type": "deposit",
                      *             "amount": 50000,
-                     *             "description": "Deposit to the wallet",
+                     *             "description": "Wallet deposit",
                      *             "payable_type": null,
                      *             "payable_id": null,
                      *             "meta": {
@@ -11823,7 +7382,7 @@ export interface operations {
                      *           "track_id": "3714061294",
                      *           "reported": {
                      *             "charged_rial": 3030000000,
-                     *             "order_id": "deposit-501",
+                     *             "order_id": "501-5f0c2e9b7a1d4c86e3b2f790",
                      *             "ref_number": "109823",
                      *             "card_number": "603799******1234",
                      *             "paid_at": "2026-03-01T08:31:02.000Z"
@@ -11851,123 +7410,34 @@ export interface operations {
                     "application/json": components["schemas"]["DisputedDepositList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsPrices: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -11978,7 +7448,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12002,81 +7472,23 @@ export interface operations {
                     "application/json": components["schemas"]["PricesResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsStorePurchases: {
@@ -12141,7 +7553,7 @@ export interface operations {
                     "application/json": components["schemas"]["StorePurchaseGrantResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description The request is malformed, or is not possible in the current state. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -12150,45 +7562,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "error": "The request could not be understood.",
-                     *       "code": "not_found"
+                     *       "code": "store_purchase.boost_already_live"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12196,95 +7580,24 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Not found.",
-                     *       "code": "not_found"
+                     *       "error": "We could not find what you are looking for.",
+                     *       "code": "store_purchase.not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "channel": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12292,43 +7605,29 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Something went wrong on our side.",
-                     *       "code": "not_found"
+                     *       "error": "Something went wrong on our end.",
+                     *       "code": "payments.provider_error"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsStorePurchasesRefundQueue: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -12339,7 +7638,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12380,116 +7679,27 @@ export interface operations {
                     "application/json": components["schemas"]["StorePurchaseRefundList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsStorePurchasesRefundQueueByIdResolve: {
@@ -12497,7 +7707,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -12507,7 +7717,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "outcome": "refunded",
-                 *       "note": "Returned through the panel of the store."
+                 *       "note": "Refunded in the store’s console."
                  *     }
                  */
                 "application/json": components["schemas"]["PostPaymentsStorePurchasesRefundQueueByIdResolveRequest"];
@@ -12533,7 +7743,7 @@ export interface operations {
                      *         "reason": "target_gone",
                      *         "created_at": "2026-03-01 08:30:00",
                      *         "resolution": "refunded",
-                     *         "note": "Returned through the panel of the store.",
+                     *         "note": "Refunded in the store’s console.",
                      *         "resolved_by": 3,
                      *         "resolved_at": "2026-03-02 10:00:00"
                      *       }
@@ -12542,198 +7752,37 @@ export interface operations {
                     "application/json": components["schemas"]["ResolvedStorePurchaseRefundResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "outcome": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsWithdrawals: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body answer the same again for 24 hours; another body is 422, a running one 409. */
+                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -12797,7 +7846,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -12814,188 +7863,39 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "amount": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPaymentsById: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -13005,7 +7905,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -13051,7 +7951,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -13068,111 +7968,27 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsByIdPay: {
@@ -13180,7 +7996,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -13243,7 +8059,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -13260,81 +8076,17 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13348,103 +8100,18 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "reference": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsByIdReject: {
@@ -13452,7 +8119,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -13461,7 +8128,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "reason": "The bank account has another owner."
+                 *       "reason": "The bank account belongs to someone else."
                  *     }
                  */
                 "application/json": components["schemas"]["PostPaymentsByIdRejectRequest"];
@@ -13515,7 +8182,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -13532,81 +8199,17 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13620,103 +8223,18 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "reason": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPaymentsByIdResolve: {
@@ -13724,7 +8242,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -13788,7 +8306,7 @@ export interface operations {
                      *         },
                      *         "type": "deposit",
                      *         "amount": 50000,
-                     *         "description": "Deposit to the wallet",
+                     *         "description": "Wallet deposit",
                      *         "payable_type": null,
                      *         "payable_id": null,
                      *         "meta": {
@@ -13805,81 +8323,17 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13893,127 +8347,42 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "outcome": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPosts: {
         parameters: {
             query?: {
-                /** @description Only those of this type */
+                /** @description Only posts on profiles of this type */
                 type?: string[];
-                /** @description Only those on the profile with this id */
+                /** @description Only results on the profile with this id */
                 item_id?: number[];
-                /** @description Only those in the blog, or only the others */
+                /** @description True: only results in the blog. False: only the others. */
                 in_blog?: boolean;
-                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
+                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
                 search?: string;
-                /** @description By id: `DESC` (newest first) or `ASC` */
+                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
                 order?: "ASC" | "DESC";
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -14024,7 +8393,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14036,8 +8405,8 @@ export interface operations {
                      *           "id": 40,
                      *           "profile_type": "App\\Models\\User",
                      *           "profile_id": 12,
-                     *           "title": "Five exercises for the shoulders",
-                     *           "content": "Begin with a light weight.",
+                     *           "title": "Five shoulder exercises",
+                     *           "content": "Start with a light weight.",
                      *           "is_draft": false,
                      *           "in_blog": true,
                      *           "media": [],
@@ -14066,130 +8435,29 @@ export interface operations {
                     "application/json": components["schemas"]["PostList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "type": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postPosts: {
@@ -14205,8 +8473,8 @@ export interface operations {
                  * @example {
                  *       "profile_type": "App\\Models\\User",
                  *       "profile_id": 12,
-                 *       "title": "Five exercises for the shoulders",
-                 *       "content": "Begin with a light weight.",
+                 *       "title": "Five shoulder exercises",
+                 *       "content": "Start with a light weight.",
                  *       "in_blog": true
                  *     }
                  */
@@ -14226,8 +8494,8 @@ export interface operations {
                      *         "id": 40,
                      *         "profile_type": "App\\Models\\User",
                      *         "profile_id": 12,
-                     *         "title": "Five exercises for the shoulders",
-                     *         "content": "Begin with a light weight.",
+                     *         "title": "Five shoulder exercises",
+                     *         "content": "Start with a light weight.",
                      *         "is_draft": false,
                      *         "in_blog": true,
                      *         "media": [],
@@ -14239,174 +8507,37 @@ export interface operations {
                     "application/json": components["schemas"]["PostResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 128 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "profile_type": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 128 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getPostsById: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -14416,7 +8547,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14427,8 +8558,8 @@ export interface operations {
                      *         "id": 40,
                      *         "profile_type": "App\\Models\\User",
                      *         "profile_id": 12,
-                     *         "title": "Five exercises for the shoulders",
-                     *         "content": "Begin with a light weight.",
+                     *         "title": "Five shoulder exercises",
+                     *         "content": "Start with a light weight.",
                      *         "is_draft": false,
                      *         "in_blog": true,
                      *         "media": [],
@@ -14440,111 +8571,27 @@ export interface operations {
                     "application/json": components["schemas"]["PostResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putPostsById: {
@@ -14552,7 +8599,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -14561,8 +8608,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "title": "Five exercises for the shoulders",
-                 *       "content": "Begin with a light weight.",
+                 *       "title": "Five shoulder exercises",
+                 *       "content": "Start with a light weight.",
                  *       "is_draft": false
                  *     }
                  */
@@ -14582,8 +8629,8 @@ export interface operations {
                      *         "id": 40,
                      *         "profile_type": "App\\Models\\User",
                      *         "profile_id": 12,
-                     *         "title": "Five exercises for the shoulders",
-                     *         "content": "Begin with a light weight.",
+                     *         "title": "Five shoulder exercises",
+                     *         "content": "Start with a light weight.",
                      *         "is_draft": false,
                      *         "in_blog": true,
                      *         "media": [],
@@ -14595,177 +8642,28 @@ export interface operations {
                     "application/json": components["schemas"]["PostResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 128 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "title": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 128 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deletePostsById: {
@@ -14773,130 +8671,46 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getRoles: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -14907,7 +8721,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -14946,116 +8760,27 @@ export interface operations {
                     "application/json": components["schemas"]["RoleList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putRolesById: {
@@ -15063,7 +8788,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -15105,211 +8830,50 @@ export interface operations {
                     "application/json": components["schemas"]["RoleResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "title": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTrainees: {
         parameters: {
             query?: {
-                /** @description Only those with this role, or of those where the caller has it */
+                /** @description Only results in which you have this role */
                 role?: "buyer" | "seller";
-                /** @description Only those of this training service */
+                /** @description Only results of this training service */
                 training_service_id?: number;
-                /** @description Only those that are delivered, or only the others */
+                /** @description True: only results that are delivered. False: only the others. */
                 is_delivered?: boolean;
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -15320,7 +8884,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15395,116 +8959,27 @@ export interface operations {
                     "application/json": components["schemas"]["TraineeList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "role": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postTraineesByIdDeliver: {
@@ -15512,7 +8987,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -15577,124 +9052,40 @@ export interface operations {
                     "application/json": components["schemas"]["TraineeResponse"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTrainingServices: {
         parameters: {
             query?: {
-                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
+                /** @description Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter. */
                 search?: string;
-                /** @description Only those of this user */
+                /** @description Only results of this user */
                 user_id?: number;
-                /** @description In Tooman, inclusive */
+                /** @description Lowest price in Tooman, inclusive */
                 min_price?: number;
-                /** @description In Tooman, inclusive */
+                /** @description Highest price in Tooman, inclusive */
                 max_price?: number;
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -15705,7 +9096,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -15751,7 +9142,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "title": "Eight weeks of strength training",
-                     *           "description": "Three sessions a week, with a plan for meals.",
+                     *           "description": "Three sessions a week and a meal plan.",
                      *           "price": 1200000,
                      *           "duration_days": 56,
                      *           "is_active": true,
@@ -15794,100 +9185,25 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "search": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postTrainingServices: {
@@ -15902,7 +9218,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "title": "Eight weeks of strength training",
-                 *       "description": "Three sessions a week, with a plan for meals.",
+                 *       "description": "Three sessions a week and a meal plan.",
                  *       "price": 1200000,
                  *       "duration_days": 56
                  *     }
@@ -15957,7 +9273,7 @@ export interface operations {
                      *           }
                      *         },
                      *         "title": "Eight weeks of strength training",
-                     *         "description": "Three sessions a week, with a plan for meals.",
+                     *         "description": "Three sessions a week and a meal plan.",
                      *         "price": 1200000,
                      *         "duration_days": 56,
                      *         "is_active": true,
@@ -15983,174 +9299,37 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "title": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getTrainingServicesById: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -16160,7 +9339,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -16205,7 +9384,7 @@ export interface operations {
                      *           }
                      *         },
                      *         "title": "Eight weeks of strength training",
-                     *         "description": "Three sessions a week, with a plan for meals.",
+                     *         "description": "Three sessions a week and a meal plan.",
                      *         "price": 1200000,
                      *         "duration_days": 56,
                      *         "is_active": true,
@@ -16231,95 +9410,25 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putTrainingServicesById: {
@@ -16327,7 +9436,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -16389,7 +9498,7 @@ export interface operations {
                      *           }
                      *         },
                      *         "title": "Eight weeks of strength training",
-                     *         "description": "Three sessions a week, with a plan for meals.",
+                     *         "description": "Three sessions a week and a meal plan.",
                      *         "price": 1200000,
                      *         "duration_days": 56,
                      *         "is_active": true,
@@ -16415,177 +9524,28 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "price": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteTrainingServicesById: {
@@ -16593,127 +9553,43 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     postTrainingServicesByIdPurchase: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key and body answer the same again for 24 hours; another body is 422, a running one 409. */
+                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
                 "idempotency-key"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -16787,7 +9663,7 @@ export interface operations {
                     "application/json": components["schemas"]["TraineeResponse"];
                 };
             };
-            /** @description Bad Request */
+            /** @description The request is malformed, or is not possible in the current state. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -16802,39 +9678,11 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -16842,109 +9690,26 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Not found.",
+                     *       "error": "We could not find what you are looking for.",
                      *       "code": "payments.target_not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request conflicts with the current state."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "price": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
+            409: components["responses"]["Conflict"];
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16952,53 +9717,39 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Something went wrong on our side.",
+                     *       "error": "Something went wrong on our end.",
                      *       "code": "not_found"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getUsers: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description A part of the text; case, and variants of Persian and Arabic letters and digits, do not matter */
+                /** @description Part of the username, first name or last name. With `users.view_all` also part of the email address or phone number, and a complete phone number in any spelling that signing in accepts. Case, and variants of Persian and Arabic letters and digits, do not matter. */
                 search?: string;
-                /** @description Only those who call themselves trainers, or only the others */
+                /** @description True: only users who identify as trainers. False: only the others. */
                 is_trainer?: boolean;
-                /** @description By id: `DESC` (newest first) or `ASC` */
+                /** @description Order by id: `DESC` for the newest first, `ASC` for the oldest first */
                 order?: "ASC" | "DESC";
-                /** @description Only those with this role, or of those where the caller has it */
+                /** @description Only users with the role of this name or id. Requires `users.view_all`. */
                 role?: string;
-                /** @description Only accounts whose deletion is scheduled, or only the others */
+                /** @description True: only users whose deletion is scheduled. False: only the others. Requires `users.view_all`. */
                 deletion_pending?: boolean;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -17009,7 +9760,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -17096,132 +9847,43 @@ export interface operations {
                     "application/json": components["schemas"]["UserList"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getUsersLicenseReviews: {
         parameters: {
             query?: {
-                /** @description From 1, up to the page that begins with row 10000: rows behind are reached by `cursor`. Not used with a cursor. */
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
                 page?: number;
-                /** @description Default 30; above 100 it counts as 100 */
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
                 per_page?: number;
-                /** @description `meta.next_cursor` of the page before */
+                /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only this account, if its license waits */
+                /** @description Only this user, if their license waits for a review */
                 user_id?: number;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -17232,7 +9894,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -17325,127 +9987,38 @@ export interface operations {
                     "application/json": components["schemas"]["TrainerLicenseReviews"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "page": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     getUsersById: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: 304 without a body while the content is the same. */
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
                 "if-none-match"?: string;
             };
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -17455,7 +10028,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -17524,95 +10097,25 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description The content is that of the `ETag` in `If-None-Match` */
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
-                    /** @description Of this content, for `If-None-Match` */
+                    /** @description Version of this content, for `If-None-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     putUsersById: {
@@ -17620,7 +10123,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
@@ -17707,81 +10210,17 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request could not be understood."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Request Timeout */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The request arrived too slowly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The request is malformed, or is not possible in the current state. */
+            400: components["responses"]["BadRequest"];
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The body arrived too slowly. */
+            408: components["responses"]["RequestTimeout"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17795,103 +10234,18 @@ export interface operations {
                     "application/json": components["schemas"]["UserConflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body is too large."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unsupported Media Type */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The body must be JSON."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Unprocessable Entity */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "The given data was invalid.",
-                     *       "errors": {
-                     *         "trainer_license_approved": [
-                     *           "This field is required."
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ValidationError"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The JSON body is longer than 64 KiB. */
+            413: components["responses"]["PayloadTooLarge"];
+            /** @description The type or the encoding of the body is not supported. */
+            415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request is not valid. `errors` has the messages by field. */
+            422: components["responses"]["UnprocessableEntity"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteUsersById: {
@@ -17899,67 +10253,27 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Conflict */
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description The request conflicts with the current state. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -17972,7 +10286,7 @@ export interface operations {
                      *       "blockers": [
                      *         {
                      *           "code": "gym_ownership",
-                     *           "message": "You own 1 gym(s). Transfer or delete them first.",
+                     *           "message": "You own 1 gym. Transfer or delete it first.",
                      *           "count": 1
                      *         }
                      *       ]
@@ -17981,56 +10295,12 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionBlocked"];
                 };
             };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
     deleteUsersByIdSecondFactor: {
@@ -18038,116 +10308,32 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the resource that the path names */
+                /** @description Id of the resource */
                 id: number;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description No body */
+            /** @description The response has no body. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    /** @description The scheme of authentication: `Bearer` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Unauthenticated."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    /** @description For an OAuth token that lacks a scope which its user could give: `Bearer error="insufficient_scope", scope="…"` */
-                    "WWW-Authenticate"?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "You do not have permission to do this."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Forbidden"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Not found."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    /** @description Requests that the limit allows in its window */
-                    "X-RateLimit-Limit"?: number;
-                    /** @description How many of them are left: 0 */
-                    "X-RateLimit-Remaining"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Too many requests. Please try again later."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "Something went wrong on our side."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    /** @description Seconds after which the request may be repeated */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "message": "A part of the service is not reachable right now. Please try again shortly."
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Unavailable"];
-                };
-            };
+            /** @description The token is missing or is not valid. */
+            401: components["responses"]["Unauthorized"];
+            /** @description You do not have permission to do this. */
+            403: components["responses"]["Forbidden"];
+            /** @description The resource does not exist, or is not visible to you. */
+            404: components["responses"]["NotFound"];
+            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
+            429: components["responses"]["TooManyRequests"];
+            /** @description Something went wrong on our side. */
+            500: components["responses"]["InternalServerError"];
+            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
+            503: components["responses"]["ServiceUnavailable"];
         };
     };
 }

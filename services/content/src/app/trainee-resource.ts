@@ -14,11 +14,9 @@ export const traineeSchema = z
     user: userSchema,
     seller_user_id: z.int().meta({ description: 'User id of the seller' }),
     price: z.int().meta({ description: 'Price that was paid, in Tooman' }),
-    status: z
-      .enum(['active', 'delivered'])
-      .meta({
-        description: '`active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.',
-      }),
+    status: z.enum(['active', 'delivered']).meta({
+      description: '`active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.',
+    }),
     delivered_at: timestampSchema.nullable(),
     created_at: timestampSchema,
   })

@@ -13,11 +13,9 @@ export const trainingServiceFields = {
   description: z.string(),
   price: z.int().meta({ description: 'Price in Tooman' }),
   duration_days: z.int().meta({ description: 'Duration in days' }),
-  is_active: z
-    .boolean()
-    .meta({
-      description: 'Whether it is on sale; an inactive one is hidden from the public and cannot be bought',
-    }),
+  is_active: z.boolean().meta({
+    description: 'Whether it is on sale; an inactive one is hidden from the public and cannot be bought',
+  }),
 };
 
 /** The same with the limits of a request. */

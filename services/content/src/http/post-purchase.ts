@@ -29,11 +29,9 @@ export const postPurchaseRoute = (
     tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
     body: z.object({
-      price: trainingServiceInput.price
-        .optional()
-        .meta({
-          description: 'Price that the buyer has seen, in Tooman. Without it, the current price is charged.',
-        }),
+      price: trainingServiceInput.price.optional().meta({
+        description: 'Price that the buyer has seen, in Tooman. Without it, the current price is charged.',
+      }),
     }),
     idempotent: true,
     errorStyle: 'error_code',

@@ -96,11 +96,9 @@ export const gymSchema = z
     ...shownShape,
     created_at: timestampSchema,
     updated_at: timestampSchema,
-    crowd: crowdSchema
-      .nullable()
-      .meta({
-        description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
-      }),
+    crowd: crowdSchema.nullable().meta({
+      description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
+    }),
     city: citySchema.nullable(),
     majors: z.array(majorSchema),
     working_periods: z

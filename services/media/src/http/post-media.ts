@@ -20,12 +20,9 @@ const fieldsSchema = z.object({
     .regex(/^[1-9]\d{0,15}$/)
     .transform(Number)
     .pipe(z.int()),
-  purpose: z
-    .enum(PURPOSE_NAMES)
-    .optional()
-    .meta({
-      description: 'Makes the file a private document. It replaces the previous one with this purpose.',
-    }),
+  purpose: z.enum(PURPOSE_NAMES).optional().meta({
+    description: 'Makes the file a private document. It replaces the previous one with this purpose.',
+  }),
 });
 
 /** With the file, so that a form without it is told every missing field. */

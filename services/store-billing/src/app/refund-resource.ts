@@ -42,12 +42,9 @@ export const resolvedRefundSchema = refundSchema
     resolution: z
       .enum(REFUND_OUTCOMES)
       .meta({ description: 'Whether the money was returned or the purchase was granted' }),
-    note: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The operator’s reason; null if no operator was needed, and once the account is erased',
-      }),
+    note: z.string().nullable().meta({
+      description: 'The operator’s reason; null if no operator was needed, and once the account is erased',
+    }),
     resolved_by: z
       .int()
       .nullable()

@@ -18,11 +18,9 @@ export const pricesSchema = z
     commission_percent: z
       .number()
       .meta({ description: 'Commission on the sale of a training service, in percent of its price' }),
-    vat_percent: z
-      .number()
-      .meta({
-        description: 'VAT contained in fees, commissions and prices, in percent; 0 if no rate is in force',
-      }),
+    vat_percent: z.number().meta({
+      description: 'VAT contained in fees, commissions and prices, in percent; 0 if no rate is in force',
+    }),
   })
   .meta({ id: 'Prices' });
 
