@@ -12,7 +12,7 @@ export const postTrainingServicesRoute = ({
     path: '/training-services',
     summary: 'Create a training service',
     description:
-      'Offers a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of ' +
+      'Creates a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of ' +
       '`posts.view_all`, and cannot be bought. Requires `training_services.create`.',
     tag: 'training services',
     access: 'user',

@@ -103,10 +103,10 @@ export const postStorePurchaseRoute = (
       'Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training ' +
       'service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, ' +
       'which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires ' +
-      '`payments.view_own`; also `payments.buy_premium` for premium, and `payments.boost_own` or `payments.boost_all` for ' +
-      'the boost of your own or of any target.\n\n' +
-      'The store charges the user before this request. Before you start a purchase at the store, check that no premium ' +
-      'subscription of the user and no boost of the target is running. The errors are:\n\n' +
+      '`payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or ' +
+      '`payments.boost_all` to boost any target.\n\n' +
+      'The store has already charged the user at the time of this request. Before you start a purchase at the store, check ' +
+      'that no premium subscription of the user and no boost of the target is running. The errors are:\n\n' +
       '- 400 `store_purchase.premium_already_active`: a premium subscription is still running.\n' +
       '- 400 `store_purchase.boost_already_live`: a boost of the target is still running.\n' +
       '- 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.\n' +

@@ -9,8 +9,8 @@ export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Ro
     path: '/payments/prices',
     summary: 'List prices and rates',
     description:
-      'Returns the prices of premium and of boosts that are bought from the wallet, and the rates of fees, commissions ' +
-      'and VAT.',
+      'Returns the prices of premium subscriptions and boosts that are bought from the wallet, and the rates of fees, ' +
+      'commissions and VAT.',
     tag: 'Payments',
     access: 'guest',
     guestCache: true,
