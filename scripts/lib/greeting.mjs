@@ -3,7 +3,7 @@ import { emulatedProviders } from './process-definitions.mjs';
 const demoAccounts = [
   ['administrator', 'can do everything'],
   ['operator', 'can do everything except manage roles'],
-  ['athlete', 'can be deleted: nothing blocks it'],
+  ['athlete', 'can delete their account: nothing blocks it'],
   ['owner', 'owns a gym'],
   ['trainer', 'has a trainee who is still waiting for a training service'],
   ['premium', 'has an active premium subscription'],

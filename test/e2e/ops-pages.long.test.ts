@@ -127,7 +127,7 @@ describe('live', () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     const status = page.locator('#live-status');
-    await status.getByText('when something has changed').waitFor();
+    await status.getByText('when something changes').waitFor();
     const before = await page.locator('#content').textContent();
     const another = await deadLetter();
     await eventually(async () => (await page.locator('#content').textContent()) !== before);
@@ -135,7 +135,7 @@ describe('live', () => {
     await page.getByText(another).waitFor();
     await page.getByText(letterId).waitFor();
     await page.goto(`${baseUrl()}/ops/withdrawals`);
-    await status.getByText('when something has changed').waitFor();
+    await status.getByText('when something changes').waitFor();
     await pendingWithdrawal();
     await status.getByText('Something has changed').waitFor();
   });
@@ -143,7 +143,7 @@ describe('live', () => {
   test('a session that is revoked is left at once', async () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
-    await page.locator('#live-status').getByText('when something has changed').waitFor();
+    await page.locator('#live-status').getByText('when something changes').waitFor();
     await endSession();
     await page.locator('button[value=login]').waitFor();
   });
@@ -170,7 +170,7 @@ describe('live', () => {
     const reason = page.locator('input[name=reason]').first();
     await reason.fill('The account is closed');
     await page.unroute(STREAM);
-    await status.getByText('when something has changed').waitFor();
+    await status.getByText('when something changes').waitFor();
     expect(await reason.inputValue()).toBe('The account is closed');
   });
 });

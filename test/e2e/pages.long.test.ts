@@ -141,7 +141,7 @@ describe('the page of the sandbox', () => {
     const account: Account = await register();
     const page = await open(view);
     await page.goto(sandboxUrl());
-    await page.getByText('by itself').waitFor();
+    await page.getByText('as they arrive').waitFor();
     const body = { current_password: PASSWORD };
     expectStatus(await api('POST', '/auth/delete-account', { token: account.token, body }), 200);
     await page.locator('#sms-list').getByText(account.phone).waitFor();

@@ -450,7 +450,7 @@ describe('the command', () => {
   test('prints the accounts and the head and exits 0 when there is no difference', async () => {
     const { code, output } = await runCli();
     const [accounts, head, last] = output.trimEnd().split('\n');
-    expect(last).toMatch(/^\d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up$/);
+    expect(last).toMatch(/^Checked \d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up\.$/);
     expect(accounts).toMatch(/^accounts: gateway_clearing 10, .*held_withdrawals 4000, .*wallets 6291$/);
     const [, newest] = await seals();
     expect(head).toBe(`head: ${headText(newest as Seal)}`);
