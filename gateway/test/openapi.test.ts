@@ -104,9 +104,12 @@ describe('GET /api/v1/openapi.json', () => {
       'WalletOwn',
     ]);
     const references = referencesIn(document);
-    expect(references).toHaveLength(2 * SERVICES.length);
-    for (const reference of references)
-      expect(names).toContain(reference.replace('#/components/schemas/', ''));
+    // That of each service's own schema and error, and that of the error's schema.
+    expect(references).toHaveLength(2 * SERVICES.length + 1);
+    for (const reference of references) {
+      const [, components = '', kind = '', name = ''] = reference.split('/');
+      expect([reference, document[components][kind][name]]).toEqual([reference, expect.anything()]);
+    }
     expect(document.tags).toHaveLength(SERVICES.length);
   });
 

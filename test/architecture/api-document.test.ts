@@ -39,12 +39,12 @@ const routeOf = ({ method, path }: Found): Route => {
   const own = path.replace('/api/v1', '').replaceAll(/\{(\w+)\}/g, ':$1');
   return routes.get(`${method.toUpperCase()} ${own}`) as Route;
 };
-/** Those that the operation refers to, too, with what it says beside the reference. */
+/** Those that the operation refers to, too. */
 const responsesOf = ({ responses }: Found): [string, Response][] =>
   Object.entries(responses as unknown as Record<string, Response & { $ref?: string }>).map(
-    ([status, { $ref = '', ...own }]) => {
-      const common = document.components.responses?.[$ref.split('/').at(-1) ?? ''];
-      return [status, { ...(common as Response | undefined), ...own }];
+    ([status, { $ref, ...own }]) => {
+      const common = document.components.responses?.[$ref?.split('/').at(-1) ?? ''];
+      return [status, $ref === undefined ? own : (common as unknown as Response)];
     },
   );
 const bodyOf = ({ requestBody }: Found): [string, Body][] =>
@@ -136,7 +136,7 @@ describe('generators can make a client of the document', () => {
     expect(Object.keys(document.components.schemas).filter((name) => /\d\d\d/.test(name))).toEqual([]);
   });
 
-  test('an error that many operations answer alike stands once, and they may say more of it', () => {
+  test('an error that many operations answer alike stands once, also one with a limit of its own', () => {
     const responses = Object.values(document.paths).flatMap((item) =>
       Object.values(item).flatMap((operation) => Object.entries(operation.responses as object)),
     );
@@ -147,10 +147,10 @@ describe('generators can make a client of the document', () => {
     expect([...repeated].filter(([, { length }]) => length > 5)).toEqual([]);
     expect(responses.filter(([, response]) => '$ref' in response).length).toBeGreaterThan(500);
     expect(document.paths['/api/v1/posts']?.post?.responses).toMatchObject({
-      413: {
-        $ref: '#/components/responses/PayloadTooLarge',
-        description: 'The JSON body is longer than 128 KiB.',
-      },
+      413: { $ref: '#/components/responses/PayloadTooLarge128KiB' },
+    });
+    expect(document.components.responses?.PayloadTooLarge128KiB).toMatchObject({
+      description: 'The JSON body is longer than 128 KiB.',
     });
   });
 

@@ -55,16 +55,19 @@ const bodyNameOf = ({ content }: Schema): string | undefined => {
   return isObject(json) && isObject(json.schema) ? referenceOf(json.schema) : undefined;
 };
 
+/** `Payload Too Large`, with `The JSON body is longer than 64 KiB`: `PayloadTooLarge64KiB` */
+const errorName = (reason: string, description: string): string => {
+  const limit = description === reason ? '' : (/\d.*$/.exec(description)?.[0] ?? description);
+  return `${reason}${limit}`.replaceAll(/\W/g, '');
+};
+
 /** An error that many operations answer is added to `responses`, and they refer to it; another one stays where it is. */
 export const createErrorNames =
   (responses: Record<string, Json>) =>
   (response: Schema, status: string): Schema => {
     if (!COMMON_BODIES.has(bodyNameOf(response))) return response;
-    const reason = STATUS_CODES[status] ?? status;
-    const name = reason.replaceAll(/\W/g, '');
-    const common = { ...response, description: reason };
-    responses[name] ??= common;
-    if (JSON.stringify(responses[name]) !== JSON.stringify(common)) return response;
-    const { description } = response;
-    return { $ref: `#/components/responses/${name}`, ...(description === reason ? {} : { description }) };
+    const name = errorName(STATUS_CODES[status] ?? status, String(response.description));
+    responses[name] ??= response;
+    const isSame = JSON.stringify(responses[name]) === JSON.stringify(response);
+    return isSame ? { $ref: `#/components/responses/${name}` } : response;
   };
