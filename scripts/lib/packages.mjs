@@ -121,7 +121,7 @@ export async function ensurePackages(supervisor, { logFile, log }) {
         clearInterval(timer);
       }
     },
-    { write: log },
+    { write: log, areAlike: false },
   );
   if (!ok) throw new Failure(`npm ci failed; the end of its log:\n${lastLines(logFile, 15)}`);
   if (!nodeWorks()) {

@@ -55,10 +55,10 @@ const bodyNameOf = ({ content }: Schema): string | undefined => {
   return isObject(json) && isObject(json.schema) ? referenceOf(json.schema) : undefined;
 };
 
-/** `Payload Too Large`, with `The JSON body is longer than 64 KiB`: `PayloadTooLarge64KiB` */
-const errorName = (reason: string, description: string): string => {
-  const limit = description === reason ? '' : (/\d.*$/.exec(description)?.[0] ?? description);
-  return `${reason}${limit}`.replaceAll(/\W/g, '');
+/** `Payload Too Large`, with `The JSON body is longer than 64 KiB.`: `PayloadTooLarge64KiB` */
+const errorName = (status: string, description: string): string => {
+  const limit = description === responseText(status) ? '' : (/\d.*$/.exec(description)?.[0] ?? description);
+  return `${STATUS_CODES[status] ?? status}${limit}`.replaceAll(/\W/g, '');
 };
 
 /** An error that many operations answer is added to `responses`, and they refer to it; another one stays where it is. */
@@ -66,7 +66,7 @@ export const createErrorNames =
   (responses: Record<string, Json>) =>
   (response: Schema, status: string): Schema => {
     if (!COMMON_BODIES.has(bodyNameOf(response))) return response;
-    const name = errorName(STATUS_CODES[status] ?? status, String(response.description));
+    const name = errorName(status, String(response.description));
     responses[name] ??= response;
     const isSame = JSON.stringify(responses[name]) === JSON.stringify(response);
     return isSame ? { $ref: `#/components/responses/${name}` } : response;

@@ -9,12 +9,16 @@ export function clockOf(milliseconds) {
 /**
  * How long the rest takes when it goes on as until now. Before a twentieth is done nobody can tell.
  * @param {{ done: number, total: number, elapsedMs: number }} progress
- * @returns {string} `about 1:05 left`; empty before the first twentieth and after the last part
+ * @returns {number | undefined} undefined before the first twentieth and after the last part
  */
-export const remaining = ({ done, total, elapsedMs }) =>
-  done === 0 || done * 20 < total || done >= total
-    ? ''
-    : `about ${clockOf((elapsedMs / done) * (total - done))} left`;
+const remainingMs = ({ done, total, elapsedMs }) =>
+  done === 0 || done * 20 < total || done >= total ? undefined : (elapsedMs / done) * (total - done);
+
+/** @param {number | undefined} ms */
+const leftOf = (ms) => (ms === undefined ? '' : `about ${clockOf(ms)} left`);
+
+/** `about 1:05 left`, or empty @param {{ done: number, total: number, elapsedMs: number }} progress */
+export const remaining = (progress) => leftOf(remainingMs(progress));
 
 /**
  * @typedef {object} Progress
@@ -33,19 +37,24 @@ const INTERVAL_MS = 3_000;
  * that the output is the result alone.
  * @template T
  * @param {(progress: Progress) => Promise<T>} work
- * @param {{ write?: (line: string) => void, intervalMs?: number }} [options]
+ * @param {{ write?: (line: string) => void, intervalMs?: number, areAlike?: boolean }} [options]
+ *   areAlike: the parts take about the same time. Otherwise an estimate is shown only while it is no longer than any before: it
+ *   would grow as long as one part takes.
  * @returns {Promise<T>}
  */
 export async function withProgress(
   work,
-  { write = (line) => process.stderr.write(`${line}\n`), intervalMs = INTERVAL_MS } = {},
+  { write = (line) => process.stderr.write(`${line}\n`), intervalMs = INTERVAL_MS, areAlike = true } = {},
 ) {
   const startedAt = performance.now();
   let [done, total, now] = [0, 0, ''];
+  let least = Number.POSITIVE_INFINITY;
   const show = () => {
     const elapsedMs = performance.now() - startedAt;
     const count = total === 0 ? 'starting' : `${done}/${Math.max(done, total)} ${now}`.trimEnd();
-    const left = remaining({ done, total, elapsedMs });
+    const ms = remainingMs({ done, total, elapsedMs });
+    const left = areAlike || (ms !== undefined && ms <= least) ? leftOf(ms) : '';
+    least = Math.min(least, ms ?? least);
     write(`${clockOf(elapsedMs)}  ${count}${left && `, ${left}`}`);
   };
   const timer = setInterval(show, intervalMs);
