@@ -10,7 +10,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { remaining } from '../packages/shared/src/kernel/progress.mjs';
-import { Failure, messageOf, Stopped } from '../scripts/lib/failure.mjs';
+import { explain } from '../scripts/lib/explain.mjs';
+import { Failure, Stopped } from '../scripts/lib/failure.mjs';
 import { ensurePackages } from '../scripts/lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from '../scripts/lib/paths.mjs';
 import { freePorts } from '../scripts/lib/ports.mjs';
@@ -123,8 +124,6 @@ try {
   exitCode = (await main()) > 0 ? 1 : 0;
 } catch (error) {
   exitCode = 1;
-  if (!(error instanceof Stopped)) {
-    log(error instanceof Failure ? error.message : `npm run bench failed: ${messageOf(error)}`);
-  }
+  if (!(error instanceof Stopped)) log(explain('npm run bench', error));
 }
 await end(exitCode);

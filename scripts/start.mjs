@@ -1,17 +1,24 @@
 /**
  * `npm start`: the whole product on this machine, with demo data.
+ * `npm run dev -- wallet`: the same, but this process restarts on a change, has an inspector, and its log is shown; all of them
+ * without a name.
  * Plain JavaScript without packages, because it installs them.
  */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withProgress } from '../packages/shared/src/kernel/progress.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
-import { Failure, messageOf, Stopped } from './lib/failure.mjs';
+import { explain } from './lib/explain.mjs';
+import { Failure, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
+import { followLogs, logFileOf } from './lib/logs.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory } from './lib/paths.mjs';
 import { assertFree } from './lib/ports.mjs';
 import {
+  inspectorPortNeeds,
+  inspectorPorts,
   portNeeds,
   processes,
   serverPortNeeds,
@@ -23,7 +30,7 @@ import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startProcess } from './lib/start-process.mjs';
-import { createSupervisor, endLeftovers } from './lib/supervisor.mjs';
+import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
 import { warmUp } from './lib/warm-up.mjs';
 
@@ -31,6 +38,11 @@ const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
+const [mode, ...named] = process.argv.slice(2);
+const command = mode === '--dev' ? 'npm run dev' : 'npm start';
+const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
+const ports = usualPorts(wanted);
+const serverPorts = usualServerPorts();
 
 /** @type {Promise<void> | undefined} */
 let ending;
@@ -38,17 +50,18 @@ let ending;
 let removeServers = async () => {};
 
 let isUp = false;
-const restart = createRestarts({ log, giveUp: (why) => void end(1, why) });
+const restart = createRestarts({ log, giveUp: (why) => void end(1, new Failure(why)) });
 const supervisor = createSupervisor({
   recordFile,
+  url: originOf('gateway'),
   // A part that ends before everything was up once would do so again.
-  onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, describeEnd(child))),
+  onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, new Failure(describeEnd(child)))),
 });
 
-/** @param {number} exitCode @param {string} [why] */
-function end(exitCode, why) {
+/** @param {number} exitCode @param {unknown} [error] why */
+function end(exitCode, error) {
   ending ??= (async () => {
-    if (why) console.error(why);
+    if (error) console.error(explain(command, error));
     const elapsed = stopwatch();
     await supervisor.stopAll();
     await removeServers();
@@ -58,25 +71,46 @@ function end(exitCode, why) {
   return ending;
 }
 
-async function preparePorts() {
-  const { runningPid, ended } = await endLeftovers(recordFile);
-  if (ended.length > 0)
-    log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
-  if (!runningPid) await removeContainers(['mongodb', 'redis', 'rabbitmq']);
-  const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
-  const ports = usualPorts(wanted);
-  const serverPorts = usualServerPorts();
-  const hint = runningPid ? ` by an npm start that already runs here (process ${runningPid})` : '';
-  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)], { hint });
-  return { wanted, ports, serverPorts };
+/** @param {string} name of a process */
+function originOf(name) {
+  return `http://127.0.0.1:${ports.get(name)?.http}`;
+}
+
+/** The processes that are developed, with the ports of their inspectors. */
+function chosenInspectors() {
+  if (mode !== '--dev') return new Map();
+  const unknown = named.find((name) => !ports.has(name));
+  if (unknown) {
+    throw new Failure(`There is no process "${unknown}"; there are: ${[...ports.keys()].join(', ')}.`);
+  }
+  return inspectorPorts(named.length > 0 ? named : [...ports.keys()]);
+}
+
+/** @param {Map<string, number>} inspectors */
+async function preparePorts(inspectors) {
+  const running = runningSupervisor(recordFile);
+  if (running) {
+    throw new Failure(
+      `The product runs already: ${running.url}. Ctrl-C in its terminal or \`kill ${running.pid}\` ends it.`,
+    );
+  }
+  const ended = await endLeftovers(recordFile);
+  if (ended.length > 0) log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
+  await removeContainers(['mongodb', 'redis', 'rabbitmq']);
+  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
 }
 
 async function main() {
   const elapsed = stopwatch();
-  const { wanted, ports, serverPorts } = await preparePorts();
+  const inspectors = chosenInspectors();
+  await preparePorts(inspectors);
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
+  if (inspectors.size > 0) {
+    for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
+    await followLogs(logDirectory, [...inspectors.keys()], { write: log });
+  }
   const waitingFor = new Set([...SERVERS, ...wanted.map(({ name }) => name)]);
-  const running = await withProgress(
+  await withProgress(
     (progress) => {
       const now = () => `ready, waiting for ${[...waitingFor].join(', ')}`;
       progress.expect(waitingFor.size, now());
@@ -89,28 +123,30 @@ async function main() {
         progress.advance(now());
         log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
       };
-      return startAll({ wanted, ports, serverPorts, onReady });
+      return startAll(inspectors, onReady);
     },
-    { write: log },
+    { write: log, areAlike: false },
   );
   isUp = true;
-  const origin = (/** @type {string} */ name) => running.find(({ part }) => part.name === name)?.url;
-  const operations = `http://127.0.0.1:${ports.get('gateway')?.operations}`;
-  const gateway = origin('gateway') ?? '';
-  const providerPort = ports.get('sandbox')?.providers;
-  log(greeting({ gateway, operations, sandbox: origin('sandbox'), providerPort, took: elapsed() }));
+  log(
+    greeting({
+      gateway: originOf('gateway'),
+      operations: `http://127.0.0.1:${ports.get('gateway')?.operations}`,
+      sandbox: ports.has('sandbox') ? originOf('sandbox') : undefined,
+      providerPort: ports.get('sandbox')?.providers,
+      logDirectory,
+      inspectors,
+      took: elapsed(),
+    }),
+  );
 }
 
 /**
- * @typedef {object} Parts
- * @property {import('./lib/process-definitions.mjs').Process[]} wanted
- * @property {import('./lib/process-definitions.mjs').ProcessPorts} ports
- * @property {import('./lib/servers/candidate.mjs').ServerPorts} serverPorts
- * @property {(name: string, took: string, remark: string) => void} onReady
+ * The servers, then all processes at once.
+ * @param {Map<string, number>} inspectors
+ * @param {(name: string, took: string, remark: string) => void} onReady
  */
-
-/** The servers, then all processes at once. @param {Parts} parts */
-async function startAll({ wanted, ports, serverPorts, onReady }) {
+async function startAll(inspectors, onReady) {
   const context = {
     supervisor,
     directory: dataDirectory,
@@ -130,19 +166,25 @@ async function startAll({ wanted, ports, serverPorts, onReady }) {
     sandbox: ports.has('sandbox'),
     servers: servers.environment,
   });
-  const running = wanted.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
+  const running = wanted.map((part) =>
+    startProcess(
+      part,
+      { supervisor, logDirectory, ports, environment },
+      { inspectorPort: inspectors.get(part.name) },
+    ),
+  );
   writeEnvironment('servers', servers.environment);
   for (const { part, environment: own } of running) writeEnvironment(part.name, own);
   await Promise.all(running.map(async ({ part, ready, url }) => onReady(part.name, await ready, url)));
-  return running;
 }
 
 onEndSignal(() => void end(0));
+process.on('uncaughtException', (error) => void end(1, error));
 process.once('exit', () => supervisor.killAll());
 try {
   await main();
 } catch (error) {
   // During a shutdown, failures of pending work are expected.
   if (error instanceof Stopped || ending) await ending;
-  else await end(1, error instanceof Failure ? error.message : `npm start failed: ${messageOf(error)}`);
+  else await end(1, error);
 }

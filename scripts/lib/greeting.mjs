@@ -1,3 +1,5 @@
+import { relative } from 'node:path';
+import { dataDirectory } from './paths.mjs';
 import { emulatedProviders } from './process-definitions.mjs';
 
 const demoAccounts = [
@@ -10,11 +12,14 @@ const demoAccounts = [
   ['saver', 'has a balance and a pending withdrawal'],
 ];
 
+/** @param {string} directory */
+const shown = (directory) => `${relative(process.cwd(), directory) || '.'}/`;
+
 /**
  * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
- * @param {{ gateway: string, operations: string, sandbox: string | undefined, providerPort: number | undefined, took: string }} where
+ * @param {{ gateway: string, operations: string, sandbox: string | undefined, providerPort: number | undefined, logDirectory: string, inspectors: Map<string, number>, took: string }} where
  */
-export function greeting({ gateway, operations, sandbox, providerPort, took }) {
+export function greeting({ gateway, operations, sandbox, providerPort, logDirectory, inspectors, took }) {
   const json = `-H 'content-type: application/json'`;
   const bearer = `-H "authorization: Bearer $TOKEN"`;
   const addresses = emulatedProviders.map(
@@ -44,7 +49,13 @@ export function greeting({ gateway, operations, sandbox, providerPort, took }) {
       ? `  curl -sw '\\n' '${sandbox}/_sandbox/sms?receptor=09120000003'`
       : `  curl -sw '\\n' ${operations}/health/services`,
     '',
-    'Ctrl-C ends everything. The data stays in .data/ for the next start.',
+    ...(inspectors.size > 0
+      ? [
+          `Restarting on a change, each with an inspector: ${[...inspectors].map(([name, port]) => `${name} 127.0.0.1:${port}`).join(', ')}`,
+        ]
+      : []),
+    `Logs: ${shown(logDirectory)}; \`npm run logs\` shows them readable, \`npm run logs -- wallet\` those of one process.`,
+    `Ctrl-C ends everything. The data stays in ${shown(dataDirectory)} for the next start.`,
   ];
   return lines.join('\n');
 }

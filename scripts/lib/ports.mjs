@@ -30,9 +30,9 @@ const close = (server) => new Promise((resolve) => server.close(() => resolve())
 
 /**
  * @param {PortNeed[]} needs
- * @param {{ host?: string, hint?: string }} [options]
+ * @param {{ host?: string }} [options]
  */
-export async function assertFree(needs, { host = '127.0.0.1', hint = '' } = {}) {
+export async function assertFree(needs, { host = '127.0.0.1' } = {}) {
   const seen = new Map();
   for (const { port, part, variable } of needs) {
     const other = seen.get(port);
@@ -43,7 +43,7 @@ export async function assertFree(needs, { host = '127.0.0.1', hint = '' } = {}) 
     const server = await listen(port, host);
     if (!server) {
       throw new Failure(
-        `Port ${port}, which ${part} needs, is already taken${hint}: free it, or choose another one with ${variable}.`,
+        `Port ${port}, which ${part} needs, is already taken: free it, or choose another one with ${variable}.`,
       );
     }
     await close(server);

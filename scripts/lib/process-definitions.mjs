@@ -99,6 +99,18 @@ export function portNeeds(ports) {
   });
 }
 
+/** The port of each inspector; the first is where an editor expects one. @param {string[]} names */
+export const inspectorPorts = (names) =>
+  new Map(names.map((name, index) => [name, portFrom('INSPECTOR_PORT', 9229) + index]));
+
+/** @param {Map<string, number>} inspectors @returns {import('./ports.mjs').PortNeed[]} */
+export const inspectorPortNeeds = (inspectors) =>
+  [...inspectors].map(([name, port]) => ({
+    port,
+    part: `the inspector of ${name}`,
+    variable: 'INSPECTOR_PORT',
+  }));
+
 /**
  * The ports of the servers are far from the usual ones of a MongoDB, Redis or RabbitMQ of the system.
  * @returns {import('./servers/candidate.mjs').ServerPorts}

@@ -1,7 +1,13 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
-import { nodeBinary, root } from './paths.mjs';
+import { explain } from './explain.mjs';
+import { Stopped } from './failure.mjs';
+import { ensurePackages } from './packages.mjs';
+import { dataDirectory, nodeBinary, root } from './paths.mjs';
+import { onEndSignal } from './signals.mjs';
+import { createSupervisor } from './supervisor.mjs';
 
 /** @param {string} version */
 const majorOf = (version) => Number(version.split('.')[0]);
@@ -13,6 +19,23 @@ let successor;
 export const isHandedOver = () => successor !== undefined;
 
 /**
+ * Replaces this process by one of the project's own Node.
+ * @param {string[]} args
+ * @returns {Promise<never>}
+ */
+async function continueInProjectNode(args) {
+  const child = spawn(nodeBinary, args, { stdio: 'inherit' });
+  successor = child;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal));
+  const exitCode = await new Promise((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGTERM']));
+  });
+  process.exit(exitCode);
+}
+
+/**
  * Restarts this script under the project's own Node if an older one runs it: packages that the script imports may not
  * load under the older one. Call it when the packages are installed and before anything is started. It returns only if
  * no restart is needed.
@@ -20,14 +43,34 @@ export const isHandedOver = () => successor !== undefined;
  */
 export async function handOverToProjectNode() {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules', 'node', 'package.json'), 'utf8'));
-  if (majorOf(process.versions.node) >= majorOf(version)) return;
-  const child = spawn(nodeBinary, process.argv.slice(1), { stdio: 'inherit' });
-  successor = child;
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-    process.on(signal, () => child.kill(signal));
-  const exitCode = await new Promise((resolve) => {
-    child.once('error', () => resolve(1));
-    child.once('exit', (code) => resolve(code ?? 1));
+  if (majorOf(process.versions.node) < majorOf(version)) await continueInProjectNode(process.argv.slice(1));
+}
+
+/**
+ * Installs the packages unless they are installed, and then replaces this process by one of the project's own Node. What it
+ * says goes to stderr: stdout belongs to the command. Without arguments it installs only.
+ * @param {string[]} args of Node; instead of a script, the name of a program that a package has installed
+ * @returns {Promise<never>}
+ */
+export async function runInProject(args) {
+  const supervisor = createSupervisor();
+  onEndSignal(() => {
+    if (!isHandedOver()) void supervisor.stopAll().then(() => process.exit(130));
   });
-  process.exit(exitCode);
+  process.once('exit', () => supervisor.killAll());
+  const logFile = join(dataDirectory, 'logs', 'npm-ci.log');
+  try {
+    await ensurePackages(supervisor, { logFile, log: (line) => console.error(line) });
+  } catch (error) {
+    if (!(error instanceof Stopped)) console.error(explain('npm ci', error));
+    process.exit(1);
+  }
+  return args.length === 0 ? process.exit(0) : continueInProjectNode(args.map(pathOfProgram));
+}
+
+/** @param {string} argument @param {number} index @param {string[]} args */
+function pathOfProgram(argument, index, args) {
+  if (index !== args.findIndex((each) => !each.startsWith('-'))) return argument;
+  const program = join(root, 'node_modules', '.bin', argument);
+  return existsSync(program) ? program : argument;
 }

@@ -27,11 +27,16 @@ export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDir
 /**
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number }} [options] environment: has priority over all other variables
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number, inspectorPort?: number }} [options]
+ *   environment: has priority over all other variables; inspectorPort: it is being developed, and restarts on a change
  * @returns {RunningProcess}
  */
 export function startProcess(part, context, options = {}) {
-  const { append = false, readyWithinMs = 120_000 } = options;
+  const { append = false, readyWithinMs = 120_000, inspectorPort } = options;
+  const whileDeveloping =
+    inspectorPort === undefined
+      ? []
+      : ['--watch', '--watch-preserve-output', `--inspect=127.0.0.1:${inspectorPort}`];
   const elapsed = stopwatch();
   const environment = {
     NODE_COMPILE_CACHE: compileCache(),
@@ -43,7 +48,7 @@ export function startProcess(part, context, options = {}) {
     name: part.name,
     tier: part.tier,
     command: nodeBinary,
-    args: [...nodeFlags, part.main],
+    args: [...nodeFlags, ...whileDeveloping, part.main],
     cwd: root,
     env: environment,
     logFile: join(context.logDirectory, `${part.name}.log`),

@@ -44,9 +44,10 @@ const stoppingOrder = /** @type {const} */ ([
 /**
  * Starts processes, each in a process group of its own: a Ctrl-C in the terminal reaches only this process,
  * which then decides the order, and a signal to the group also ends what the child itself has started.
- * @param {{ recordFile?: string, onUnexpectedExit?: (child: Child) => void }} [options]
+ * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void }} [options] url: of what it runs, for
+ *   the record
  */
-export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
+export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
   /** @type {Set<Child>} */
   const children = new Set();
   let closing = false;
@@ -56,7 +57,11 @@ export function createSupervisor({ recordFile, onUnexpectedExit } = {}) {
   const record = () => {
     if (!recordFile) return;
     recorded = true;
-    writeRecord(recordFile, children);
+    try {
+      writeRecord(recordFile, children, url);
+    } catch {
+      // On a full disk. The record is needed only after a kill, and the processes must end in order even so.
+    }
   };
 
   /** @param {Launch} launch @returns {Child} */
@@ -213,40 +218,44 @@ export function startTimeOf(pid) {
   }
 }
 
-/** @param {string} recordFile @param {Set<Child>} children */
-function writeRecord(recordFile, children) {
+/** @param {string} recordFile @param {Set<Child>} children @param {string} [url] */
+function writeRecord(recordFile, children, url) {
   mkdirSync(dirname(recordFile), { recursive: true });
   const entry = (/** @type {number} */ pid) => ({ pid, startTime: startTimeOf(pid) });
   const record = {
-    supervisor: entry(process.pid),
+    supervisor: { ...entry(process.pid), url },
     children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
   };
   writeFileSync(recordFile, JSON.stringify(record));
 }
 
+/** @param {{ pid: number, startTime?: string }} entry */
+const isAlive = ({ pid, startTime }) => startTime !== undefined && startTimeOf(pid) === startTime;
+
+/** The run that keeps this record, while it is alive. @param {string} recordFile */
+export function runningSupervisor(recordFile) {
+  const record = readRecord(recordFile);
+  return record && isAlive(record.supervisor) ? record.supervisor : undefined;
+}
+
 /**
  * Ends the processes that an earlier run has left, because it was killed.
  * @param {string} recordFile
- * @returns {Promise<{ runningPid?: number, ended: string[] }>} runningPid: the earlier run is still alive
+ * @returns {Promise<string[]>} their names
  */
 export async function endLeftovers(recordFile) {
-  const record = readRecord(recordFile);
-  if (!record) return { ended: [] };
-  const alive = (/** @type {{ pid: number, startTime?: string }} */ { pid, startTime }) =>
-    startTime !== undefined && startTimeOf(pid) === startTime;
-  if (alive(record.supervisor)) return { runningPid: record.supervisor.pid, ended: [] };
-  const leftovers = record.children.filter(alive);
+  const leftovers = readRecord(recordFile)?.children.filter(isAlive) ?? [];
   for (const { pid } of leftovers) signalGroup(pid, 'SIGTERM');
   const deadline = Date.now() + 3_000;
-  while (leftovers.some(alive) && Date.now() < deadline) await pause(50);
+  while (leftovers.some(isAlive) && Date.now() < deadline) await pause(50);
   for (const { pid } of leftovers) signalGroup(pid, 'SIGKILL');
   rmSync(recordFile, { force: true });
-  return { ended: leftovers.map(({ name }) => name) };
+  return leftovers.map(({ name }) => name);
 }
 
 /**
  * @param {string} recordFile
- * @returns {{ supervisor: { pid: number, startTime?: string }, children: { name: string, pid: number, startTime?: string }[] } | undefined}
+ * @returns {{ supervisor: { pid: number, startTime?: string, url?: string }, children: { name: string, pid: number, startTime?: string }[] } | undefined}
  */
 function readRecord(recordFile) {
   try {

@@ -1,7 +1,7 @@
 /** `npm start` as a process of its own, on free ports, with the database and the broker of the tests. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,7 @@ interface Started {
   pids(): Map<string, number>;
   ended: Promise<number | null>;
   port(name: string): number;
+  inspectorPort: number;
 }
 
 const directories: string[] = [];
@@ -48,15 +49,17 @@ const isAlive = (pid: number): boolean => {
 };
 
 /** Its Redis is its own; MongoDB and RabbitMQ are those of the tests. */
-const startProduct = async (): Promise<Started> => {
+const startProduct = async (...args: string[]): Promise<Started> => {
   const directory = mkdtempSync(join(tmpdir(), 'npm-start-'));
   directories.push(directory);
   const run = randomBytes(4).toString('hex');
-  const [redis = 0, operations = 0, smtp = 0, ...ports] = await freePorts(PROCESSES.length * 2 + 3);
+  const [redis = 0, operations = 0, smtp = 0, inspectorPort = 0, ...ports] = await freePorts(
+    PROCESSES.length * 2 + 4,
+  );
   const http = new Map(PROCESSES.map((name, index) => [name, ports[index * 2] ?? 0]));
   const { MONGODB_URI, AMQP_URL } = testServers();
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, ['scripts/start.mjs'], {
+  const child = spawn(process.execPath, ['scripts/start.mjs', ...args], {
     cwd: root,
     env: {
       PATH,
@@ -69,6 +72,7 @@ const startProduct = async (): Promise<Started> => {
       GATEWAY_OPERATIONS_PORT: String(operations),
       SANDBOX_PROVIDER_PORT: '0',
       SANDBOX_SMTP_PORT: String(smtp),
+      INSPECTOR_PORT: String(inspectorPort),
       EVENTS_NAMESPACE: `start-${run}`,
       SEED_DEMO: '0',
       ...Object.fromEntries([...http].map(([name, port]) => [`${prefixOf(name)}_HTTP_PORT`, String(port)])),
@@ -98,6 +102,7 @@ const startProduct = async (): Promise<Started> => {
     },
     ended: new Promise((resolve) => child.once('close', resolve)),
     port: (name) => http.get(name) ?? 0,
+    inspectorPort,
   };
   started.push(product);
   await eventually(() => {
@@ -168,4 +173,30 @@ test('a part that dies for the sixth time within a minute ends everything, and s
     'sandbox has ended by itself (signal SIGKILL), although it was started again 5 times within a minute',
   );
   expect([...pids].filter(isAlive)).toEqual([]);
+});
+
+test('npm run dev restarts its process on a change, with an inspector and its log, and no other process', async () => {
+  const product = await startProduct('--dev', 'wallet');
+  expect(product.output()).toContain(`each with an inspector: wallet 127.0.0.1:${product.inspectorPort}`);
+  expect(product.output()).toMatch(/^\[[\d:.]+\] INFO: /m);
+  /** Of the process; undefined while it restarts. */
+  const inspector = async (): Promise<string | undefined> => {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${product.inspectorPort}/json/list`);
+      const [target] = (await answer.json()) as { id: string }[];
+      return target?.id;
+    } catch {
+      return undefined;
+    }
+  };
+  const [first, others] = [await eventually(inspector), product.pids()];
+  const now = new Date();
+  utimesSync(join(root, 'services/wallet/src/main.ts'), now, now);
+  await eventually(async () => {
+    const id = await inspector();
+    return id !== undefined && id !== first;
+  }, START);
+  await eventually(() => isReady(product, 'wallet'), START);
+  expect(product.pids()).toEqual(others);
+  expect(product.child.exitCode).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Gives names to the bodies and errors of the operations: generators make classes of them, and invent names for those without one. */
 import { STATUS_CODES } from 'node:http';
+import { responseText } from './operations.ts';
 import { isObject, type Json, REFERENCE, referenceOf, type Schema } from './schema.ts';
 
 type Schemas = Record<string, Json>;

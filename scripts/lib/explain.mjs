@@ -1,0 +1,35 @@
+import { existsSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { Failure, messageOf } from './failure.mjs';
+import { dataDirectory, root } from './paths.mjs';
+
+/** RabbitMQ takes nothing more below 50 MiB, and MongoDB needs as much for its log. */
+const LEAST_MIB = 128;
+
+/**
+ * A full disk makes each part fail in its own way, and often without naming it.
+ * @param {number} [leastMib]
+ * @returns {string | undefined} a sentence that names it
+ */
+export function fullDisk(leastMib = LEAST_MIB) {
+  for (const directory of [dataDirectory, root, tmpdir()].filter((path) => existsSync(path))) {
+    const { bavail, bsize } = statfsSync(directory);
+    const mib = Math.floor((bavail * bsize) / 1024 ** 2);
+    if (mib < leastMib)
+      return `The disk with ${directory} is full (${mib} MiB are left): free some space and start again.`;
+  }
+  return undefined;
+}
+
+/**
+ * What the user reads about a failure.
+ * @param {string} command
+ * @param {unknown} error
+ */
+export function explain(command, error) {
+  const { code } = /** @type {NodeJS.ErrnoException} */ (error ?? {});
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return fullDisk() ?? `The disk is full (${messageOf(error)}): free some space and start again.`;
+  const message = error instanceof Failure ? error.message : `${command} failed: ${messageOf(error)}`;
+  return [message, fullDisk()].filter(Boolean).join('\n');
+}

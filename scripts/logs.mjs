@@ -1,0 +1,35 @@
+/**
+ * `npm run logs`: the logs of the processes of `npm start`, readable; `npm run logs -- wallet` of those named, servers included. It
+ * ends when the product does.
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { followLogs } from './lib/logs.mjs';
+import { dataDirectory } from './lib/paths.mjs';
+import { processes } from './lib/process-definitions.mjs';
+import { runningSupervisor } from './lib/supervisor.mjs';
+import { pause } from './lib/time.mjs';
+
+const directory = join(dataDirectory, 'logs');
+const present = existsSync(directory)
+  ? readdirSync(directory)
+      .filter((file) => file.endsWith('.log'))
+      .map((file) => basename(file, '.log'))
+  : [];
+const named = process.argv.slice(2);
+const names =
+  named.length > 0 ? named : processes.map(({ name }) => name).filter((name) => present.includes(name));
+const unknown = names.find((name) => !present.includes(name));
+
+if (present.length === 0) {
+  console.error(`There are no logs in ${directory}: npm start writes them.`);
+  process.exitCode = 1;
+} else if (unknown !== undefined) {
+  console.error(`There is no log "${unknown}"; there are: ${present.join(', ')}.`);
+  process.exitCode = 1;
+} else {
+  process.stdout.on('error', () => process.exit());
+  const stop = await followLogs(directory, names, { write: (line) => console.log(line) });
+  while (runningSupervisor(join(dataDirectory, 'processes.json'))) await pause(200);
+  stop();
+}

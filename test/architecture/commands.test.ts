@@ -1,0 +1,212 @@
+/** The commands of package.json, as processes of their own and without servers. */
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { explain, fullDisk } from '../../scripts/lib/explain.mjs';
+import { nodeBinary } from '../../scripts/lib/paths.mjs';
+import { read, root } from './support.ts';
+
+let directory = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'commands-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const { TEST_RESULTS: _result, ...environment } = process.env;
+const run = (command: string, args: readonly string[], options: object = {}): SpawnSyncReturns<string> =>
+  spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    ...options,
+    env: { ...environment, DATA_DIRECTORY: join(directory, 'data'), ...(options as { env?: object }).env },
+  });
+
+/** The record that `npm start` keeps, of a product that this process runs. */
+const recordProduct = (): string => {
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const startTime = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  const file = join(directory, 'data/processes.json');
+  const supervisor = { pid: process.pid, startTime, url: 'http://127.0.0.1:8080' };
+  mkdirSync(join(directory, 'data'), { recursive: true });
+  writeFileSync(file, JSON.stringify({ supervisor, children: [] }));
+  return file;
+};
+
+describe('in a clone without packages', () => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'));
+
+  test('every command installs them first', () => {
+    const others = Object.entries(scripts).filter(
+      ([, command]) => !/^(?:node scripts\/(?:run|start|test|bench)\.mjs|git)(?: |$)/.test(command),
+    );
+    expect(others).toEqual([]);
+  });
+
+  /** A clone where `npm` is a program of this test. */
+  const cloneWith = (npm: string): { env: object; cwd: string } => {
+    for (const part of [
+      'scripts',
+      'package.json',
+      'package-lock.json',
+      'packages/shared/src/kernel/progress.mjs',
+    ])
+      cpSync(join(root, part), join(directory, 'clone', part), { recursive: true });
+    mkdirSync(join(directory, 'bin'));
+    writeFileSync(join(directory, 'bin/npm'), `#!/bin/sh\n${npm}\n`);
+    chmodSync(join(directory, 'bin/npm'), 0o755);
+    return { env: { PATH: `${join(directory, 'bin')}:${process.env.PATH}` }, cwd: join(directory, 'clone') };
+  };
+
+  test('a script and a program of a package run by the Node of the project afterwards; stdout is theirs', () => {
+    const clone = cloneWith(`ln -sfn '${join(root, 'node_modules')}' node_modules`);
+    writeFileSync(join(clone.cwd, 'version.mjs'), 'console.log(process.argv[2], process.execPath)');
+    const script = run(process.execPath, ['scripts/run.mjs', 'version.mjs', 'one'], clone);
+    expect([script.status, script.stdout]).toEqual([0, `one ${nodeBinary}\n`]);
+    expect(script.stderr).toContain('installing with npm ci');
+    const program = run(process.execPath, ['scripts/run.mjs', 'biome', '--version'], clone);
+    expect([program.status, program.stdout]).toEqual([0, expect.stringContaining('Version')]);
+  });
+
+  test('a failed installation is explained without a stack', () => {
+    const clone = cloneWith('echo "npm error network"; exit 1');
+    const { status, stderr } = run(process.execPath, ['scripts/run.mjs', 'version.mjs'], clone);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('npm ci failed; the end of its log:')]);
+    expect(stderr).toContain('npm error network');
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+test('a second npm start says that the product runs already, where, and how it ends', () => {
+  recordProduct();
+  for (const args of [[], ['--dev', 'wallet']]) {
+    const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
+    expect([status, stderr]).toEqual([
+      1,
+      `The product runs already: http://127.0.0.1:8080. Ctrl-C in its terminal or \`kill ${process.pid}\` ends it.\n`,
+    ]);
+  }
+});
+
+test('npm run dev names the processes that there are', () => {
+  const { status, stderr } = run(process.execPath, ['scripts/start.mjs', '--dev', 'nobody']);
+  expect([status, stderr]).toEqual([
+    1,
+    'There is no process "nobody"; there are: sandbox, identity, wallet, gyms, content, media, store-billing, gateway.\n',
+  ]);
+});
+
+test('a full disk is named in one sentence', () => {
+  expect(fullDisk(0)).toBeUndefined();
+  expect(fullDisk(Number.POSITIVE_INFINITY)).toMatch(
+    /^The disk with \/.* is full \(\d+ MiB are left\): free some space and start again\.$/,
+  );
+  let error: unknown;
+  try {
+    writeFileSync('/dev/full', 'more');
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(explain('npm start', error)).toMatch(
+    /^The disk is full \(.*ENOSPC: no space left on device, write\): free some space and start again\.$/,
+  );
+  expect(explain('npm start', 'refused')).toBe('npm start failed: refused');
+});
+
+describe('npm run logs', () => {
+  const line = (second: number, service: string, msg: string): string =>
+    `${JSON.stringify({ level: 'info', time: `2030-01-01T00:00:0${second}.000Z`, service, status: '200', msg })}\n`;
+  const logs = (...names: string[]) => run(process.execPath, ['scripts/logs.mjs', ...names]);
+  const write = (name: string, text: string): void => {
+    mkdirSync(join(directory, 'data/logs'), { recursive: true });
+    appendFileSync(join(directory, 'data/logs', `${name}.log`), text);
+  };
+
+  test('shows those of all processes by time, readable, and ends when nothing runs', () => {
+    write('wallet', `${line(1, 'wallet', 'first')}${line(3, 'wallet', 'third')}`);
+    write('gateway', `${line(2, 'gateway', 'second')}could not start: no reason\n`);
+    write('redis', 'a server, which is not shown unless it is named\n');
+    const { status, stdout } = logs();
+    expect([status, stdout.split('\n')]).toEqual([
+      0,
+      [
+        expect.stringMatching(/^wallet {2}\| \[[\d:.]+\] INFO: first \{"status":"200"\}$/),
+        expect.stringMatching(/^gateway \| \[[\d:.]+\] INFO: second /),
+        'gateway | could not start: no reason',
+        expect.stringMatching(/^wallet {2}\| \[[\d:.]+\] INFO: third /),
+        '',
+      ],
+    ]);
+    expect(logs('redis').stdout).toBe('a server, which is not shown unless it is named\n');
+  });
+
+  test('shows what is added while the product runs', async () => {
+    const record = recordProduct();
+    write('wallet', line(1, 'wallet', 'first'));
+    const child = spawn(process.execPath, ['scripts/logs.mjs', 'wallet'], {
+      cwd: root,
+      env: { ...environment, DATA_DIRECTORY: join(directory, 'data') },
+    });
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString('utf8');
+    });
+    const ended = once(child, 'close');
+    while (!shown.includes('first')) await once(child.stdout, 'data');
+    write('wallet', line(2, 'wallet', 'second'));
+    while (!shown.includes('second')) await once(child.stdout, 'data');
+    rmSync(record);
+    expect(await ended).toEqual([0, null]);
+    expect(shown.trimEnd().split('\n')).toHaveLength(2);
+  });
+
+  test('says what there is when a log is missing', () => {
+    expect(logs()).toMatchObject({ status: 1, stderr: expect.stringContaining('There are no logs in ') });
+    write('wallet', line(1, 'wallet', 'first'));
+    expect(logs('nobody')).toMatchObject({
+      status: 1,
+      stderr: 'There is no log "nobody"; there are: wallet.\n',
+    });
+  });
+});
+
+test('a test file runs by jest itself, under a Node without the options that it needs', () => {
+  const { status, stderr } = run(nodeBinary, [
+    'node_modules/.bin/jest',
+    'packages/shared/src/kernel/progress.test.ts',
+  ]);
+  expect([status, stderr]).toEqual([0, expect.stringMatching(/^Tests: +\d+ passed, /m)]);
+});
+
+test('the hook of npm run hooks refuses a commit that is not formatted, or breaks a rule', () => {
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: directory });
+  const commit = (text: string) => {
+    writeFileSync(join(directory, 'a.ts'), text);
+    git('add', 'a.ts');
+    return git('commit', '--quiet', '--message', 'a');
+  };
+  for (const file of ['biome.json', '.githooks', '.gitignore', 'tsconfig.json'])
+    cpSync(join(root, file), join(directory, file), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
+  git('init', '--quiet');
+  git('config', 'core.hooksPath', '.githooks');
+  expect(commit('export const a = "1"\n')).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('npm run lint:fix'),
+  });
+  expect(commit('export const a: any = 1;\n').status).toBe(1);
+  expect(commit("export const a = '1';\n").status).toBe(0);
+});
