@@ -1,4 +1,21 @@
-// scripts/test.mjs starts the servers that the tests need. Node strips the types itself: nothing is transformed.
+import { basename } from 'node:path';
+import { jestFlags } from './scripts/lib/node-flags.mjs';
+import { runInProject } from './scripts/lib/project-node.mjs';
+
+// An editor and npx start jest by any Node; `npm test` starts it as the tests need it.
+const isJest = basename(process.argv[1] ?? '').startsWith('jest');
+if (isJest && !jestFlags.every((flag) => process.execArgv.includes(flag)))
+  await runInProject([...jestFlags, 'jest', ...process.argv.slice(2)]);
+
+const prepared = (globalSetup) => ({ globalSetup, globalTeardown: '<rootDir>/scripts/lib/jest/end.mjs' });
+const withServers = prepared('<rootDir>/scripts/lib/jest/start-servers.mjs');
+const withProduct = {
+  ...prepared('<rootDir>/scripts/lib/jest/start-product.mjs'),
+  runner: '<rootDir>/scripts/lib/jest/in-turn.mjs',
+};
+const withImages = prepared('<rootDir>/scripts/lib/jest/find-images.mjs');
+
+// Node strips the types itself: nothing is transformed.
 const project = (displayName, testMatch, options = {}) => ({
   displayName,
   testMatch: testMatch.map((glob) => `<rootDir>/${glob}`),
@@ -20,12 +37,12 @@ export default {
   testSequencer: '<rootDir>/scripts/lib/jest/longest-first.mjs',
   projects: [
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
-    project('service', [`${everything}/test/**/!(*.long).test.ts`]),
+    project('service', [`${everything}/test/**/!(*.long).test.ts`], withServers),
     // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
     project('architecture', ['test/architecture/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
-    project('long', [`${everything}/test/**/*.long.test.ts`]),
-    project('e2e', ['test/e2e/**/!(*.long).test.ts']),
-    project('e2e-long', ['test/e2e/**/*.long.test.ts']),
-    project('compose', ['test/compose/**/*.test.ts']),
+    project('long', [`${everything}/test/**/*.long.test.ts`], withServers),
+    project('e2e', ['test/e2e/**/!(*.long).test.ts'], withProduct),
+    project('e2e-long', ['test/e2e/**/*.long.test.ts'], withProduct),
+    project('compose', ['test/compose/**/*.test.ts'], withImages),
   ],
 };

@@ -8,27 +8,26 @@
  *   npm run test:long                           the long tests (docs/testing.md)
  *   npm run test:compose                        docker-compose.yml
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { clockOf } from '../packages/shared/src/kernel/progress.mjs';
 import { checks } from './lib/checks.mjs';
+import { explain } from './lib/explain.mjs';
 import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { makeKeys } from './lib/keys.mjs';
+import { jestFlags } from './lib/node-flags.mjs';
 import { ensurePackages } from './lib/packages.mjs';
 import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
-import { freePorts } from './lib/ports.mjs';
 import { handOverToProjectNode, isHandedOver } from './lib/project-node.mjs';
-import { startRestrictedServers } from './lib/restricted-servers.mjs';
 import { ensureChromium } from './lib/servers/chromium.mjs';
-import { startServers } from './lib/servers/index.mjs';
 import { localImages } from './lib/servers/local-images.mjs';
 import { isAtLeast, newest, useNewestServers } from './lib/servers/newest.mjs';
-import { startS3 } from './lib/servers/s3.mjs';
 import { onEndSignal } from './lib/signals.mjs';
 import { startStack } from './lib/stack.mjs';
 import { compileCache } from './lib/start-process.mjs';
 import { createSupervisor, lastLines, runTool } from './lib/supervisor.mjs';
+import { makeTemporaryDirectory, mayRunTestsIn, startTestServers } from './lib/test-servers.mjs';
 import { createSummary } from './lib/test-summary.mjs';
 import { stopwatch, within } from './lib/time.mjs';
 
@@ -98,17 +97,6 @@ function parse(args) {
   return { selected: new Set(only.length > 0 ? only : usual), forJest, isNewest };
 }
 
-/** In memory where there is room: the stand-in of MongoDB waits for the disk at every commit. */
-function makeTemporaryDirectory() {
-  const memory = '/dev/shm';
-  const gibibytes = (/** @type {string} */ path) => {
-    const { bavail, bsize } = statfsSync(path);
-    return (bavail * bsize) / 1024 ** 3;
-  };
-  const base = existsSync(memory) && gibibytes(memory) > 2 ? memory : tmpdir();
-  return mkdtempSync(join(base, 'fitness-test-'));
-}
-
 /** The type checkers are Go programs: with fewer garbage collections than by default (100) they take a fifth less CPU time. */
 const goCollections = '400';
 /** The keys of all processes, for tests that start some of them. */
@@ -136,51 +124,6 @@ async function runCheck({ name, group, args }) {
 }
 
 /**
- * @param {string} directory for their data
- * @param {{ withS3: boolean, isRestricted?: boolean, logDirectory: string, log: (line: string) => void }} options
- *   isRestricted: with the users and permissions of a deployment
- */
-async function startTestServers(directory, { withS3, isRestricted = false, logDirectory, log }) {
-  const [mongodb = 0, redis = 0, rabbitmq = 0, rabbitmqDistribution = 0, epmd = 0, s3 = 0] =
-    await freePorts(6);
-  const ports = { mongodb, redis, rabbitmq, rabbitmqDistribution, epmd };
-  const context = { supervisor, directory, ephemeral: true, logDirectory, ports, log };
-  const onUp = (/** @type {import('./lib/servers/index.mjs').Picked} */ server) =>
-    log(
-      `${`${server.name} ${server.version}`.trim()}: ${server.choice} after ${server.took} (${server.reason})`,
-    );
-  const storage = withS3 ? startObjectStorage(context, s3, onUp) : undefined;
-  // A rejection is reported when it is awaited, after the other servers.
-  storage?.catch(() => {});
-  const servers = isRestricted
-    ? (await startRestrictedServers(context, onUp)).servers
-    : await startServers(context, onUp);
-  removals.push(servers.remove);
-  const bucketServer = await storage;
-  if (bucketServer === undefined) return servers;
-  removals.push(bucketServer.remove);
-  return { ...servers, environment: { ...servers.environment, TEST_S3_ENDPOINT: bucketServer.uri } };
-}
-
-/**
- * The tests that need it fail with a message when it is missing.
- * @param {import('./lib/servers/candidate.mjs').Context} context
- * @param {number} port
- * @param {(picked: import('./lib/servers/index.mjs').Picked) => void} onUp
- */
-async function startObjectStorage(context, port, onUp) {
-  try {
-    const picked = await startS3(context, port);
-    onUp(picked);
-    return picked;
-  } catch (error) {
-    if (error instanceof Stopped) throw error;
-    log(`files in S3 cannot be tested: ${messageOf(error)}`);
-    return undefined;
-  }
-}
-
-/**
  * @param {string[]} projects
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} environment
@@ -193,7 +136,7 @@ async function runJest(projects, args, environment, directory) {
     tier: 'tool',
     command: nodeBinary,
     args: [
-      ...['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+      ...jestFlags,
       // Test files of one worker leave much garbage: fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
@@ -265,16 +208,8 @@ async function runEndToEnd(projects, starting, browser, args, directory) {
     E2E_SANDBOX_URL: stack.sandboxUrl,
     E2E_STACK: stack.file,
   };
-  // Sequentially: they stop and start parts of the same running product.
-  await runJest(projects, ['--runInBand', ...args], environment, directory);
+  await runJest(projects, args, environment, directory);
   await stack.close();
-}
-
-/** @param {string} directory @param {string[]} forJest patterns of paths, among options */
-function mayRunTestsIn(directory, forJest) {
-  const patterns = forJest.filter((argument) => !argument.startsWith('-'));
-  const paths = readdirSync(join(root, directory)).map((name) => join(root, directory, name));
-  return patterns.length === 0 || patterns.some((pattern) => paths.some((path) => path.match(pattern)));
 }
 
 /** @param {string} name @param {() => Promise<void>} work */
@@ -308,7 +243,7 @@ async function main() {
   const withS3 = !isServers && ofServices.length > 0 && mayRunTestsIn('services/media/test', forJest);
   const starting =
     ofServices.length + ofProduct.length > 0
-      ? startTestServers(directory, { withS3, logDirectory, log })
+      ? startTestServers({ supervisor, directory, removals, logDirectory, log }, { withS3 })
       : undefined;
   // End-to-end tests stop servers, so that they have their own when others run at the same time. These start after the first
   // ones: two would install the same program at once.
@@ -369,8 +304,9 @@ async function startOthers({ isRestricted }) {
   const elapsed = stopwatch();
   const directory = join(/** @type {string} */ (temporary), 'e2e');
   mkdirSync(directory);
-  const quietly = { withS3: false, isRestricted, logDirectory: join(logDirectory, 'e2e'), log: () => {} };
-  const servers = await startTestServers(directory, quietly);
+  const quietly = { logDirectory: join(logDirectory, 'e2e'), log: () => {} };
+  const context = { supervisor, directory, removals, ...quietly };
+  const servers = await startTestServers(context, { withS3: false, isRestricted });
   log(`the same servers once more, for the end-to-end tests, after ${elapsed()}`);
   return servers;
 }
@@ -386,7 +322,7 @@ try {
 } catch (error) {
   if (!(error instanceof Stopped)) {
     summary.count(false);
-    log(error instanceof Failure ? error.message : `npm test failed: ${messageOf(error)}`);
+    log(explain('npm test', error));
   }
 }
 await end(summary.failed > 0 ? 1 : 0);

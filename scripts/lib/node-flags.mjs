@@ -7,3 +7,6 @@ export const nodeFlags = [
   '--max-semi-space-size=8',
   '--max-old-space-size=512',
 ];
+
+/** For jest: the tests are ES modules. */
+export const jestFlags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];

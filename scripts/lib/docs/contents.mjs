@@ -29,7 +29,7 @@ export const GROUPS = [
       (name) => new RegExp(`^docs/guides/operators/${name}\\.md$`),
     ),
   },
-  { title: 'Contributors', patterns: [/^CONTRIBUTING\.md$/, /^docs\/testing\.md$/] },
+  { title: 'Contributors', patterns: [/^CONTRIBUTING\.md$/, /^SECURITY\.md$/, /^docs\/testing\.md$/] },
   {
     title: 'Reference',
     patterns: [

@@ -1,0 +1,2 @@
+/** Jest's globalTeardown. */
+export { end as default } from './prepare.mjs';

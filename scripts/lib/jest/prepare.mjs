@@ -1,0 +1,78 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { explain } from '../explain.mjs';
+import { makeKeys } from '../keys.mjs';
+import { dataDirectory } from '../paths.mjs';
+import { ensureChromium } from '../servers/chromium.mjs';
+import { createSupervisor } from '../supervisor.mjs';
+import { makeTemporaryDirectory, startTestServers } from '../test-servers.mjs';
+
+const logDirectory = join(dataDirectory, 'test-logs', 'jest');
+/** Stdout is jest's. @param {string} line */
+const log = (line) => console.error(line);
+
+/** @type {() => Promise<void>} */
+let endRun = async () => {};
+/** Ends what the last {@link prepare} has started. */
+export const end = () => endRun();
+
+/**
+ * @typedef {object} Run
+ * @property {import('../supervisor.mjs').Supervisor} supervisor
+ * @property {string} directory
+ * @property {string} logDirectory
+ * @property {(line: string) => void} log
+ * @property {(withS3?: boolean) => ReturnType<typeof startTestServers>} startServers sets their variables as well
+ *
+ * @typedef {Pick<import('@jest/types').Config.ProjectConfig, 'displayName'>} Project
+ */
+
+/**
+ * Prepares a run of jest that an editor or npx has started: `npm test` prepares its own.
+ * @param {Project} project
+ * @param {(run: Run) => Promise<unknown>} work
+ */
+export async function prepare({ displayName }, work) {
+  const isByNpmTest = process.env.TEST_RESULTS !== undefined;
+  if (isByNpmTest) return;
+  mkdirSync(logDirectory, { recursive: true });
+  const supervisor = createSupervisor();
+  const directory = makeTemporaryDirectory();
+  /** @type {(() => Promise<void>)[]} */
+  const removals = [];
+  /** @type {Promise<void> | undefined} */
+  let ending;
+  endRun = () => {
+    ending ??= (async () => {
+      await supervisor.stopAll();
+      await Promise.allSettled(removals.map((remove) => remove()));
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    })();
+    return ending;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => void end().then(() => process.exit(130)));
+
+  const startServers = async (withS3 = false) => {
+    // Databases in the temporary directory are deleted with it.
+    if (!process.env.MONGODB_URI) process.env.TEST_KEEP_DATABASES = '1';
+    process.env.TEST_KEYS_DIRECTORY = join(directory, 'keys');
+    makeKeys(process.env.TEST_KEYS_DIRECTORY);
+    const servers = await startTestServers(
+      { supervisor, directory, removals, logDirectory, log },
+      { withS3 },
+    );
+    Object.assign(process.env, servers.environment);
+    return servers;
+  };
+  try {
+    const isLong = displayName?.name.endsWith('long') === true;
+    const chromium = isLong ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
+    if (chromium) process.env.TEST_CHROMIUM = chromium;
+    await work({ supervisor, directory, logDirectory, log, startServers });
+  } catch (error) {
+    log(explain('jest', error));
+    await end();
+    process.exit(1);
+  }
+}
