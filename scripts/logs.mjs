@@ -21,8 +21,8 @@ const names =
   named.length > 0 ? named : processes.map(({ name }) => name).filter((name) => present.includes(name));
 const unknown = names.find((name) => !present.includes(name));
 
-if (present.length === 0) {
-  console.error(`There are no logs in ${directory}: npm start writes them.`);
+if (present.length === 0 || names.length === 0) {
+  console.error(`There are no logs of the product in ${directory}: npm start writes them.`);
   process.exitCode = 1;
 } else if (unknown !== undefined) {
   console.error(`There is no log "${unknown}"; there are: ${present.join(', ')}.`);

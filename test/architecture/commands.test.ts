@@ -173,11 +173,15 @@ describe('npm run logs', () => {
   });
 
   test('says what there is when a log is missing', () => {
-    expect(logs()).toMatchObject({ status: 1, stderr: expect.stringContaining('There are no logs in ') });
+    const none = { status: 1, stderr: expect.stringContaining('There are no logs of the product in ') };
+    expect(logs()).toMatchObject(none);
+    expect(logs('wallet')).toMatchObject(none);
+    write('npm-ci', 'added 1 package\n');
+    expect(logs()).toMatchObject(none);
     write('wallet', line(1, 'wallet', 'first'));
     expect(logs('nobody')).toMatchObject({
       status: 1,
-      stderr: 'There is no log "nobody"; there are: wallet.\n',
+      stderr: 'There is no log "nobody"; there are: npm-ci, wallet.\n',
     });
   });
 });
