@@ -370,6 +370,10 @@ describe('docker-compose.yml', () => {
     // `npm start` and the tests take the same ones where there is Docker.
     const names = new Set(servers.map((image) => image.split('@')[0]));
     expect([...names].sort()).toEqual(Object.values(testImages).sort());
+    const ofWorkflow = [...read('.github/workflows/servers.yml').matchAll(/^ +image: (\S+)$/gm)].map(
+      ([, image = '']) => image,
+    );
+    expect(ofWorkflow.sort()).toEqual(Object.values(testImages).sort());
   });
 
   test('publishes the gateway for a proxy on this machine, whose word about the client counts', () => {
