@@ -30,6 +30,6 @@ export function explain(command, error) {
   const { code } = /** @type {NodeJS.ErrnoException} */ (error ?? {});
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return fullDisk() ?? `The disk is full (${messageOf(error)}): free some space and start again.`;
-  const message = error instanceof Failure ? error.message : `${command} failed: ${messageOf(error)}`;
-  return [message, fullDisk()].filter(Boolean).join('\n');
+  if (error instanceof Failure) return [error.message, fullDisk()].filter(Boolean).join('\n');
+  return fullDisk() ?? `${command} failed: ${messageOf(error)}`;
 }

@@ -77,9 +77,14 @@ const run = async (): Promise<boolean> => {
   return true;
 };
 
-if (!(await run())) {
-  process.stderr.write(
-    `npm run keys -- create or certify <directory> | rotate, begin, switch or finish <directory> <${PROCESSES.join('|')}>\n`,
-  );
-  process.exitCode = 64;
+try {
+  if (!(await run())) {
+    process.stderr.write(
+      `npm run keys -- create or certify <directory> | rotate, begin, switch or finish <directory> <${PROCESSES.join('|')}>\n`,
+    );
+    process.exitCode = 64;
+  }
+} catch (error) {
+  process.stderr.write(`failed: ${(error as Error).message}\n`);
+  process.exitCode = 1;
 }

@@ -30,6 +30,11 @@ test('keys are made once, and replaced in three steps; nothing secret is printed
   expect(first.stdout).not.toContain(JSON.parse(old).d);
 });
 
+test('a failure is explained without a stack', () => {
+  const { status, stderr } = run('create', '/dev/null/keys');
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^failed: ENOTDIR: .*\n$/)]);
+});
+
 test.each([
   ['nothing', []],
   ['no directory', ['create']],

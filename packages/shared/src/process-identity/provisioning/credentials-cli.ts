@@ -14,6 +14,7 @@ import { writeCredentials } from './credentials.ts';
 
 const USAGE =
   'usage: credentials-cli.ts <directory> [--mongodb <address>] [--redis <address>] [--rabbitmq <address>], addresses without a user';
+const EXIT_FAILED = 1;
 const EXIT_USAGE = 64;
 const EXIT_CONFIG = 78;
 
@@ -57,4 +58,9 @@ const main = (): number => {
   return 0;
 };
 
-process.exitCode = main();
+try {
+  process.exitCode = main();
+} catch (error) {
+  printError(`failed: ${(error as Error).message}`);
+  process.exitCode = EXIT_FAILED;
+}

@@ -153,3 +153,11 @@ test('the command refuses an address that would be the same for all processes', 
     stderr: 'Wrong configuration: AMQP_URL: each process has its own, such as IDENTITY_AMQP_URL\n',
   });
 });
+
+test('a failure of the command is explained without a stack', () => {
+  const { status, stderr } = spawnSync(process.execPath, [cli, '/dev/null/credentials'], {
+    env: { PATH, NODE_NO_WARNINGS: '1' },
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^failed: ENOTDIR: .*\n$/) });
+});
