@@ -95,7 +95,8 @@ async function preparePorts(inspectors) {
     );
   }
   const ended = await endLeftovers(recordFile);
-  if (ended.length > 0) log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
+  if (ended.length > 0)
+    log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   await removeContainers(['mongodb', 'redis', 'rabbitmq']);
   await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
 }

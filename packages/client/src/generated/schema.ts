@@ -829,7 +829,7 @@ export interface paths {
         };
         /**
          * Return from the bank gateway
-         * @description The bank gateway redirects the payer’s browser here. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned. Returns 404 without the gateway’s `orderId`, unless you are the payer, and 429 after 30 such requests from one address within a minute.
+         * @description The bank gateway redirects the payer’s browser here. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned. Without the gateway’s `orderId` the response is 404 unless you are the payer, and after 30 of these from one address within a minute it is 429.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -869,7 +869,7 @@ export interface paths {
         };
         /**
          * List prices and rates
-         * @description Returns the prices of premium and of boosts that are bought from the wallet, and the rates of fees, commissions and VAT.
+         * @description Returns the prices of premium subscriptions and boosts that are bought from the wallet, and the rates of fees, commissions and VAT.
          */
         get: operations["getPaymentsPrices"];
         put?: never;
@@ -891,9 +891,9 @@ export interface paths {
         put?: never;
         /**
          * Redeem an app-store purchase
-         * @description Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires `payments.view_own`; also `payments.buy_premium` for premium, and `payments.boost_own` or `payments.boost_all` for the boost of your own or of any target.
+         * @description Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires `payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or `payments.boost_all` to boost any target.
          *
-         *     The store charges the user before this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running. The errors are:
+         *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running. The errors are:
          *
          *     - 400 `store_purchase.premium_already_active`: a premium subscription is still running.
          *     - 400 `store_purchase.boost_already_live`: a boost of the target is still running.
@@ -1197,7 +1197,7 @@ export interface paths {
         put?: never;
         /**
          * Create a training service
-         * @description Offers a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of `posts.view_all`, and cannot be bought. Requires `training_services.create`.
+         * @description Creates a training service that you sell. An inactive one (`is_active`) is shown only to you and to holders of `posts.view_all`, and cannot be bought. Requires `training_services.create`.
          */
         post: operations["postTrainingServices"];
         delete?: never;
@@ -3052,7 +3052,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description Bad Request */
+        /** @description The request is malformed, or is not possible in the current state. */
         BadRequest: {
             headers: {
                 [name: string]: unknown;
@@ -3066,7 +3066,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Conflict */
+        /** @description The request conflicts with the current state. */
         Conflict: {
             headers: {
                 [name: string]: unknown;
@@ -3080,7 +3080,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Forbidden */
+        /** @description You do not have permission to do this. */
         Forbidden: {
             headers: {
                 /** @description For an OAuth token that lacks a scope that its user could grant: `Bearer error="insufficient_scope", scope="…"` */
@@ -3096,7 +3096,7 @@ export interface components {
                 "application/json": components["schemas"]["Forbidden"];
             };
         };
-        /** @description Internal Server Error */
+        /** @description Something went wrong on our side. */
         InternalServerError: {
             headers: {
                 [name: string]: unknown;
@@ -3110,7 +3110,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Not Found */
+        /** @description The resource does not exist, or is not visible to you. */
         NotFound: {
             headers: {
                 [name: string]: unknown;
@@ -3124,7 +3124,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Payload Too Large */
+        /** @description The body is too large. */
         PayloadTooLarge: {
             headers: {
                 [name: string]: unknown;
@@ -3138,7 +3138,49 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Request Timeout */
+        /** @description The JSON body is longer than 128 KiB. */
+        PayloadTooLarge128KiB: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request body is too large."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The JSON body is longer than 16 KiB. */
+        PayloadTooLarge16KiB: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request body is too large."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The JSON body is longer than 64 KiB. */
+        PayloadTooLarge64KiB: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The request body is too large."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body arrived too slowly. */
         RequestTimeout: {
             headers: {
                 [name: string]: unknown;
@@ -3152,7 +3194,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Service Unavailable */
+        /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
         ServiceUnavailable: {
             headers: {
                 /** @description Seconds to wait before the request is repeated */
@@ -3168,7 +3210,7 @@ export interface components {
                 "application/json": components["schemas"]["Unavailable"];
             };
         };
-        /** @description Too Many Requests */
+        /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
         TooManyRequests: {
             headers: {
                 /** @description Seconds to wait before the request is repeated */
@@ -3188,7 +3230,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Unauthorized */
+        /** @description The token is missing or is not valid. */
         Unauthorized: {
             headers: {
                 /** @description Authentication scheme: `Bearer` */
@@ -3204,7 +3246,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Unprocessable Entity */
+        /** @description The request is not valid. `errors` has the messages by field. */
         UnprocessableEntity: {
             headers: {
                 [name: string]: unknown;
@@ -3223,7 +3265,7 @@ export interface components {
                 "application/json": components["schemas"]["ValidationError"];
             };
         };
-        /** @description Unsupported Media Type */
+        /** @description The type or the encoding of the body is not supported. */
         UnsupportedMediaType: {
             headers: {
                 [name: string]: unknown;
@@ -3334,17 +3376,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3381,25 +3417,15 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3452,11 +3478,8 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionScheduled"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -3480,17 +3503,11 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionBlocked"];
                 };
             };
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3574,13 +3591,9 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionCancelled"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3616,23 +3629,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3708,17 +3712,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3741,17 +3739,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3847,23 +3839,14 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3883,13 +3866,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -3986,13 +3965,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4085,25 +4060,15 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4195,25 +4160,15 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4313,23 +4268,14 @@ export interface operations {
                     "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4367,23 +4313,14 @@ export interface operations {
                     "application/json": components["schemas"]["Message"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4420,27 +4357,16 @@ export interface operations {
                     "application/json": components["schemas"]["SecondFactorStep"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4470,25 +4396,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4561,17 +4477,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4594,17 +4504,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4678,17 +4582,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4736,25 +4634,15 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 16 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge16KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4777,17 +4665,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4862,15 +4744,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -4999,17 +4876,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5101,25 +4972,15 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5246,17 +5107,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5353,15 +5208,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5454,15 +5304,10 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -5479,17 +5324,11 @@ export interface operations {
                     "application/json": components["schemas"]["LicenseReplaced"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5512,17 +5351,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5615,27 +5448,16 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5727,27 +5549,16 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5845,27 +5656,16 @@ export interface operations {
                     "application/json": components["schemas"]["GymResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5934,15 +5734,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -5990,25 +5785,15 @@ export interface operations {
                     "application/json": components["schemas"]["MediaResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The body is too large. */
             413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6074,11 +5859,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
             /** @description The response has no body. */
             416: {
@@ -6087,13 +5869,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6116,17 +5894,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6194,11 +5966,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
             /** @description The response has no body. */
             416: {
@@ -6207,13 +5976,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6291,17 +6056,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6344,25 +6103,15 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6385,17 +6134,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6496,15 +6239,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6605,25 +6343,15 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationPreferencesResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6664,17 +6392,11 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationResponse"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6804,17 +6526,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6858,17 +6574,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -6932,9 +6642,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
             /** @description The resource does not exist, or is not visible to you. */
             404: {
@@ -6951,17 +6659,11 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
             /** @description Something went wrong on our side. */
             500: {
@@ -6978,7 +6680,6 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7039,21 +6740,13 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
             /** @description Something went wrong on our side. */
             500: {
@@ -7070,7 +6763,6 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7161,23 +6853,14 @@ export interface operations {
                     "application/json": components["schemas"]["RequestedDeposit"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
             /** @description Something went wrong on our side. */
             500: {
@@ -7194,7 +6877,6 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderError"];
                 };
             };
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7283,17 +6965,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7419,17 +7095,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7481,13 +7151,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7568,9 +7234,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
             /** @description The resource does not exist, or is not visible to you. */
             404: {
@@ -7587,15 +7251,10 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
             /** @description Something went wrong on our side. */
             500: {
@@ -7612,7 +7271,6 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7688,17 +7346,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7752,29 +7404,17 @@ export interface operations {
                     "application/json": components["schemas"]["ResolvedStorePurchaseRefundResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7863,27 +7503,16 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7977,17 +7606,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8076,15 +7699,10 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -8100,17 +7718,11 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8199,15 +7811,10 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -8223,17 +7830,11 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8323,15 +7924,10 @@ export interface operations {
                     "application/json": components["schemas"]["PaymentResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -8347,17 +7943,11 @@ export interface operations {
                     "application/json": components["schemas"]["Conflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8444,19 +8034,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8507,25 +8090,15 @@ export interface operations {
                     "application/json": components["schemas"]["PostResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 128 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge128KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8580,17 +8153,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8642,27 +8209,16 @@ export interface operations {
                     "application/json": components["schemas"]["PostResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 128 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge128KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8685,17 +8241,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8769,17 +8319,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8830,29 +8374,17 @@ export interface operations {
                     "application/json": components["schemas"]["RoleResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -8968,17 +8500,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9052,17 +8578,11 @@ export interface operations {
                     "application/json": components["schemas"]["TraineeResponse"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9194,15 +8714,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9299,25 +8814,15 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9419,15 +8924,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9524,27 +9024,16 @@ export interface operations {
                     "application/json": components["schemas"]["TrainingServiceResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9567,17 +9056,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9678,9 +9161,7 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
             /** @description The resource does not exist, or is not visible to you. */
             404: {
@@ -9697,17 +9178,11 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
             409: components["responses"]["Conflict"];
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
             /** @description Something went wrong on our side. */
             500: {
@@ -9724,7 +9199,6 @@ export interface operations {
                     "application/json": components["schemas"]["CodedError"];
                 };
             };
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9856,17 +9330,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -9996,17 +9464,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -10106,15 +9568,10 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -10210,15 +9667,10 @@ export interface operations {
                     "application/json": components["schemas"]["UserResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
             400: components["responses"]["BadRequest"];
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description The body arrived too slowly. */
             408: components["responses"]["RequestTimeout"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -10234,17 +9686,11 @@ export interface operations {
                     "application/json": components["schemas"]["UserConflict"];
                 };
             };
-            /** @description The JSON body is longer than 64 KiB. */
-            413: components["responses"]["PayloadTooLarge"];
-            /** @description The type or the encoding of the body is not supported. */
+            413: components["responses"]["PayloadTooLarge64KiB"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description The request is not valid. `errors` has the messages by field. */
             422: components["responses"]["UnprocessableEntity"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -10267,11 +9713,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
             /** @description The request conflicts with the current state. */
             409: {
@@ -10295,11 +9738,8 @@ export interface operations {
                     "application/json": components["schemas"]["DeletionBlocked"];
                 };
             };
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -10322,17 +9762,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The token is missing or is not valid. */
             401: components["responses"]["Unauthorized"];
-            /** @description You do not have permission to do this. */
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
             404: components["responses"]["NotFound"];
-            /** @description Too many requests. Repeat the request after `Retry-After` seconds. */
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
             500: components["responses"]["InternalServerError"];
-            /** @description The platform, or a part of it, is not available. Repeat the request after `Retry-After` seconds. */
             503: components["responses"]["ServiceUnavailable"];
         };
     };

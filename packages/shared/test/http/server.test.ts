@@ -793,7 +793,7 @@ describe('a read', () => {
       paths: Record<string, { get: { responses: Record<string, { headers?: object; content?: object }> } }>;
     };
     const { responses = {} } = paths['/api/v1/kinds']?.get ?? {};
-    const header = { description: 'Of this content, for `If-None-Match`', schema: { type: 'string' } };
+    const header = { description: 'Version of this content, for `If-None-Match`', schema: { type: 'string' } };
     expect([responses[200]?.headers, responses[304]?.headers]).toEqual([{ ETag: header }, { ETag: header }]);
     expect(paths['/api/v1/callback']?.get.responses[304]).toBeUndefined();
   });
@@ -892,7 +892,7 @@ describe('answers', () => {
     const told = ['auth/things', 'things', 'things/long'].map(
       (path) => paths[`/api/v1/${path}`].post.responses[413].description,
     );
-    expect(told).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB`));
+    expect(told).toEqual([16, 64, 128].map((size) => `The JSON body is longer than ${size} KiB.`));
   });
 
   test('the document is OpenAPI 3.1 from the schemas that validate', async () => {
