@@ -41,7 +41,11 @@ export const openServiceHarness = async (
   cleanup.defer('queues', () => deleteTopology(broker, { services: [service] }));
   const tap = await tapEvents(broker, pattern);
   cleanup.defer('tap', () => tap.close());
-  const connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
+  const connection = await connectMongo({
+    // `watchCommands` finds the connection of the service by it.
+    uri: config.MONGODB_URI.replace('monitorCommands=true', 'monitorCommands=false'),
+    database: config.MONGODB_DATABASE,
+  });
   cleanup.defer('connection', () => connection.close());
   return {
     broker,
