@@ -1,5 +1,7 @@
 /** What one request of each route costs at most, in a warm process: database commands, and calls of other services. */
+
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
+import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
@@ -11,7 +13,7 @@ const GYMS = 5;
 let harness: Harness;
 let meter: Awaited<ReturnType<typeof openCostMeter>>;
 beforeAll(async () => {
-  harness = await openHarness({ watched: true });
+  harness = await openHarness({ watched: true, listCacheMib: LIST_CACHE_MIB });
   for (let index = 0; index < GYMS; index += 1) {
     const id = await harness.createGym(owner, { city_id: 1, major_ids: '1,2' });
     await harness.gyms.call('AttachLicense', { gym_id: id, media_id: id, filename: 'a.pdf' });
