@@ -39,7 +39,7 @@ function createTail(file) {
   };
 }
 
-/** Of a line of a process; a line of anything else has none. @param {string} line */
+/** Time of a line of a process; a line of anything else has none. @param {string} line */
 const timeOf = (line) => /"time":"([^"]*)"/.exec(line)?.[1];
 
 /**

@@ -13,7 +13,7 @@ const RETRY_AFTER = {
   schema: seconds,
 };
 
-/** By status, where the schema of the route does not describe the response. */
+/** Texts by status, where the schema of the route does not describe the response. */
 const RESPONSES: Readonly<Record<string, string>> = {
   400: 'The request is malformed, or is not possible in the current state.',
   401: 'The token is missing or is not valid.',
@@ -84,7 +84,7 @@ export const tagsIn = (locale: Locale): { name: string; title: string; descripti
     description: translate(locale, TAG_KEYS[name]),
   }));
 
-/** By the name of the parameter, where the schema of the route does not describe it. */
+/** Texts by the name of the parameter, where the schema of the route does not describe it. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'Id of the resource',
   filename: 'Name under which the file is saved. It does not select the file.',

@@ -93,7 +93,7 @@ export const createMediaCopyReader = (media: GrpcClient<MediaDefinition>): Media
 
 interface MediaCopiesOptions<Session> {
   mediaCopies: MediaCopyReader;
-  /** By model: stores a copy with its target, unless there is a newer copy or no target. */
+  /** For each model: stores a copy with its target, unless there is a newer copy or no target. */
   saves: ReadonlyMap<string, (session: Session, id: number, copy: MediaCopy) => Promise<void>>;
   transaction(save: (session: Session) => Promise<void>): Promise<void>;
 }

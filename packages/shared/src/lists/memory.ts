@@ -28,7 +28,7 @@ const LIFETIME_MS = 60_000;
 /** For long lists, which take long to read. */
 const LONG_LIFETIME_MS = 600_000;
 export const LONG_LIST = 20_000;
-/** Of a collection: every change looks into every list, and into the candidates of every gram. */
+/** Limit for a collection: every change looks into every list, and into the candidates of every gram. */
 const NAMES_MAX = 5_000;
 /** After more changes reading candidates again costs less than looking at all rows that changed. */
 const CANDIDATE_CHANGES_MAX = 100;

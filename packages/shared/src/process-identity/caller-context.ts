@@ -20,11 +20,11 @@ export interface InternalContext {
 /** HTTP header and gRPC metadata key of the signed context. */
 export const CALLER_HEADER = 'x-caller-context';
 export const CONTEXT_LIFETIME_S = 10;
-/** By how much the clocks of two machines may differ. */
+/** Tolerance for clocks of two machines that differ. */
 const CLOCK_DIFFERENCE_S = 5;
 /** A context is used again for the same caller and audience for so long: signing costs more than a look-up. */
 const REUSE_S = 3;
-/** Of contexts that are kept, signed and verified ones each. */
+/** Limit of the contexts that are kept, of signed and of verified ones each. */
 const MAX_KEPT = 5_000;
 /** Far more than one with all permissions has. */
 const MAX_LENGTH = 8_192;
@@ -141,7 +141,7 @@ const createBoundedMap = <Value>() => {
   };
 };
 
-/** By caller object, which the gateway and services use for seconds. */
+/** Contexts by caller object, which the gateway and services use for seconds. */
 const names = new WeakMap<Caller, Partial<Record<ProcessName, string>>>();
 
 /** Equal for two contexts that say the same. */
