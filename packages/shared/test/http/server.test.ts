@@ -793,7 +793,10 @@ describe('a read', () => {
       paths: Record<string, { get: { responses: Record<string, { headers?: object; content?: object }> } }>;
     };
     const { responses = {} } = paths['/api/v1/kinds']?.get ?? {};
-    const header = { description: 'Version of this content, for `If-None-Match`', schema: { type: 'string' } };
+    const header = {
+      description: 'Version of this content, for `If-None-Match`',
+      schema: { type: 'string' },
+    };
     expect([responses[200]?.headers, responses[304]?.headers]).toEqual([{ ETag: header }, { ETag: header }]);
     expect(paths['/api/v1/callback']?.get.responses[304]).toBeUndefined();
   });
