@@ -140,9 +140,9 @@ async function runJest(projects, args, environment, directory) {
       // Test files of one worker leave much garbage: fewer collections take a tenth less CPU time.
       ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
       join(root, 'node_modules/jest/bin/jest.js'),
-      // The first option takes all values up to the next one.
+      // The first two options take all values up to the next one.
       ...['--selectProjects', ...projects],
-      ...['--passWithNoTests', '--reporters=<rootDir>/scripts/lib/jest/reporter.mjs'],
+      ...['--reporters=<rootDir>/scripts/lib/jest/reporter.mjs', '--passWithNoTests'],
       ...args,
     ],
     cwd: root,

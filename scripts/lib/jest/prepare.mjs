@@ -22,6 +22,7 @@ export const end = () => endRun();
  * @property {string} directory
  * @property {string} logDirectory
  * @property {(line: string) => void} log
+ * @property {(() => Promise<void>)[]} removals gets what must be ended besides the processes
  * @property {(withS3?: boolean) => ReturnType<typeof startTestServers>} startServers sets their variables as well
  *
  * @typedef {Pick<import('@jest/types').Config.ProjectConfig, 'displayName'>} Project
@@ -69,7 +70,7 @@ export async function prepare({ displayName }, work) {
     const isLong = displayName?.name.endsWith('long') === true;
     const chromium = isLong ? await ensureChromium({ supervisor, logDirectory, log }) : undefined;
     if (chromium) process.env.TEST_CHROMIUM = chromium;
-    await work({ supervisor, directory, logDirectory, log, startServers });
+    await work({ supervisor, directory, logDirectory, log, removals, startServers });
   } catch (error) {
     log(explain('jest', error));
     await end();

@@ -6,6 +6,7 @@ import { prepare } from './prepare.mjs';
 export default function startProduct(_config, project) {
   return prepare(project, async ({ startServers, ...run }) => {
     const stack = await startStack({ ...run, servers: await startServers() });
+    run.removals.push(stack.close);
     process.env.E2E_BASE_URL = stack.url;
     process.env.E2E_SANDBOX_URL = stack.sandboxUrl;
     process.env.E2E_STACK = stack.file;
