@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { findTarget, type Service } from '../request/routes.ts';
 import { responseText } from './operations.ts';
 import { isObject, type Json, REFERENCE, sortByKey } from './schema.ts';
@@ -16,8 +17,8 @@ export interface ServiceDocument {
   components?: { schemas?: Schemas };
 }
 
-/** Of the last release (docs/api). A breaking change needs another major version. */
-export const API_VERSION = '1.1.0';
+/** Version of the API (docs/api), and of all packages. A breaking change needs another major version. */
+export const API_VERSION = manifest.version;
 
 export interface ApiDocument {
   openapi: string;
