@@ -359,7 +359,7 @@ describe('money', () => {
     });
     expect(notified.map(({ type }: { type: string }) => type).toSorted()).toEqual(types);
     const [rejected] = notified.filter(({ type }: { type: string }) => type === 'withdrawal_rejected');
-    expect(rejected.body).toMatch(/10000.*The account is closed\.$/);
+    expect(rejected.body).toMatch(/10,000.*The account is closed\.$/);
   });
 
   test('a repeated withdrawal with one Idempotency-Key is made once', async () => {
