@@ -2,12 +2,11 @@ import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type CommandWatch, watchCommands } from '@fitness/shared/testing/commands.ts';
+import { type CommandWatch, monitoredConnection, watchCommands } from '@fitness/shared/testing/commands.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { connections } from 'mongoose';
 import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
 import { createStore } from '../src/store/store.ts';
@@ -104,8 +103,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
   });
 
   test('the sweeper', async () => {
-    const connection = connections.find(({ name }) => name === harness.config.MONGODB_DATABASE);
-    if (connection === undefined) throw new Error('no connection');
+    const connection = monitoredConnection(harness.config.MONGODB_DATABASE);
     const log = createLog({ service: 'test', level: 'silent' });
     await expectServed(async () =>
       createSweepFiles({

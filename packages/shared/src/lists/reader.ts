@@ -1,11 +1,4 @@
-/**
- * Reads a page of a list in the order of the ids, at the same cost at any cursor (docs/adr/0101). The counters tell how many
- * rows a key has and its newest id, and so how many ids a page spans: a window of ids, one query for each key. If the page is
- * not full, the next window is wider. A list of few rows is read as a whole.
- *
- * A search reads windows of the index of its rarest gram, then these rows, and compares their texts. It reads limited rows and
- * characters: then it returns what it has found and from where the next page continues, so that no match is missed.
- */
+/** Reads pages of lists and searches in windows of ids, at the same cost at any cursor (README.md, docs/adr/0101). */
 import { EVERY_SEARCH, type TextMatch } from '../kernel/text-search.ts';
 import type { Gram, RarestGram } from './grams.ts';
 import {
