@@ -179,7 +179,7 @@ test('npm run dev restarts its process on a change, with an inspector and its lo
   const product = await startProduct('--dev', 'wallet');
   expect(product.output()).toContain(`each with an inspector: wallet 127.0.0.1:${product.inspectorPort}`);
   expect(product.output()).toMatch(/^\[[\d:.]+\] INFO: /m);
-  /** Of the process; undefined while it restarts. */
+  /** Undefined while the process restarts. */
   const inspector = async (): Promise<string | undefined> => {
     try {
       const answer = await fetch(`http://127.0.0.1:${product.inspectorPort}/json/list`);

@@ -12,7 +12,7 @@ afterAll(() => harness?.close());
 test('gyms whose grams an older release has folded are found in every spelling after the next start', async () => {
   const id = await harness.createGym(member(10), { name: 'باشگاہ چائے', address: 'پلاک ۷۲٫۵' });
   const gyms = harness.connection.collection('gyms');
-  // As of 1.0.0, which stored the grams in the gyms.
+  // The form of 1.0.0, which stored the grams in the gyms.
   expect((await gyms.updateMany({}, { $set: { grams: ['ب', 'با', 'باش'] } })).modifiedCount).toBe(1);
   await gyms.createIndex({ grams: 1, _id: -1 });
   await harness.connection.collection('gyms_texts').deleteMany({});

@@ -41,7 +41,7 @@ const shape = {
   OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
   /** The lifetime of OAuth refresh tokens that are not used. */
   OAUTH_REFRESH_TOKEN_DAYS: z.coerce.number().int().min(1).max(365).default(30),
-  /** Of apps whose URI scheme is not a reversed domain name; each one is reviewed, ADR 11. */
+  /** URI schemes of apps that are no reversed domain names; each one is reviewed (ADR 11). */
   OAUTH_REDIRECT_SCHEMES: z
     .string()
     .regex(/^[a-z][a-z\d-]*(?:,[a-z][a-z\d-]*)*$/, 'must be URI schemes such as cursor,vscode')

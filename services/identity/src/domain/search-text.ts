@@ -1,4 +1,4 @@
-/** By which texts an account is found (`@fitness/shared/kernel/text-search.ts`). */
+/** The texts by which an account is found (`@fitness/shared/kernel/text-search.ts`). */
 import {
   documentGrams,
   foldedSpellings,
@@ -63,7 +63,7 @@ export const nameSearch = (search: string): UserSearch | undefined => {
 };
 
 /**
- * As {@link nameSearch}, where e-mail and phone are searched as well: a complete phone is found in every spelling by which its
+ * The same as {@link nameSearch}, but e-mail and phone are searched as well: a complete phone is found in every spelling by which its
  * owner can sign in. What contains it as it is typed is still found.
  */
 export const contactSearch = (search: string): UserSearch | undefined => {

@@ -1,4 +1,4 @@
-/** Setting up and removing the second factor of the own account (ADR 38). */
+/** Sets up and removes the second factor of the caller's account (ADR 38). */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, invalid, message, unauthenticated, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';

@@ -42,7 +42,7 @@ export const createTakeReset = ({ limiter, limits }: Pick<Dependencies, 'limiter
       // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
       if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
       if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-      // As many calls for one that is counted already: the response time does not tell whose account it is.
+      // The same number of calls for one that is counted already: the response time does not tell whose account it is.
       const state =
         (await takeSlot(account)) && !isCounted
           ? await limiter.consume(limits.accountCodes, account)
