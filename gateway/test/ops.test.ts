@@ -242,7 +242,7 @@ describe('a form', () => {
     const answer = await submit(browser, page, 'pay');
     expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&done=paid']);
     expect(calls).toContain('wallet POST /payments/31/pay {"reference":""}');
-    expect((await follow(browser, answer)).html).toContain('marked as transferred');
+    expect((await follow(browser, answer)).html).toContain('marked as paid');
   });
 
   test('that the API refuses says why, with its status', async () => {

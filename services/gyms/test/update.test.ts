@@ -456,7 +456,7 @@ describe('a review that names the document that was looked at', () => {
     const before = await stored(id);
     for (const [locale, text] of [
       ['en', 'This license document has been replaced. Open the current one and review that one instead.'],
-      ['fa', 'این مدرک مجوز جایگزین شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.'],
+      ['fa', 'مدرک دیگری جایگزین این مدرک مجوز شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.'],
     ] as const) {
       const sent = { ...body, gym_license_media_id: 560, name: 'Never' };
       const answer = await put(id, operator(), sent, { 'accept-language': locale });

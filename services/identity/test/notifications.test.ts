@@ -124,7 +124,7 @@ describe('a gym license review', () => {
     const { body } = await until(owner, 1);
     expect(body.data).toMatchObject([
       {
-        title: 'Gym license removed',
+        title: 'Gym license document removed',
         body: 'Our team has removed the license document of Alborz {reason} $t(x). You can upload another one.',
         data: { gym_id: 7, approved: null, reason: '', removed: true },
       },
@@ -177,7 +177,7 @@ test('a trainer license that an operator resets and clears: a text for each in b
   const titles = async (language: string) =>
     (await textsOf(trainer, language)).map(([, title]: string[]) => title);
   expect(await titles('en')).toEqual([
-    'Trainer license removed',
+    'Trainer license document removed',
     'Trainer license under review again',
     'Trainer license approved',
   ]);

@@ -675,7 +675,7 @@ describe('a landline, which gets no SMS,', () => {
       ])
         expect([status, answered.errors]).toEqual([
           422,
-          { phone: ['A landline cannot receive text messages. Enter a mobile number.'] },
+          { phone: ['A landline cannot receive SMS messages. Enter a mobile number.'] },
         ]);
     },
   );

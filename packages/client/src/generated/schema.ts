@@ -3470,7 +3470,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Your account is scheduled for deletion. To keep it, sign in before that date and cancel the deletion.",
+                     *       "message": "Your account is scheduled for deletion. To keep it, sign in before the scheduled date and cancel the deletion.",
                      *       "deletion_requested_at": "2026-03-02 10:00:00",
                      *       "deletion_scheduled_at": "2026-04-01 10:00:00"
                      *     }

@@ -64,7 +64,7 @@ export const catalogue = {
     'This field must contain visible characters, and no control characters or text direction overrides.',
   'validation.email': 'Enter a valid email address.',
   'validation.phone': 'Enter a valid phone number.',
-  'validation.phone_landline': 'A landline cannot receive text messages. Enter a mobile number.',
+  'validation.phone_landline': 'A landline cannot receive SMS messages. Enter a mobile number.',
   'validation.bank_account': 'Enter a valid IBAN or bank account number.',
   'validation.phone_country': 'Phone numbers from this country are not accepted.',
   'validation.common_password': 'This password is too common. Choose another one.',
@@ -89,7 +89,7 @@ export const catalogue = {
   'auth.wrong_login': 'The sign-in details are incorrect. Check them and try again.',
   'auth.wrong_password': 'The password is incorrect.',
   'auth.password_changed': 'Your password has been changed, and you have been signed out everywhere else.',
-  'auth.reset_requested': 'If these details match an account, we send a code to its phone.',
+  'auth.reset_requested': 'If an account matches these details, we will send a code to its phone.',
   'auth.code_rejected': 'This code is not valid or has expired.',
   'auth.password_reset': 'Your password has been reset. Please sign in again.',
   'auth.phone_sms_failed': 'We could not send a code to this phone number. Nothing was changed.',
@@ -178,7 +178,7 @@ export const catalogue = {
 
   'deletion.code_sent': 'We have sent a confirmation code to your phone. Enter it to confirm the deletion.',
   'deletion.scheduled':
-    'Your account is scheduled for deletion. To keep it, sign in before that date and cancel the deletion.',
+    'Your account is scheduled for deletion. To keep it, sign in before the scheduled date and cancel the deletion.',
   'deletion.cancelled': 'Your account is active, and no deletion is scheduled.',
   'deletion.blocked': 'Your account cannot be deleted yet.',
   'deletion.code_rejected': 'This confirmation code is not valid or has expired.',
@@ -197,19 +197,19 @@ export const catalogue = {
   'notification.email.footer':
     'You are receiving this email because you have an account with us. In the app, you can choose which emails you get.',
   'account_deletion.title': 'Delete your account',
-  'account_deletion.app': 'Use this page to delete your account in the app {app} by {developer}.',
+  'account_deletion.app': 'Use this page to delete your account in {app}, an app by {developer}.',
   'account_deletion.steps': 'How it works',
   'account_deletion.step.login': 'Sign in on this page.',
   'account_deletion.step.settle':
-    'Settle anything that blocks the deletion, such as money in your wallet. The page lists it for you.',
+    'Settle anything that blocks the deletion, such as money in your wallet. This page lists it for you.',
   'account_deletion.step.confirm': 'Confirm with your password and the code that we send to your phone.',
   'account_deletion.step.wait_one':
-    'We delete your account {count} day after you confirm. The page shows the date, and you can cancel here until then. After that, your account cannot be restored.',
+    'We delete your account {count} day after you confirm. This page shows the date, and you can cancel here until then. After that, your account cannot be restored.',
   'account_deletion.step.wait_other':
-    'We delete your account {count} days after you confirm. The page shows the date, and you can cancel here until then. After that, your account cannot be restored.',
+    'We delete your account {count} days after you confirm. This page shows the date, and you can cancel here until then. After that, your account cannot be restored.',
   'account_deletion.data': 'What happens to your data',
   'account_deletion.data.deleted':
-    'On that date we delete your profile, contact details, sign-in sessions, posts, training services, files, and notifications.',
+    'On the deletion date, we delete your profile, contact details, sign-in sessions, posts, training services, files, and notifications.',
   'account_deletion.data.kept':
     'We keep payments, purchases, receipts, and the log of what our team did, without your name and contact details. We do not delete them later, because our accounting and the accounts of other people depend on them. Ratings that you gave and the titles of what other people bought from you also stay.',
   'account_deletion.data.kept_briefly':
@@ -232,7 +232,7 @@ export const catalogue = {
   'account_deletion.settle.active_premium':
     'Wait until the subscription has ended. If it renews automatically in an app store, cancel it there.',
   'account_deletion.settle.active_trainees':
-    'Deliver the training services that people bought from you. In the app, mark each trainee as delivered.',
+    'Deliver the training services that people bought from you. In the app, mark the training service of each trainee as delivered.',
   'account_deletion.send.lead':
     'Enter your password, and we will send a code to your phone by SMS. Nothing is scheduled until you enter that code.',
   'account_deletion.send.submit': 'Send the code',
@@ -294,26 +294,26 @@ export const catalogue = {
   'ops.balance': 'Balance after the withdrawal',
   'ops.description': 'Description',
   'ops.created': 'Created (UTC)',
-  'ops.pay': 'Mark payment {id} as transferred',
+  'ops.pay': 'Mark withdrawal {id} as paid',
   'ops.pay.reference': 'Bank reference of the transfer (shown to the user)',
-  'ops.reject': 'Reject payment {id}',
+  'ops.reject': 'Reject withdrawal {id}',
   'ops.reject.reason': 'Reason (shown to the user)',
   'ops.disputes': 'Disputes',
   'ops.disputes.deposits': 'Disputed deposits',
   'ops.disputes.refunds': 'Purchases to refund',
   'ops.none': 'There is nothing to show.',
-  'ops.charged': 'Charged',
+  'ops.charged': 'Amount charged',
   'ops.track_id': 'Track ID',
   'ops.ref_number': 'Reference number',
   'ops.card_number': 'Card',
   'ops.note': 'Note (for operators only)',
-  'ops.credit': 'Credit payment {id}',
-  'ops.return': 'Mark payment {id} as returned',
+  'ops.credit': 'Add deposit {id} to the balance',
+  'ops.return': 'Mark deposit {id} as returned',
   'ops.refund': 'Purchase {id}',
   'ops.product': 'Product',
   'ops.reason': 'Reason',
   'ops.refunded': 'Mark purchase {id} as refunded',
-  'ops.granted': 'Grant purchase {id}',
+  'ops.granted': 'Activate purchase {id}',
   'ops.licenses': 'Licenses',
   'ops.license.none': 'There are no licenses to review.',
   'ops.license.gyms': 'Gym licenses',
@@ -373,7 +373,7 @@ export const catalogue = {
   'ops.page': 'Page {page} of {last}',
   'ops.previous': 'Previous',
   'ops.next': 'Next',
-  'ops.done.paid': 'The withdrawal has been marked as transferred.',
+  'ops.done.paid': 'The withdrawal has been marked as paid.',
   'ops.done.rejected': 'The withdrawal has been rejected.',
   'ops.done.resolved': 'The case has been closed.',
   'ops.done.replayed': 'The event is back in the queue.',
@@ -406,7 +406,7 @@ export const catalogue = {
   'notification.gym_license_reviewed.rejected.body': 'The license of {gym_name} has been rejected. {reason}',
   'notification.gym_license_reviewed.rejected.email':
     'The license of your gym has been rejected. See the app for the reason.',
-  'notification.gym_license_reviewed.removed.title': 'Gym license removed',
+  'notification.gym_license_reviewed.removed.title': 'Gym license document removed',
   'notification.gym_license_reviewed.removed.body':
     'Our team has removed the license document of {gym_name}. You can upload another one.',
   'notification.gym_license_reviewed.removed.email':
@@ -420,9 +420,9 @@ export const catalogue = {
   'notification.trainer_license_reviewed.pending.title': 'Trainer license under review again',
   'notification.trainer_license_reviewed.pending.body':
     'Our team has reset the review of your trainer license. The license will be reviewed again.',
-  'notification.trainer_license_reviewed.removed.title': 'Trainer license removed',
+  'notification.trainer_license_reviewed.removed.title': 'Trainer license document removed',
   'notification.trainer_license_reviewed.removed.body':
-    'Our team has removed the document of your trainer license. You can upload another one.',
+    'Our team has removed your trainer license document. You can upload another one.',
   'notification.deposit_credited.title': 'Deposit added to your balance',
   'notification.deposit_credited.body': 'Your deposit of {amount} Tooman has been added to your balance.',
   'notification.deposit_returned.title': 'Deposit returned',
@@ -477,7 +477,7 @@ export const catalogue = {
   'notification.security_alert.roles_changed.title': 'Roles changed',
   'notification.security_alert.codes_locked.title': 'Deletion codes locked',
   'notification.security_alert.codes_locked.body':
-    'Too many incorrect codes were entered to delete your account, so we accept no code for a day. If you did not do this, change your password.',
+    'Too many incorrect codes were entered to delete your account, so we will not accept any for a day. If you did not do this, change your password.',
   'notification.security_alert.second_factor_armed.title': 'Two-factor authentication turned on',
   'notification.security_alert.second_factor_armed.body':
     'Two-factor authentication was turned on for your account, and you were signed out everywhere else. If you did not do this, reset your password and contact us. We can turn it off.',
@@ -519,13 +519,14 @@ export const catalogue = {
   'payments.boost_already_live': 'This gym or training service already has an active boost.',
   'payments.target_not_found': 'This gym or training service does not exist.',
   'payments.own_service': 'You cannot buy your own training service.',
-  'payments.price_changed': 'The price has changed in the meantime. You have not been charged.',
+  'payments.price_changed':
+    'The price has changed in the meantime. You have not been charged. Check the new price and try again.',
   'payments.deposit_description': 'Wallet deposit',
   'payments.deposit_above_ceiling':
     'The payment provider does not accept this much at once. Deposit a smaller amount.',
   'payments.too_many_open_deposits':
     'You have {max} unpaid deposits. Pay or cancel one of them, or try again in half an hour.',
-  'payments.withdrawal_description': 'Withdrawal to the bank account',
+  'payments.withdrawal_description': 'Withdrawal to bank account',
 
   'store_purchase.not_found': 'This purchase was not found.',
   'store_purchase.target_not_found': 'This gym or training service does not exist.',
@@ -533,7 +534,7 @@ export const catalogue = {
   'store_purchase.boost_already_live': 'This gym or training service already has an active boost.',
   'store_purchase.verification_failed': 'The store did not confirm this purchase.',
   'store_purchase.not_grantable':
-    'This purchase cannot be granted: a subscription or boost is already active, or the gym or training service no longer exists.',
+    'This purchase cannot be activated: a subscription or boost is already active, or the gym or training service no longer exists.',
   'store_purchase.grant_failed':
     'The store confirmed your purchase, but we could not activate it. We will keep trying.',
 
@@ -552,11 +553,11 @@ export const catalogue = {
   'docs.intro':
     'Manage the users, gyms, posts, training services, payments, and in-app purchases of a fitness platform. Timestamps are `YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, and texts follow `Accept-Language` (`en`, `fa`). An empty query parameter is treated as absent, and a missing body as an empty object.',
   'docs.intro.errors':
-    'Every error has a `message`, and a 422 also has `errors` with messages by field. Some errors have a `code`, which stays the same in every language and release: [all errors](/docs/errors).',
+    'The text of an error is in `message`, or in `error` where the operation says so. A 422 also has `errors`, with messages by field. Some errors have a `code`, which stays the same in every language and release: [all errors](/docs/errors).',
   'docs.errors.lead':
     'Every error has a message. Some errors also have a code, which stays the same in every language and release. Texts follow Accept-Language, and parameters are in braces.',
   'docs.errors.fields': 'Field messages',
-  'docs.errors.fields.lead': 'A 422 has these messages under “errors”, by the name of the field.',
+  'docs.errors.fields.lead': 'A 422 has these messages under “errors”, by field name.',
   'docs.errors.no_code': 'no code',
   'docs.events.lead':
     'The services publish these events over RabbitMQ, as CloudEvents 1.0 in JSON. The routing key is the type of the event. An event may be delivered more than once: its ID stays the same.',
@@ -573,7 +574,7 @@ export const catalogue = {
   'docs.tags.notifications': 'The notifications of your account, in the language of the request.',
   'docs.tags.gyms.name': 'Gyms',
   'docs.tags.gyms':
-    'Gyms with their opening hours, ratings, and crowd, and the cities and majors that they refer to.',
+    'Gyms with their opening hours, ratings, and crowd levels, and the lists of cities and majors (sports).',
   'docs.tags.posts.name': 'Posts',
   'docs.tags.posts': 'Posts on the profiles of users and gyms.',
   'docs.tags.training_services.name': 'Training services',

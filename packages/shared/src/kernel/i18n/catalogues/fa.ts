@@ -146,7 +146,7 @@ export const catalogue: Catalogue = {
   'oauth.cannot.credentials':
     'رمز عبور شما را ببیند یا عوض کند، یا ایمیل، شمارهٔ تلفن، حساب بانکی یا ورود دومرحله‌ای شما را تغییر دهد',
   'oauth.cannot.delete': 'بدون رمز عبور و کدی که به تلفنتان می‌فرستیم، حساب شما را حذف کند',
-  'oauth.cannot.move_money': 'به کیف پول شما واریز یا از آن برداشت کند، یا خدمات مربیگری بخرد',
+  'oauth.cannot.move_money': 'به کیف پول شما پول واریز کند، از آن برداشت کند یا خدمات مربیگری بخرد',
   'oauth.cannot.see_money': 'موجودی یا پرداخت‌های شما را ببیند',
   'oauth.cannot.spend': 'پول کیف پول شما را خرج کند',
   'oauth.cannot.publish': 'باشگاه، پست یا خدمات مربیگری بسازد، ویرایش کند یا حذف کند',
@@ -158,7 +158,7 @@ export const catalogue: Catalogue = {
   'oauth.scope.gyms.transfer_ownership': 'باشگاه‌ها را به مالک دیگری واگذار کند',
   'oauth.scope.gyms.approve_license': 'مجوز باشگاه‌ها را بررسی کند',
   'oauth.scope.gyms.view_all': 'همهٔ اطلاعات همهٔ باشگاه‌ها، حتی مدارک مجوزشان را ببیند',
-  'oauth.scope.posts.create': 'از طرف شما پست بنویسد و آن‌ها را ویرایش و حذف کند',
+  'oauth.scope.posts.create': 'از طرف شما پست بنویسد و پست‌هایتان را ویرایش و حذف کند',
   'oauth.scope.posts.view': 'پست‌ها، از جمله پیش‌نویس‌های شما را بخواند',
   'oauth.scope.posts.view_all': 'همهٔ پست‌ها، حتی پیش‌نویس‌های دیگران را بخواند',
   'oauth.scope.posts.update_any': 'هر پستی را ویرایش و حذف کند',
@@ -173,7 +173,7 @@ export const catalogue: Catalogue = {
   'oauth.scope.payments.boost_own': 'با پول کیف پول شما باشگاه‌ها و خدمات مربیگری خودتان را نردبان کند',
   'oauth.scope.payments.boost_all': 'با پول کیف پول شما هر باشگاه یا خدمات مربیگری را نردبان کند',
 
-  'users.no_trainer_license': 'مدرکی برای بررسی وجود ندارد.',
+  'users.no_trainer_license': 'مدرک مجوزی برای بررسی وجود ندارد.',
   'roles.last_manager': 'با این کار هیچ‌کس برای مدیریت نقش‌ها باقی نمی‌ماند.',
   'roles.administrators_keep_all':
     'همهٔ دسترسی‌های مدیران محفوظ می‌ماند، چون هیچ‌کس دیگری نمی‌تواند آن‌ها را برگرداند.',
@@ -235,7 +235,7 @@ export const catalogue: Catalogue = {
   'account_deletion.settle.active_premium':
     'صبر کنید تا اشتراک به پایان برسد. اگر اشتراک در فروشگاه اپلیکیشن خودکار تمدید می‌شود، همان‌جا آن را لغو کنید.',
   'account_deletion.settle.active_trainees':
-    'خدمات مربیگری‌ای را که از شما خریده‌اند تحویل دهید. در اپلیکیشن، هر شاگرد را «تحویل‌شده» علامت بزنید.',
+    'خدمات مربیگری‌ای را که از شما خریده‌اند تحویل دهید. در اپلیکیشن، خدمات هر شاگرد را «تحویل‌شده» علامت بزنید.',
   'account_deletion.send.lead':
     'رمز عبورتان را وارد کنید تا کدی با پیامک برایتان بفرستیم. تا وقتی آن کد را وارد نکنید، درخواست حذف ثبت نمی‌شود.',
   'account_deletion.send.submit': 'فرستادن کد',
@@ -296,9 +296,9 @@ export const catalogue: Catalogue = {
   'ops.balance': 'موجودی پس از برداشت',
   'ops.description': 'شرح',
   'ops.created': 'زمان ایجاد (UTC)',
-  'ops.pay': 'ثبت واریز پرداخت {id}',
-  'ops.pay.reference': 'شمارهٔ پیگیری بانکی واریز (کاربر آن را می‌بیند)',
-  'ops.reject': 'رد پرداخت {id}',
+  'ops.pay': 'ثبت پرداخت برداشت {id}',
+  'ops.pay.reference': 'شمارهٔ پیگیری انتقال بانکی (کاربر آن را می‌بیند)',
+  'ops.reject': 'رد برداشت {id}',
   'ops.reject.reason': 'دلیل (کاربر آن را می‌بیند)',
   'ops.disputes': 'اختلاف‌ها',
   'ops.disputes.deposits': 'واریزهای مورد اختلاف',
@@ -309,8 +309,8 @@ export const catalogue: Catalogue = {
   'ops.ref_number': 'شمارهٔ مرجع',
   'ops.card_number': 'کارت',
   'ops.note': 'یادداشت (فقط برای اپراتورها)',
-  'ops.credit': 'افزودن پرداخت {id} به موجودی',
-  'ops.return': 'ثبت بازگشت پرداخت {id}',
+  'ops.credit': 'افزودن واریز {id} به موجودی',
+  'ops.return': 'ثبت بازگرداندن واریز {id}',
   'ops.refund': 'خرید {id}',
   'ops.product': 'محصول',
   'ops.reason': 'دلیل',
@@ -325,7 +325,7 @@ export const catalogue: Catalogue = {
   'ops.license.trainer': 'مربی: {name}',
   'ops.license.document': 'مدرک {filename}',
   'ops.license.open': 'باز کردن مدرک {filename}',
-  'ops.license.state': 'بررسی',
+  'ops.license.state': 'وضعیت بررسی',
   'ops.license.reviewed_name': 'نام در زمان بررسی',
   'ops.license.no_name': '(بدون نام)',
   'ops.license.pending': 'در انتظار بررسی',
@@ -375,7 +375,7 @@ export const catalogue: Catalogue = {
   'ops.page': 'صفحهٔ {page} از {last}',
   'ops.previous': 'قبلی',
   'ops.next': 'بعدی',
-  'ops.done.paid': 'واریز این برداشت ثبت شد.',
+  'ops.done.paid': 'پرداخت این برداشت ثبت شد.',
   'ops.done.rejected': 'برداشت رد شد.',
   'ops.done.resolved': 'پرونده بسته شد.',
   'ops.done.replayed': 'رویداد به صف برگشت.',
@@ -512,11 +512,12 @@ export const catalogue: Catalogue = {
   'payments.already_settled': 'این برداشت قبلاً پرداخت یا رد شده است.',
   'payments.not_disputed': 'دربارهٔ این واریز اختلافی وجود ندارد.',
   'payments.already_resolved': 'این مورد قبلاً با نتیجهٔ دیگری تعیین تکلیف شده است.',
-  'payments.premium_already_active': 'شما اشتراک فعال دارید.',
-  'payments.boost_already_live': 'این باشگاه یا خدمات مربیگری نردبان فعال دارد.',
+  'payments.premium_already_active': 'شما از قبل اشتراک فعال دارید.',
+  'payments.boost_already_live': 'این باشگاه یا خدمات مربیگری از قبل نردبان فعال دارد.',
   'payments.target_not_found': 'این باشگاه یا خدمات مربیگری وجود ندارد.',
   'payments.own_service': 'نمی‌توانید خدمات مربیگری خودتان را بخرید.',
-  'payments.price_changed': 'قیمت در این فاصله تغییر کرده است. مبلغی از شما کم نشد.',
+  'payments.price_changed':
+    'قیمت در این فاصله تغییر کرده است. مبلغی از شما کم نشد. قیمت تازه را ببینید و دوباره تلاش کنید.',
   'payments.deposit_description': 'واریز به کیف پول',
   'payments.deposit_above_ceiling': 'درگاه پرداخت این مبلغ را یک‌جا نمی‌پذیرد. مبلغ کمتری واریز کنید.',
   'payments.too_many_open_deposits':
@@ -525,15 +526,16 @@ export const catalogue: Catalogue = {
 
   'store_purchase.not_found': 'این خرید پیدا نشد.',
   'store_purchase.target_not_found': 'این باشگاه یا خدمات مربیگری وجود ندارد.',
-  'store_purchase.premium_already_active': 'شما اشتراک فعال دارید.',
-  'store_purchase.boost_already_live': 'این باشگاه یا خدمات مربیگری نردبان فعال دارد.',
+  'store_purchase.premium_already_active': 'شما از قبل اشتراک فعال دارید.',
+  'store_purchase.boost_already_live': 'این باشگاه یا خدمات مربیگری از قبل نردبان فعال دارد.',
   'store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
   'store_purchase.not_grantable':
     'این خرید را نمی‌توان فعال کرد: یک اشتراک یا نردبان هنوز فعال است، یا آن باشگاه یا خدمات مربیگری دیگر وجود ندارد.',
   'store_purchase.grant_failed':
     'فروشگاه خرید شما را تأیید کرد، اما نتوانستیم آن را فعال کنیم. همچنان تلاش می‌کنیم.',
 
-  'licenses.replaced': 'این مدرک مجوز جایگزین شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.',
+  'licenses.replaced':
+    'مدرک دیگری جایگزین این مدرک مجوز شده است. مدرک فعلی را باز کنید و همان را بررسی کنید.',
 
   'gyms.license_upload_only': 'اینجا فقط null پذیرفته می‌شود. برای بارگذاری مدرک از POST /media استفاده کنید.',
   'gyms.no_place': 'عرض جغرافیایی باید از منفی ۹۰ تا ۹۰ و طول جغرافیایی از منفی ۱۸۰ تا ۱۸۰ باشد.',
@@ -545,9 +547,9 @@ export const catalogue: Catalogue = {
   'docs.demo': 'درخواست‌ها را با یک حساب آزمایشی امتحان کنید:',
   'docs.password': 'رمز عبور: {password}',
   'docs.intro':
-    'با این API کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت می‌کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی با نبودن آن یکی است، و نبودن بدنه با شیء خالی. توضیح عملیات‌ها به انگلیسی است.',
+    'با این API می‌توانید کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی مثل نبودن آن است، و نبودن بدنه مثل شیء خالی. توضیح عملیات‌ها به انگلیسی است.',
   'docs.intro.errors':
-    'هر خطا `message` دارد و خطای 422 علاوه بر آن `errors` با پیام هر فیلد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند: [همهٔ خطاها](/docs/errors?lang=fa).',
+    'متن خطا در `message` است، یا اگر در توضیح عملیات آمده باشد، در `error`. خطای 422 علاوه بر آن `errors` دارد، با پیام هر فیلد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند: [همهٔ خطاها](/docs/errors?lang=fa).',
   'docs.errors.lead':
     'هر خطا یک پیام دارد. برخی خطاها کد هم دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. متن‌ها به زبان Accept-Language هستند و پارامترها میان آکولاد آمده‌اند.',
   'docs.errors.fields': 'پیام‌های فیلدها',
@@ -567,7 +569,7 @@ export const catalogue: Catalogue = {
   'docs.tags.notifications.name': 'اعلان‌ها',
   'docs.tags.notifications': 'اعلان‌های حساب شما، به زبان درخواست.',
   'docs.tags.gyms.name': 'باشگاه‌ها',
-  'docs.tags.gyms': 'باشگاه‌ها با ساعت کار، امتیاز و شلوغی آن‌ها، و شهرها و رشته‌هایی که به آن‌ها اشاره می‌کنند.',
+  'docs.tags.gyms': 'باشگاه‌ها با ساعت کار، امتیاز و میزان شلوغی‌شان، و فهرست شهرها و رشته‌های ورزشی.',
   'docs.tags.posts.name': 'پست‌ها',
   'docs.tags.posts': 'پست‌های پروفایل کاربران و باشگاه‌ها.',
   'docs.tags.training_services.name': 'خدمات مربیگری',
