@@ -87,7 +87,7 @@ export const tagsIn = (locale: Locale): { name: string; title: string; descripti
 /** Texts by the name of the parameter, where the schema of the route does not describe it. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'Id of the resource',
-  filename: 'Name under which the file is saved. It does not select the file.',
+  filename: 'Name of the file, as in its link. Another name returns the same file.',
   search:
     'Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter.',
   order: 'Order by id: `DESC` for the newest first, `ASC` for the oldest first',
@@ -95,9 +95,9 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   city_id: 'Only results in this city',
   state_id: 'Only results in this state',
   major_ids: 'Only results with one of these majors: ids, separated by commas',
-  near: 'Position as `latitude,longitude`. The nearest results come first.',
+  near: 'Position as `latitude,longitude` in degrees. The nearest results come first.',
   type: 'Only results of this type',
-  item_id: 'Only results on the profile with this id',
+  item_id: 'Only results on the profiles with these ids, separated by commas',
   in_blog: 'True: only results in the blog. False: only the others.',
   is_trainer: 'True: only users who identify as trainers. False: only the others.',
   role: 'Only results in which you have this role',

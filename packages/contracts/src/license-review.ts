@@ -13,9 +13,9 @@ export const reviewedMediaIdField = z
   .optional()
   .meta({
     description:
-      'Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition ' +
-      'of the whole request, whether it reviews the document, clears it or changes other fields: when another document is ' +
-      'there by now, the response is 409 and nothing changes.',
+      'Media id of the license document that you have looked at, from its link; null if there was none. If another document ' +
+      'is there by now, the response is 409 and nothing changes. This applies to the whole request, even if it only changes ' +
+      'other fields.',
   });
 
 const nameChangesField = z

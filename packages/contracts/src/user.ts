@@ -49,7 +49,7 @@ const limitedAccessShape = {
   email: z.string(),
   phone: z.string(),
   bank_account_number: z.string().nullable(),
-  trainer_license_image: z.string().nullable().meta({ description: 'Filename of the license document' }),
+  trainer_license_image: z.string().nullable().meta({ description: 'File name of the license document' }),
   trainer_license_link: z
     .string()
     .nullable()

@@ -127,9 +127,8 @@ const forbiddenBody = z
       .optional()
       .meta({
         description:
-          'Sent when a role gives you operator permissions that you cannot use without two-factor authentication: where one ' +
-          'of these permissions opens the operation, and with every 403 that depends on the resource, even when two-factor ' +
-          'authentication would not change the response.',
+          'Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one ' +
+          'of them may be what is missing. Turning it on does not always change the response.',
       }),
   })
   .meta({ id: 'Forbidden' });
@@ -146,8 +145,9 @@ const validationBody = z
 const idempotencyHeaders = z.object({
   'idempotency-key': idempotencyKeySchema.optional().meta({
     description:
-      'Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first ' +
-      'response again. The same key with another body returns 422, and while the first request is still running, 409.',
+      'Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the ' +
+      'request with its key returns the first response again, or 409 while the first request is still running. The same key ' +
+      'with another request is 422 under `idempotency_key`.',
   }),
 });
 

@@ -21,7 +21,9 @@ export const getPostsRoute = ({ listPosts }: Pick<UseCases, 'listPosts'>, baseUr
     access: 'guest',
     permissions: ['posts.view', 'posts.view_all'],
     query: z.object({
-      type: profileTypesQuery.optional().meta({ description: 'Only posts on profiles of this type' }),
+      type: profileTypesQuery
+        .optional()
+        .meta({ description: 'Only posts on profiles of these types, separated by commas' }),
       item_id: idsQuery.optional(),
       in_blog: queryBoolean.optional(),
       search: searchQuery.optional(),

@@ -11,9 +11,9 @@ export const postPostsRoute = ({ createPost }: Pick<UseCases, 'createPost'>): Ro
     path: '/posts',
     summary: 'Create a post',
     description:
-      'Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an ' +
-      'unknown one is 422 under `profile_id`. A draft is shown only to its author and to holders of `posts.view_all`. ' +
-      'Requires `posts.create`.',
+      'Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is ' +
+      '403, and an unknown one is 422 under `profile_id`. A draft is shown only to the owner of its profile and ' +
+      'to holders of `posts.view_all`. Requires `posts.create`.',
     tag: 'posts',
     access: 'user',
     permissions: ['posts.create'],

@@ -16,12 +16,14 @@ export const postPurchaseRoute = (
     path: '/training-services/:id/purchase',
     summary: 'Buy a training service',
     description:
-      'Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that ' +
-      'the buyer has seen to make sure that they pay no other price. The response is 400 `payments.insufficient_balance` if ' +
-      'your balance is too low, 400 `payments.own_service` if the training service is yours, 400 `payments.price_changed` ' +
-      'if its price is not the one you sent, and 404 `payments.target_not_found` if it does not exist or is not on sale. ' +
-      'After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires ' +
-      '`payments.view_own`.',
+      'Buys a training service at its current price, charges your wallet, and notifies the seller. Send the ' +
+      '`price` that the buyer has seen to make sure that they pay no other price. After a 503, repeat the ' +
+      'request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`. The errors ' +
+      'are:\n\n' +
+      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
+      '- 400 `payments.own_service`: the training service is yours.\n' +
+      '- 400 `payments.price_changed`: its price is not the one that you sent.\n' +
+      '- 404 `payments.target_not_found`: it does not exist, or is not on sale.',
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],

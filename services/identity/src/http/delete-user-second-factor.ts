@@ -11,12 +11,13 @@ export const deleteUserSecondFactorRoute = ({
     path: '/users/:id/second-factor',
     summary: 'Turn off a user’s two-factor authentication',
     description:
-      'Turns off two-factor authentication for a member who has lost the second factor, or for whose account a stranger ' +
-      'has set one up. Requires `users.update_any`, and `roles.manage` for the account of another operator. Every ' +
-      'session, personal access token and connected app of the account is revoked, and its owner is notified. Anyone ' +
-      'who knows the password can turn it on again: have the owner reset the password first. When it is already off, ' +
-      'nothing changes and the response is the same. Returns 403 for your own account, and for an account with a permission ' +
-      'that you lack.',
+      'Turns off two-factor authentication for another user. Use it when the user has lost the second factor, or ' +
+      'when a stranger has set one up. Every session, personal access token and connected app of the account is ' +
+      'revoked, and its owner is notified. When two-factor authentication is already off, nothing changes and ' +
+      'the response is the same.\n\n' +
+      'Anyone who knows the password can turn it on again: have the owner reset the password first.\n\n' +
+      'Requires `users.update_any`, and `roles.manage` for the account of another operator. Returns 403 for your ' +
+      'own account, and for an account with a permission that you lack.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',

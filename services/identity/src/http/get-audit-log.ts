@@ -1,3 +1,4 @@
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
 import type { AuditEntry } from '@fitness/shared/audit/reader.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
@@ -28,7 +29,7 @@ const entrySchema = z
         'are `YYYY-MM-DD HH:MM:SS` in UTC. A personal value of an erased account is `{"erased": true}`.',
     }),
     after: state,
-    created_at: z.string(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'AuditEntry' });
 

@@ -16,9 +16,9 @@ export const getLicenseReviewsRoute = (
     path: '/users/license-reviews',
     summary: 'List trainer licenses to review',
     description:
-      'Returns the users whose trainer license waits for a review, the oldest document first. Users whose name has changed ' +
-      'since the review of their license follow; `meta.name_changes` names them. Review a license with `PUT /users/{id}` ' +
-      'and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.',
+      'Returns the users whose trainer license is waiting for a review, the oldest document first. Users who ' +
+      'have changed their name since the review follow (`meta.name_changes`). Review a license with `PUT ' +
+      '/users/{id}` and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',
@@ -28,7 +28,7 @@ export const getLicenseReviewsRoute = (
       ...pageQuery,
       user_id: queryId
         .optional()
-        .meta({ description: 'Only this user, if their license waits for a review' }),
+        .meta({ description: 'Only this user, if their license is waiting for a review' }),
     }),
     responses: { 200: licenseReviewsOf(userSchema).meta({ id: 'TrainerLicenseReviews' }) },
     handle: async ({ caller, query, url }) => {

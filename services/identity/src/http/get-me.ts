@@ -13,8 +13,8 @@ export const getMeRoute = ({
     path: '/auth/me',
     summary: 'Retrieve your account',
     description:
-      'Returns your account with all of its fields. A personal access token that is restricted to some permissions sees only ' +
-      'the public fields and the dates of a scheduled deletion, unless `users.view_all` is one of these permissions.',
+      'Returns your account with all of its fields. A restricted personal access token sees only the public ' +
+      'fields and the dates of a scheduled deletion. With the permission `users.view_all` it sees all fields.',
     tag: 'auth',
     pages: ['ops', 'account_deletion'],
     access: 'user',

@@ -20,7 +20,9 @@ export const getNotificationsRoute = (
     method: 'GET',
     path: '/notifications',
     summary: 'List your notifications',
-    description: 'Returns your notifications, newest first. Their texts are in the language of the request.',
+    description:
+      'Returns your notifications, newest first. Their texts are in the language of the request ' +
+      '(`Accept-Language`).',
     tag: 'notifications',
     access: 'user',
     query: z.object(pageQuery),

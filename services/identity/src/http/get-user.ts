@@ -11,8 +11,9 @@ export const getUserRoute = ({ getUser, presentUser }: Pick<UseCases, 'getUser' 
     summary: 'Retrieve a user',
     description:
       'Returns a user. The limited-access fields are present only for the user themselves and for holders of ' +
-      '`users.view_all`: `email`, `phone`, `bank_account_number`, `referrer_user_id`, `referral_score`, `referrals_count`, ' +
-      '`roles`, the dates of a scheduled deletion, and those that begin with `trainer_license`.',
+      '`users.view_all`. These are `email`, `phone`, `bank_account_number`, `referrer_user_id`, ' +
+      '`referral_score`, `referrals_count`, `roles`, the dates of a scheduled deletion, and the fields that ' +
+      'begin with `trainer_license`.',
     tag: 'users',
     pages: ['ops'],
     access: 'guest',

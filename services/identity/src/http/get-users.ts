@@ -14,8 +14,8 @@ export const getUsersRoute = (
     path: '/users',
     summary: 'List users',
     description:
-      'Returns users, newest first unless `order` says otherwise. Requires `users.view_limited` or `users.view_all`. Without ' +
-      '`users.view_all`, users whose deletion is scheduled are left out.',
+      'Returns users, newest first unless `order` says otherwise. Users whose deletion is scheduled are left out ' +
+      'unless you hold `users.view_all`. Requires `users.view_limited` or `users.view_all`.',
     tag: 'users',
     pages: ['ops'],
     access: 'user',

@@ -1,3 +1,4 @@
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
@@ -11,7 +12,11 @@ const armedSchema = z
   .object({ message: z.string(), confirmation_required: z.literal(true) })
   .meta({ id: 'DeletionArmed' });
 const scheduledSchema = z
-  .object({ message: z.string(), deletion_requested_at: z.string(), deletion_scheduled_at: z.string() })
+  .object({
+    message: z.string(),
+    deletion_requested_at: timestampSchema,
+    deletion_scheduled_at: timestampSchema,
+  })
   .meta({ id: 'DeletionScheduled' });
 
 export const postDeleteAccountRoute = (
@@ -26,12 +31,13 @@ export const postDeleteAccountRoute = (
       'Schedules the deletion of your account in two phases, both of which require the current password:\n\n' +
       '1. Without `confirmation_code`, a six-digit code is sent to your phone by SMS (200). It is valid for ten ' +
       'minutes, and a later code replaces it.\n' +
-      '2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including ' +
-      'the one of this request, and the account is erased after `deletion_scheduled_at`. Until then you can sign in and ' +
-      'cancel with `DELETE /auth/delete-account`.\n\n' +
-      'While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything ' +
-      'blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. When the SMS cannot be sent, ' +
-      'the response is 500 and nothing is scheduled.',
+      '2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, ' +
+      'including the one of this request: discard it, and do not sign out. The account is erased after ' +
+      '`deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.\n\n' +
+      'While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While ' +
+      'anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. A code that ' +
+      'is not accepted is 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the ' +
+      'response is 500 and nothing is scheduled.',
     tag: 'auth',
     pages: ['account_deletion'],
     access: 'user',

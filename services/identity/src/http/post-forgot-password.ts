@@ -10,11 +10,12 @@ export const postForgotPasswordRoute = ({ resetPassword }: Pick<UseCases, 'reset
     path: '/auth/forgot-password',
     summary: 'Request a password reset code',
     description:
-      'Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The response comes ' +
-      'at once and does not reveal whether the account exists or a code was sent: it is 200 even when a limit is ' +
-      'reached. Calls with a token are the exception. With a token of that account, the call counts towards the limit ' +
-      'of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a ' +
-      'restricted token, every call does.',
+      'Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The code is ' +
+      'valid for ten minutes.\n\n' +
+      'The response does not reveal whether the account exists or a code was sent. Without a token, it is 200 ' +
+      'even when a limit is reached. With a token of the account, the call counts towards the limit of `POST ' +
+      '/auth/delete-account`, and is 429 once that limit is reached. With an OAuth token or a restricted token, ' +
+      'every call counts, whatever the `login`.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField }),

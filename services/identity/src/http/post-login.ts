@@ -10,10 +10,12 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     path: '/auth/login',
     summary: 'Sign in',
     description:
-      'Starts a session and returns its token. A wrong password and an unknown account get the same 422 under `login`. ' +
-      'While two-factor authentication is on, the right password without a code returns 422 under `totp`: repeat the ' +
-      'request with a code from the authenticator app or a recovery code as `totp`. Each code works once, and too many ' +
-      'wrong ones return 429. Signing in also works while a deletion is scheduled, so that you can cancel it.',
+      'Starts a session and returns its token. A wrong password and an unknown account get the same 422 under ' +
+      '`login`.\n\n' +
+      'While two-factor authentication is on, the right password without a code returns 422 under `totp`. Repeat ' +
+      'the request with `totp`: a code from the authenticator app, or a recovery code. Each code works once, and ' +
+      'too many wrong ones return 429.\n\n' +
+      'Signing in also works while a deletion is scheduled, so that you can cancel it.',
     tag: 'auth',
     access: 'guest',
     body: z.object({ login: loginField, password: givenPasswordField, totp: totpField.optional() }),

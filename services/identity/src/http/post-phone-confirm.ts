@@ -14,10 +14,11 @@ export const postPhoneConfirmRoute = ({
     path: '/auth/phone/confirm',
     summary: 'Confirm your phone number',
     description:
-      'Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten ' +
-      'minutes and five failed attempts. A new number becomes the number of the account, and codes that were sent to ' +
-      'the old number are rejected from then on; the old number is notified by SMS. Returns 422 under `code` for every ' +
-      'code that is not accepted, and when another account has taken the number in the meantime.',
+      'Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ' +
+      'ten minutes and five failed attempts. A code that is not accepted is 422 under `code`, and so is a number ' +
+      'that another account has taken in the meantime.\n\n' +
+      'A new number becomes the number of the account, and the old number is notified by SMS. Codes that were ' +
+      'sent to the old number are no longer accepted.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

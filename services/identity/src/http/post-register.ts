@@ -21,8 +21,8 @@ export const postRegisterRoute = (
     path: '/auth/register',
     summary: 'Create an account',
     description:
-      'Creates an account and starts its first session, whose token is in the response as after signing in. Returns 422 for ' +
-      'a username, email address or phone number that another account has.',
+      'Creates an account and signs in to it: the response has the token of its first session. Returns 422 for a ' +
+      'username, email address or phone number that another account has.',
     tag: 'auth',
     access: 'guest',
     limit: registrations,

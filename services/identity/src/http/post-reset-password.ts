@@ -10,11 +10,12 @@ export const postResetPasswordRoute = ({ resetPassword }: Pick<UseCases, 'resetP
     path: '/auth/reset-password',
     summary: 'Reset your password',
     description:
-      'Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. Every session and ' +
-      'token of the account is revoked. If no code sent to the phone has been confirmed before, two-factor ' +
-      'authentication is turned off too, except for accounts with operator permissions. With a token of that account, ' +
-      'the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. ' +
-      'With the token of an app or a restricted token, every call does.',
+      'Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. A code that is ' +
+      'not accepted is 422 under `code`, whatever the reason. Every session, personal access token and connected ' +
+      'app of the account is revoked.\n\n' +
+      'Two-factor authentication is also turned off if no code sent to the phone has been confirmed before. It ' +
+      'stays on for accounts with operator permissions.\n\n' +
+      'Calls with a token are limited as those of `POST /auth/forgot-password`.',
     tag: 'auth',
     access: 'guest',
     body: z.object({

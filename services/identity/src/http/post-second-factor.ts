@@ -16,7 +16,14 @@ const stepSchema = z
   .partial()
   .meta({
     id: 'SecondFactorStep',
-    description: 'The first phase returns `secret` and `otpauth_url`, the second one `recovery_codes`.',
+    description:
+      'Sets up two-factor authentication (TOTP, RFC 6238) in two phases:\n\n' +
+      '1. With `current_password`, the response has a new secret, which is valid for ten minutes.\n' +
+      '2. With `totp`, a code of that secret, two-factor authentication is turned on, and the response has the ' +
+      'recovery codes. From then on signing in requires a code.\n\n' +
+      'In the second phase, every other session, personal access token and connected app of the account is ' +
+      'revoked, because they were issued without a code. The session of this request stays valid. Returns 409 ' +
+      'while two-factor authentication is on.',
   });
 
 export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>

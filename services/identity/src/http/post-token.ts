@@ -11,9 +11,10 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
     path: '/auth/tokens',
     summary: 'Create a personal access token',
     description:
-      'Creates a token for your scripts, which is shown only in this response. With `permissions`, even an empty list, it is ' +
-      'restricted to public operations and to those that need one of these permissions. Without `permissions`, it may do ' +
-      'what your account may do, except change credentials. You are notified by a `security_alert`.',
+      'Creates a token for your scripts, which is shown only in this response. Without `permissions`, it may do ' +
+      'what your account may do, except change credentials. With `permissions`, even an empty list, it is ' +
+      'restricted to public operations and to those that need one of these permissions. You are notified by a ' +
+      '`security_alert`.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
@@ -24,7 +25,7 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
       }),
       expires_at: timestampField.nullish().meta({
         description:
-          'When the token ends, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone',
+          'When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone',
       }),
     }),
     audits: ['token.create'],

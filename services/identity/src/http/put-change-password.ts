@@ -11,8 +11,9 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     path: '/auth/change-password',
     summary: 'Change your password',
     description:
-      'Sets a new password. Requires the current one. Every other credential of the account is revoked; the token of this ' +
-      'request stays valid.',
+      'Sets a new password. Requires the current one; a wrong one is 422 under `current_password`. Every other ' +
+      'session, personal access token and connected app of the account is revoked. The session of this request ' +
+      'stays valid.',
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,

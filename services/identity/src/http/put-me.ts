@@ -13,16 +13,17 @@ export const putMeRoute = ({
     path: '/auth/me',
     summary: 'Update your account',
     description:
-      'Updates the fields that are sent; the others stay as they are. A new email address, phone number or bank ' +
-      'account requires `current_password` and a session token, and a new username requires a session token: with any ' +
-      'other token the response is 403.\n\n' +
-      'A new phone number must be confirmed. A six-digit code is sent to it by SMS, and it replaces the current number ' +
-      'once the code is confirmed with `POST /auth/phone/confirm`. Until then the current number stays in use: in the ' +
-      'response, for signing in and for codes. Another new number replaces the one that waits for its code, and sending ' +
-      'the current number withdraws it.\n\n' +
-      'The current number with `current_password` is sent a code too, unless another field requires the password. Once ' +
-      'that code is confirmed, a password reset by SMS no longer turns off two-factor authentication. When an SMS cannot be sent, ' +
-      'the response is 500 and nothing changes.',
+      'Changes the fields that you send and leaves the others as they are. A new username, email address, phone ' +
+      'number or bank account requires a session token; with any other token the response is 403. All of these ' +
+      'but the username also require `current_password`.\n\n' +
+      'A new phone number must be confirmed. A six-digit code is sent to it by SMS, and it replaces the current ' +
+      'number once the code is confirmed with `POST /auth/phone/confirm`. Until then the current number stays in ' +
+      'use: in the response, for signing in and for codes. Another new number replaces the one that waits for ' +
+      'its code, and sending the current number withdraws it.\n\n' +
+      'The current number with `current_password` is sent a code too, unless another field requires the ' +
+      'password. Once that code is confirmed, a password reset by SMS no longer turns off two-factor ' +
+      'authentication.\n\n' +
+      'When an SMS cannot be sent, the response is 500 and nothing changes.',
     tag: 'auth',
     access: 'user',
     body: z.object({

@@ -17,9 +17,8 @@ export const putNotificationPreferencesRoute = ({
     path: '/notifications/preferences',
     summary: 'Update your notification preferences',
     description:
-      'Chooses which types of notifications are sent to you by push message and by email. What is left out stays as it is. ' +
-      'The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be switched ' +
-      'off (422).',
+      'Changes the preferences that you send and leaves the others as they are. The emails of `security_alert`, ' +
+      '`account_deletion_requested` and `account_deletion_postponed` cannot be turned off (422).',
     tag: 'notifications',
     access: 'user',
     tokenKinds: SESSION_ONLY,

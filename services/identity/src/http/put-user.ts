@@ -16,15 +16,18 @@ export const putUserRoute = ({
     path: '/users/:id',
     summary: 'Update a user',
     description:
-      'Updates the fields that are sent; the others stay as they are. Requires `users.update_any`. The account of ' +
-      'another operator, and adding or removing any role but `member`, also require `roles.manage`.\n\n' +
-      '`trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A reason alone is ' +
-      'stored, and null clears it; an empty reason, and one with an approval or a reset, are ignored. A review is ' +
-      'ignored when the same request clears the license document. When `trainer_license_media_id` names another ' +
-      'document than the current one, the response is 409 and nothing changes.\n\n' +
-      'Returns 403 for an account or a role with a permission that you lack, and for a new username, email address, ' +
-      'phone number or bank account unless you use a session token. The email address, phone number and bank account ' +
-      'of your own account can only be changed with `PUT /auth/me`. Returns 409 when nobody could manage roles any more.',
+      'Changes the fields that you send and leaves the others as they are. Requires `users.update_any`. The ' +
+      'account of another operator, and adding or removing any role but `member`, also require `roles.manage`.\n\n' +
+      '`trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A review is ' +
+      'ignored when the same request clears the license document. Approving or rejecting without a document is ' +
+      '422 under `trainer_license_approved`.\n\n' +
+      'Returns 403:\n\n' +
+      '- for an account or a role with a permission that you lack.\n' +
+      '- for a new username, email address, phone number or bank account, unless you use a session token.\n' +
+      '- for a new email address, phone number or bank account of your own account. Use `PUT /auth/me` ' +
+      'instead.\n\n' +
+      'Returns 409 when nobody could manage roles any more, or when another document than that of ' +
+      '`trainer_license_media_id` is there.',
     tag: 'users',
     pages: ['ops'],
     pageFields: [
@@ -43,12 +46,16 @@ export const putUserRoute = ({
         description: 'Ids of all roles of the user; they replace the current ones',
       }),
       trainer_license_approved: z.boolean().nullable().optional().meta({
-        description: 'True approves the license, false rejects it, and null resets the review.',
+        description: 'Review of the license. True: approved. False: rejected. Null: pending.',
       }),
       trainer_license_rejection_reason: wellFormed(z.string().trim().max(2_000))
         .nullable()
         .optional()
-        .meta({ description: 'Reason for a rejection; null clears it' }),
+        .meta({
+          description:
+            'Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with ' +
+            'an approval, with a reset to pending, or with a cleared document.',
+        }),
       trainer_license_media_id: reviewedMediaIdField,
     }),
     responses: {

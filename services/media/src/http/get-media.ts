@@ -30,19 +30,21 @@ const routeAt = (address: Address, downloads: Downloads): Route =>
     ...address,
     method: 'GET',
     description:
-      'Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires ' +
-      'permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is ' +
-      'only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of ' +
+      'Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you ' +
+      'must be allowed to see what it is attached to; without a token the response is 401.\n\n' +
+      'A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for ' +
+      'its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of ' +
       '`gyms.view_all`.\n\n' +
-      'Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are ' +
-      'returned as `multipart/byteranges`. A file name in the path does not affect what is returned.',
+      'Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ' +
+      'ranges are returned as `multipart/byteranges`. Links to files end with a file name, which does not affect ' +
+      'what is returned.',
     tag: 'media',
     access: 'guest',
     audits: ['document.view'],
     query: z.object({
       width: z.enum(VARIANT_WIDTHS).optional().meta({
         description:
-          'Returns a smaller image of the same type, at most this many pixels wide; other files ignore it',
+          'Largest width in pixels: returns a smaller image of the same type. Ignored for other files.',
       }),
     }),
     produces: [...ACCEPTED_TYPES, 'multipart/byteranges'],

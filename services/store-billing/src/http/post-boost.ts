@@ -20,10 +20,11 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
     summary: 'Buy a boost from the wallet',
     description:
       'Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET ' +
-      '/payments/prices`) and the position in lists. The response is 400 `payments.insufficient_balance` if your balance is ' +
-      'too low, 400 `payments.boost_already_live` if a boost of the target is still running, and 404 ' +
-      '`payments.target_not_found` if there is no such target. Requires `payments.boost_own` for your own target, or ' +
-      '`payments.boost_all` for any target.',
+      '/payments/prices`) and the position in lists. Requires `payments.boost_own` for your own target, or ' +
+      '`payments.boost_all` for any target. The errors are:\n\n' +
+      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
+      '- 400 `payments.boost_already_live`: a boost of the target is still running.\n' +
+      '- 404 `payments.target_not_found`: there is no such target.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.boost_own', 'payments.boost_all'],

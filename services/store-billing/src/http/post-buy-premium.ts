@@ -20,9 +20,10 @@ export const postBuyPremiumRoute = (
     path: PATH,
     summary: 'Buy premium from the wallet',
     description:
-      'Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). The response is ' +
-      '400 `payments.insufficient_balance` if your balance is too low, and 400 `payments.premium_already_active` if a ' +
-      'premium subscription is still running. Requires `payments.buy_premium`.',
+      'Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). ' +
+      'Requires `payments.buy_premium`. The errors are:\n\n' +
+      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
+      '- 400 `payments.premium_already_active`: a premium subscription is still running.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium'],

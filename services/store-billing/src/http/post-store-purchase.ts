@@ -107,8 +107,9 @@ export const postStorePurchaseRoute = (
       '`payments.boost_all` to boost any target.\n\n' +
       'The store has already charged the user at the time of this request. Before you start a purchase at the store, check ' +
       'that no premium subscription of the user and no boost of the target is running. The errors are:\n\n' +
-      '- 400 `store_purchase.premium_already_active`: a premium subscription is still running.\n' +
-      '- 400 `store_purchase.boost_already_live`: a boost of the target is still running.\n' +
+      '- 400 `store_purchase.premium_already_active`: a premium subscription is still running. If the purchase was paid, it ' +
+      'is queued for a refund.\n' +
+      '- 400 `store_purchase.boost_already_live`: a boost of the target is still running. The same applies.\n' +
       '- 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.\n' +
       '- 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.\n' +
       '- 404 `store_purchase.target_not_found`: there is no such target.\n' +

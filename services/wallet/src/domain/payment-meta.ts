@@ -99,10 +99,12 @@ export const paymentMetaSchema = z
   .meta({
     id: 'PaymentMeta',
     description:
-      'Details of the payment. Its `type` determines the fields: a `deposit` has those from `amount` to `charged_rial`, ' +
-      'and `resolution`; a `store_purchase` has `channel` and `product_id`; a `withdrawal` has `bank_account_number`, ' +
-      '`reason` and `reference`. All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was ' +
-      'charged.',
+      'Details of the payment. Its `type` determines the fields:\n\n' +
+      '- `deposit`: `amount`, `gateway_fee`, `payable_amount`, `track_id`, `ref_number`, `card_number`, `paid_at`, ' +
+      '`charged_rial`, `resolution`.\n' +
+      '- `store_purchase`: `channel`, `product_id`.\n' +
+      '- `withdrawal`: `bank_account_number`, `reason`, `reference`.\n\n' +
+      'All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was charged.',
   });
 
 export type DepositMeta = z.output<typeof depositMetaSchema>;

@@ -1,5 +1,6 @@
 /** What an app may do in the name of the user. */
 import { findOauthResource } from '@fitness/contracts/oauth.ts';
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { OauthRecord } from '../../store/oauth.ts';
@@ -23,7 +24,7 @@ export const appGrantSchema = z
     resource: z
       .string()
       .meta({ description: 'What the tokens of the app are for. The origin covers the API and `/mcp`.' }),
-    created_at: z.string(),
+    created_at: timestampSchema,
     last_used_at: z
       .string()
       .meta({ description: 'When a token of the app was last used; up to a minute late' }),

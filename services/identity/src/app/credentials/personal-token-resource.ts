@@ -1,3 +1,4 @@
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Token } from '../../store/tokens.ts';
@@ -10,8 +11,8 @@ export const personalTokenSchema = z
       description:
         'Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials.',
     }),
-    created_at: z.string(),
-    expires_at: z.string(),
+    created_at: timestampSchema,
+    expires_at: timestampSchema,
   })
   .meta({ id: 'PersonalAccessToken' });
 

@@ -1,5 +1,6 @@
 /** The devices that get push messages. */
 
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { notFound, unauthenticated } from '@fitness/shared/kernel/error.ts';
@@ -9,7 +10,7 @@ import { PLATFORMS } from '../../domain/platforms.ts';
 import type { Device } from '../../store/devices.ts';
 
 export const deviceSchema = z
-  .object({ id: z.int(), platform: z.enum(PLATFORMS), locale: z.string(), created_at: z.string() })
+  .object({ id: z.int(), platform: z.enum(PLATFORMS), locale: z.string(), created_at: timestampSchema })
   .meta({ id: 'Device' });
 
 export const toDevice = (device: Device): z.output<typeof deviceSchema> => ({

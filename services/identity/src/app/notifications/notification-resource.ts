@@ -1,4 +1,5 @@
 /** The notification resource. Its texts are made when it is read, in the language of the reader. */
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -69,7 +70,7 @@ export const notificationSchema = z
       .string()
       .nullable()
       .meta({ description: 'When the notification was marked as read; null until then' }),
-    created_at: z.string(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'Notification' });
 

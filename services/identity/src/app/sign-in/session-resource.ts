@@ -1,3 +1,4 @@
+import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { Token } from '../../store/tokens.ts';
@@ -13,7 +14,7 @@ export const loginSessionSchema = z
       .string()
       .nullable()
       .meta({ description: 'IPv4 address that signed in, or the network of an IPv6 address' }),
-    created_at: z.string(),
+    created_at: timestampSchema,
     last_used_at: z.string().meta({ description: 'When the session was last used; up to a minute late' }),
     current: z.boolean().meta({ description: 'Whether this is the session of the request' }),
   })

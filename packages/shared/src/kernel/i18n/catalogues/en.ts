@@ -553,7 +553,7 @@ export const catalogue = {
   'docs.intro':
     'Manage the users, gyms, posts, training services, payments, and in-app purchases of a fitness platform. Timestamps are `YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, and texts follow `Accept-Language` (`en`, `fa`). An empty query parameter is treated as absent, and a missing body as an empty object.',
   'docs.intro.errors':
-    'The text of an error is in `message`, or in `error` where the operation says so. A 422 also has `errors`, with messages by field. Some errors have a `code`, which stays the same in every language and release: [all errors](/docs/errors).',
+    'Every error has a text in `message`, or in `error` where the schema says so. A 422 also has `errors` with messages by field. Some errors have a `code`, which stays the same in every language and release: [all errors](/docs/errors).',
   'docs.errors.lead':
     'Every error has a message. Some errors also have a code, which stays the same in every language and release. Texts follow Accept-Language, and parameters are in braces.',
   'docs.errors.fields': 'Field messages',
@@ -581,7 +581,7 @@ export const catalogue = {
   'docs.tags.training_services': 'What trainers sell, and the trainees who bought it.',
   'docs.tags.payments.name': 'Payments',
   'docs.tags.payments':
-    'The wallet: balance, deposits through a payment gateway, withdrawals, prices, and in-app purchases. Amounts are whole Tooman.',
+    'The wallet: balance, deposits through the bank gateway, withdrawals, prices, and app-store purchases. Amounts are whole Tooman.',
   'docs.tags.media.name': 'Media',
   'docs.tags.media': 'Files: images, documents for review, and videos.',
   'docs.tags.audit.name': 'Audit',
