@@ -34,7 +34,7 @@ export interface paths {
         get?: never;
         /**
          * Change your password
-         * @description Sets a new password. Requires the current one. Every other credential of the account is revoked; the token of this request stays valid.
+         * @description Sets a new password. Requires the current one; a wrong one is 422 under `current_password`. Every other session, personal access token and connected app of the account is revoked. The session of this request stays valid.
          */
         put: operations["putAuthChangePassword"];
         post?: never;
@@ -58,9 +58,9 @@ export interface paths {
          * @description Schedules the deletion of your account in two phases, both of which require the current password:
          *
          *     1. Without `confirmation_code`, a six-digit code is sent to your phone by SMS (200). It is valid for ten minutes, and a later code replaces it.
-         *     2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including the one of this request, and the account is erased after `deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.
+         *     2. With `confirmation_code`, the deletion is scheduled (202). Every token of the account is revoked, including the one of this request: discard it, and do not sign out. The account is erased after `deletion_scheduled_at`. Until then you can sign in and cancel with `DELETE /auth/delete-account`.
          *
-         *     While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. When the SMS cannot be sent, the response is 500 and nothing is scheduled.
+         *     While a deletion is scheduled, the first phase returns 202 with its dates and sends no SMS. While anything blocks the deletion, both phases return 409 with every blocker, and no SMS is sent. A code that is not accepted is 422 under `confirmation_code`, whatever the reason. When the SMS cannot be sent, the response is 500 and nothing is scheduled.
          */
         post: operations["postAuthDeleteAccount"];
         /**
@@ -84,7 +84,9 @@ export interface paths {
         put?: never;
         /**
          * Request a password reset code
-         * @description Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The response comes at once and does not reveal whether the account exists or a code was sent: it is 200 even when a limit is reached. Calls with a token are the exception. With a token of that account, the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a restricted token, every call does.
+         * @description Sends an eight-digit code for `POST /auth/reset-password` to the phone of an account by SMS. The code is valid for ten minutes.
+         *
+         *     The response does not reveal whether the account exists or a code was sent. Without a token, it is 200 even when a limit is reached. With a token of the account, the call counts towards the limit of `POST /auth/delete-account`, and is 429 once that limit is reached. With an OAuth token or a restricted token, every call counts, whatever the `login`.
          */
         post: operations["postAuthForgotPassword"];
         delete?: never;
@@ -144,7 +146,11 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * @description Starts a session and returns its token. A wrong password and an unknown account get the same 422 under `login`. While two-factor authentication is on, the right password without a code returns 422 under `totp`: repeat the request with a code from the authenticator app or a recovery code as `totp`. Each code works once, and too many wrong ones return 429. Signing in also works while a deletion is scheduled, so that you can cancel it.
+         * @description Starts a session and returns its token. A wrong password and an unknown account get the same 422 under `login`.
+         *
+         *     While two-factor authentication is on, the right password without a code returns 422 under `totp`. Repeat the request with `totp`: a code from the authenticator app, or a recovery code. Each code works once, and too many wrong ones return 429.
+         *
+         *     Signing in also works while a deletion is scheduled, so that you can cancel it.
          */
         post: operations["postAuthLogin"];
         delete?: never;
@@ -182,16 +188,18 @@ export interface paths {
         };
         /**
          * Retrieve your account
-         * @description Returns your account with all of its fields. A personal access token that is restricted to some permissions sees only the public fields and the dates of a scheduled deletion, unless `users.view_all` is one of these permissions.
+         * @description Returns your account with all of its fields. A restricted personal access token sees only the public fields and the dates of a scheduled deletion. With the permission `users.view_all` it sees all fields.
          */
         get: operations["getAuthMe"];
         /**
          * Update your account
-         * @description Updates the fields that are sent; the others stay as they are. A new email address, phone number or bank account requires `current_password` and a session token, and a new username requires a session token: with any other token the response is 403.
+         * @description Changes the fields that you send and leaves the others as they are. A new username, email address, phone number or bank account requires a session token; with any other token the response is 403. All of these but the username also require `current_password`.
          *
          *     A new phone number must be confirmed. A six-digit code is sent to it by SMS, and it replaces the current number once the code is confirmed with `POST /auth/phone/confirm`. Until then the current number stays in use: in the response, for signing in and for codes. Another new number replaces the one that waits for its code, and sending the current number withdraws it.
          *
-         *     The current number with `current_password` is sent a code too, unless another field requires the password. Once that code is confirmed, a password reset by SMS no longer turns off two-factor authentication. When an SMS cannot be sent, the response is 500 and nothing changes.
+         *     The current number with `current_password` is sent a code too, unless another field requires the password. Once that code is confirmed, a password reset by SMS no longer turns off two-factor authentication.
+         *
+         *     When an SMS cannot be sent, the response is 500 and nothing changes.
          */
         put: operations["putAuthMe"];
         post?: never;
@@ -212,7 +220,9 @@ export interface paths {
         put?: never;
         /**
          * Confirm your phone number
-         * @description Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten minutes and five failed attempts. A new number becomes the number of the account, and codes that were sent to the old number are rejected from then on; the old number is notified by SMS. Returns 422 under `code` for every code that is not accepted, and when another account has taken the number in the meantime.
+         * @description Confirms a phone number with the six-digit code that `PUT /auth/me` has sent to it. The code is valid for ten minutes and five failed attempts. A code that is not accepted is 422 under `code`, and so is a number that another account has taken in the meantime.
+         *
+         *     A new number becomes the number of the account, and the old number is notified by SMS. Codes that were sent to the old number are no longer accepted.
          */
         post: operations["postAuthPhoneConfirm"];
         delete?: never;
@@ -232,7 +242,7 @@ export interface paths {
         put?: never;
         /**
          * Create an account
-         * @description Creates an account and starts its first session, whose token is in the response as after signing in. Returns 422 for a username, email address or phone number that another account has.
+         * @description Creates an account and signs in to it: the response has the token of its first session. Returns 422 for a username, email address or phone number that another account has.
          */
         post: operations["postAuthRegister"];
         delete?: never;
@@ -252,7 +262,11 @@ export interface paths {
         put?: never;
         /**
          * Reset your password
-         * @description Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. Every session and token of the account is revoked. If no code sent to the phone has been confirmed before, two-factor authentication is turned off too, except for accounts with operator permissions. With a token of that account, the call counts towards the limit of `POST /auth/delete-account` and returns 429 once that limit is reached. With the token of an app or a restricted token, every call does.
+         * @description Sets a new password with the eight-digit code that `POST /auth/forgot-password` has sent. A code that is not accepted is 422 under `code`, whatever the reason. Every session, personal access token and connected app of the account is revoked.
+         *
+         *     Two-factor authentication is also turned off if no code sent to the phone has been confirmed before. It stays on for accounts with operator permissions.
+         *
+         *     Calls with a token are limited as those of `POST /auth/forgot-password`.
          */
         post: operations["postAuthResetPassword"];
         delete?: never;
@@ -345,7 +359,7 @@ export interface paths {
         put?: never;
         /**
          * Create a personal access token
-         * @description Creates a token for your scripts, which is shown only in this response. With `permissions`, even an empty list, it is restricted to public operations and to those that need one of these permissions. Without `permissions`, it may do what your account may do, except change credentials. You are notified by a `security_alert`.
+         * @description Creates a token for your scripts, which is shown only in this response. Without `permissions`, it may do what your account may do, except change credentials. With `permissions`, even an empty list, it is restricted to public operations and to those that need one of these permissions. You are notified by a `security_alert`.
          */
         post: operations["postAuthTokens"];
         delete?: never;
@@ -452,7 +466,7 @@ export interface paths {
         get: operations["getGymsById"];
         /**
          * Update a gym
-         * @description Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected.
+         * @description Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
          */
         put: operations["putGymsById"];
         post?: never;
@@ -577,9 +591,11 @@ export interface paths {
         };
         /**
          * Download a file
-         * @description Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of `gyms.view_all`.
+         * @description Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you must be allowed to see what it is attached to; without a token the response is 401.
          *
-         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. A file name in the path does not affect what is returned.
+         *     A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
+         *
+         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. Links to files end with a file name, which does not affect what is returned.
          */
         get: operations["getMediaById"];
         put?: never;
@@ -603,9 +619,11 @@ export interface paths {
         };
         /**
          * Download a file by its link
-         * @description Returns a file as an attachment. A file is as public as what it is attached to. A file that is not public requires permission to see what it is attached to. A document with a `purpose` is never public: a `trainer_license` is only for its user and holders of `users.view_all`, a `gym_license` only for the owner of the gym and holders of `gyms.view_all`.
+         * @description Returns a file as an attachment. A file is as public as what it is attached to. For any other file, you must be allowed to see what it is attached to; without a token the response is 401.
          *
-         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. A file name in the path does not affect what is returned.
+         *     A document with a `purpose` is never public, and is 403 without a token. A `trainer_license` is only for its user and holders of `users.view_all`. A `gym_license` is only for the owner of the gym and holders of `gyms.view_all`.
+         *
+         *     Conditional requests (`If-None-Match`) and byte ranges (`Range`, `If-Range`) are supported; several ranges are returned as `multipart/byteranges`. Links to files end with a file name, which does not affect what is returned.
          */
         get: operations["getMediaByIdByFilename"];
         put?: never;
@@ -625,7 +643,7 @@ export interface paths {
         };
         /**
          * List your notifications
-         * @description Returns your notifications, newest first. Their texts are in the language of the request.
+         * @description Returns your notifications, newest first. Their texts are in the language of the request (`Accept-Language`).
          */
         get: operations["getNotifications"];
         put?: never;
@@ -690,7 +708,7 @@ export interface paths {
         get: operations["getNotificationsPreferences"];
         /**
          * Update your notification preferences
-         * @description Chooses which types of notifications are sent to you by push message and by email. What is left out stays as it is. The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be switched off (422).
+         * @description Changes the preferences that you send and leaves the others as they are. The emails of `security_alert`, `account_deletion_requested` and `account_deletion_postponed` cannot be turned off (422).
          */
         put: operations["putNotificationsPreferences"];
         post?: never;
@@ -771,7 +789,11 @@ export interface paths {
         put?: never;
         /**
          * Buy a boost from the wallet
-         * @description Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET /payments/prices`) and the position in lists. The response is 400 `payments.insufficient_balance` if your balance is too low, 400 `payments.boost_already_live` if a boost of the target is still running, and 404 `payments.target_not_found` if there is no such target. Requires `payments.boost_own` for your own target, or `payments.boost_all` for any target.
+         * @description Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET /payments/prices`) and the position in lists. Requires `payments.boost_own` for your own target, or `payments.boost_all` for any target. The errors are:
+         *
+         *     - 400 `payments.insufficient_balance`: your balance is too low.
+         *     - 400 `payments.boost_already_live`: a boost of the target is still running.
+         *     - 404 `payments.target_not_found`: there is no such target.
          */
         post: operations["postPaymentsBoost"];
         delete?: never;
@@ -791,7 +813,10 @@ export interface paths {
         put?: never;
         /**
          * Buy premium from the wallet
-         * @description Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). The response is 400 `payments.insufficient_balance` if your balance is too low, and 400 `payments.premium_already_active` if a premium subscription is still running. Requires `payments.buy_premium`.
+         * @description Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). Requires `payments.buy_premium`. The errors are:
+         *
+         *     - 400 `payments.insufficient_balance`: your balance is too low.
+         *     - 400 `payments.premium_already_active`: a premium subscription is still running.
          */
         post: operations["postPaymentsBuyPremium"];
         delete?: never;
@@ -829,7 +854,9 @@ export interface paths {
         };
         /**
          * Return from the bank gateway
-         * @description The bank gateway redirects the payer’s browser here. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned. Without the gateway’s `orderId` the response is 404 unless you are the payer, and after 30 of these from one address within a minute it is 429.
+         * @description The bank gateway redirects the payer’s browser here; an app need not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
+         *
+         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these from one address within a minute it is 429.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -895,8 +922,8 @@ export interface paths {
          *
          *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running. The errors are:
          *
-         *     - 400 `store_purchase.premium_already_active`: a premium subscription is still running.
-         *     - 400 `store_purchase.boost_already_live`: a boost of the target is still running.
+         *     - 400 `store_purchase.premium_already_active`: a premium subscription is still running. If the purchase was paid, it is queued for a refund.
+         *     - 400 `store_purchase.boost_already_live`: a boost of the target is still running. The same applies.
          *     - 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.
          *     - 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.
          *     - 404 `store_purchase.target_not_found`: there is no such target.
@@ -1065,7 +1092,7 @@ export interface paths {
         put?: never;
         /**
          * Create a post
-         * @description Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an unknown one is 422 under `profile_id`. A draft is shown only to its author and to holders of `posts.view_all`. Requires `posts.create`.
+         * @description Creates a post on your own profile or on the profile of a gym that you own. Another user’s profile is 403, and an unknown one is 422 under `profile_id`. A draft is shown only to the owner of its profile and to holders of `posts.view_all`. Requires `posts.create`.
          */
         post: operations["postPosts"];
         delete?: never;
@@ -1083,7 +1110,7 @@ export interface paths {
         };
         /**
          * Retrieve a post
-         * @description Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but its author and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.
+         * @description Returns a post. A draft, or a post of an inactive gym, is 404 for everyone but the owner of its profile and holders of `posts.view_all`. Guests may read posts; signed-in users need `posts.view` or `posts.view_all`.
          */
         get: operations["getPostsById"];
         /**
@@ -1245,7 +1272,12 @@ export interface paths {
         put?: never;
         /**
          * Buy a training service
-         * @description Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that the buyer has seen to make sure that they pay no other price. The response is 400 `payments.insufficient_balance` if your balance is too low, 400 `payments.own_service` if the training service is yours, 400 `payments.price_changed` if its price is not the one you sent, and 404 `payments.target_not_found` if it does not exist or is not on sale. After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`.
+         * @description Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that the buyer has seen to make sure that they pay no other price. After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`. The errors are:
+         *
+         *     - 400 `payments.insufficient_balance`: your balance is too low.
+         *     - 400 `payments.own_service`: the training service is yours.
+         *     - 400 `payments.price_changed`: its price is not the one that you sent.
+         *     - 404 `payments.target_not_found`: it does not exist, or is not on sale.
          */
         post: operations["postTrainingServicesByIdPurchase"];
         delete?: never;
@@ -1263,7 +1295,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description Returns users, newest first unless `order` says otherwise. Requires `users.view_limited` or `users.view_all`. Without `users.view_all`, users whose deletion is scheduled are left out.
+         * @description Returns users, newest first unless `order` says otherwise. Users whose deletion is scheduled are left out unless you hold `users.view_all`. Requires `users.view_limited` or `users.view_all`.
          */
         get: operations["getUsers"];
         put?: never;
@@ -1283,7 +1315,7 @@ export interface paths {
         };
         /**
          * List trainer licenses to review
-         * @description Returns the users whose trainer license waits for a review, the oldest document first. Users whose name has changed since the review of their license follow; `meta.name_changes` names them. Review a license with `PUT /users/{id}` and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.
+         * @description Returns the users whose trainer license is waiting for a review, the oldest document first. Users who have changed their name since the review follow (`meta.name_changes`). Review a license with `PUT /users/{id}` and `trainer_license_approved`. Requires `users.update_any` and `users.view_all`.
          */
         get: operations["getUsersLicenseReviews"];
         put?: never;
@@ -1303,16 +1335,22 @@ export interface paths {
         };
         /**
          * Retrieve a user
-         * @description Returns a user. The limited-access fields are present only for the user themselves and for holders of `users.view_all`: `email`, `phone`, `bank_account_number`, `referrer_user_id`, `referral_score`, `referrals_count`, `roles`, the dates of a scheduled deletion, and those that begin with `trainer_license`.
+         * @description Returns a user. The limited-access fields are present only for the user themselves and for holders of `users.view_all`. These are `email`, `phone`, `bank_account_number`, `referrer_user_id`, `referral_score`, `referrals_count`, `roles`, the dates of a scheduled deletion, and the fields that begin with `trainer_license`.
          */
         get: operations["getUsersById"];
         /**
          * Update a user
-         * @description Updates the fields that are sent; the others stay as they are. Requires `users.update_any`. The account of another operator, and adding or removing any role but `member`, also require `roles.manage`.
+         * @description Changes the fields that you send and leaves the others as they are. Requires `users.update_any`. The account of another operator, and adding or removing any role but `member`, also require `roles.manage`.
          *
-         *     `trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A reason alone is stored, and null clears it; an empty reason, and one with an approval or a reset, are ignored. A review is ignored when the same request clears the license document. When `trainer_license_media_id` names another document than the current one, the response is 409 and nothing changes.
+         *     `trainer_license_approved` and `trainer_license_rejection_reason` review the trainer license. A review is ignored when the same request clears the license document. Approving or rejecting without a document is 422 under `trainer_license_approved`.
          *
-         *     Returns 403 for an account or a role with a permission that you lack, and for a new username, email address, phone number or bank account unless you use a session token. The email address, phone number and bank account of your own account can only be changed with `PUT /auth/me`. Returns 409 when nobody could manage roles any more.
+         *     Returns 403:
+         *
+         *     - for an account or a role with a permission that you lack.
+         *     - for a new username, email address, phone number or bank account, unless you use a session token.
+         *     - for a new email address, phone number or bank account of your own account. Use `PUT /auth/me` instead.
+         *
+         *     Returns 409 when nobody could manage roles any more, or when another document than that of `trainer_license_media_id` is there.
          */
         put: operations["putUsersById"];
         post?: never;
@@ -1338,7 +1376,11 @@ export interface paths {
         post?: never;
         /**
          * Turn off a user’s two-factor authentication
-         * @description Turns off two-factor authentication for a member who has lost the second factor, or for whose account a stranger has set one up. Requires `users.update_any`, and `roles.manage` for the account of another operator. Every session, personal access token and connected app of the account is revoked, and its owner is notified. Anyone who knows the password can turn it on again: have the owner reset the password first. When it is already off, nothing changes and the response is the same. Returns 403 for your own account, and for an account with a permission that you lack.
+         * @description Turns off two-factor authentication for another user. Use it when the user has lost the second factor, or when a stranger has set one up. Every session, personal access token and connected app of the account is revoked, and its owner is notified. When two-factor authentication is already off, nothing changes and the response is the same.
+         *
+         *     Anyone who knows the password can turn it on again: have the owner reset the password first.
+         *
+         *     Requires `users.update_any`, and `roles.manage` for the account of another operator. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersByIdSecondFactor"];
         options?: never;
@@ -1358,6 +1400,7 @@ export interface components {
             scopes: string[];
             /** @description What the tokens of the app are for. The origin covers the API and `/mcp`. */
             resource: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
             /** @description When a token of the app was last used; up to a minute late */
             last_used_at: string;
@@ -1388,6 +1431,7 @@ export interface components {
             after: {
                 [key: string]: unknown;
             } | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         AuditEntryList: {
@@ -1487,7 +1531,7 @@ export interface components {
              * @description Balance of the wallet in Tooman
              */
             balance?: number;
-            /** @description When the subscription ends */
+            /** @description When the subscription ends, `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at?: string;
         };
         DeletionCancelled: {
@@ -1496,7 +1540,9 @@ export interface components {
         };
         DeletionScheduled: {
             message: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             deletion_requested_at: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             deletion_scheduled_at: string;
         };
         DepositResolution: {
@@ -1521,6 +1567,7 @@ export interface components {
             /** @enum {string} */
             platform: "android" | "ios" | "web";
             locale: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         DeviceResponse: {
@@ -1543,7 +1590,7 @@ export interface components {
         Forbidden: {
             message: string;
             /**
-             * @description Sent when a role gives you operator permissions that you cannot use without two-factor authentication: where one of these permissions opens the operation, and with every 403 that depends on the resource, even when two-factor authentication would not change the response.
+             * @description Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one of them may be what is missing. Turning it on does not always change the response.
              * @constant
              */
             code?: "auth.second_factor_required";
@@ -1771,6 +1818,7 @@ export interface components {
             };
             /** @description When the notification was marked as read; null until then */
             read_at: string | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
         };
         NotificationList: {
@@ -2008,7 +2056,15 @@ export interface components {
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description Details of the payment. Its `type` determines the fields: a `deposit` has those from `amount` to `charged_rial`, and `resolution`; a `store_purchase` has `channel` and `product_id`; a `withdrawal` has `bank_account_number`, `reason` and `reference`. All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was charged. */
+        /**
+         * @description Details of the payment. Its `type` determines the fields:
+         *
+         *     - `deposit`: `amount`, `gateway_fee`, `payable_amount`, `track_id`, `ref_number`, `card_number`, `paid_at`, `charged_rial`, `resolution`.
+         *     - `store_purchase`: `channel`, `product_id`.
+         *     - `withdrawal`: `bank_account_number`, `reason`, `reference`.
+         *
+         *     All but withdrawals have `vat_percent` and `vat_amount` if VAT is contained in what was charged.
+         */
         PaymentMeta: {
             /**
              * Format: int64
@@ -2067,7 +2123,9 @@ export interface components {
             name: string;
             /** @description Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials. */
             permissions: string[] | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at: string;
         };
         PersonalAccessTokenList: {
@@ -2161,7 +2219,7 @@ export interface components {
             name: string;
             /** @description Permissions to which the token is restricted. One that you lack returns 422. */
             permissions?: string[] | null;
-            /** @description When the token ends, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone */
+            /** @description When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone */
             expires_at?: string | null;
         };
         PostGymsRequest: {
@@ -2515,7 +2573,7 @@ export interface components {
             gym_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition of the whole request, whether it reviews the document, clears it or changes other fields: when another document is there by now, the response is 409 and nothing changes.
+             * @description Media id of the license document that you have looked at, from its link; null if there was none. If another document is there by now, the response is 409 and nothing changes. This applies to the whole request, even if it only changes other fields.
              */
             gym_license_media_id?: number | null;
         };
@@ -2682,13 +2740,13 @@ export interface components {
             trainer_license_image?: string | null;
             /** @description Ids of all roles of the user; they replace the current ones */
             role_ids?: number[];
-            /** @description True approves the license, false rejects it, and null resets the review. */
+            /** @description Review of the license. True: approved. False: rejected. Null: pending. */
             trainer_license_approved?: boolean | null;
-            /** @description Reason for a rejection; null clears it */
+            /** @description Reason for the rejection; null removes it. It may be sent alone. It is ignored if it is empty, or sent with an approval, with a reset to pending, or with a cleared document. */
             trainer_license_rejection_reason?: string | null;
             /**
              * Format: int64
-             * @description Media id of the license document that you have looked at, from its link; null if there was none. It is a precondition of the whole request, whether it reviews the document, clears it or changes other fields: when another document is there by now, the response is 409 and nothing changes.
+             * @description Media id of the license document that you have looked at, from its link; null if there was none. If another document is there by now, the response is 409 and nothing changes. This applies to the whole request, even if it only changes other fields.
              */
             trainer_license_media_id?: number | null;
         };
@@ -2758,7 +2816,14 @@ export interface components {
         RoleResponse: {
             data: components["schemas"]["Role"];
         };
-        /** @description The first phase returns `secret` and `otpauth_url`, the second one `recovery_codes`. */
+        /**
+         * @description Sets up two-factor authentication (TOTP, RFC 6238) in two phases:
+         *
+         *     1. With `current_password`, the response has a new secret, which is valid for ten minutes.
+         *     2. With `totp`, a code of that secret, two-factor authentication is turned on, and the response has the recovery codes. From then on signing in requires a code.
+         *
+         *     In the second phase, every other session, personal access token and connected app of the account is revoked, because they were issued without a code. The session of this request stays valid. Returns 409 while two-factor authentication is on.
+         */
         SecondFactorStep: {
             /** @description Secret in Base32, for typing into an authenticator app */
             secret?: string;
@@ -2774,6 +2839,7 @@ export interface components {
             name: string | null;
             /** @description IPv4 address that signed in, or the network of an IPv6 address */
             address: string | null;
+            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
             created_at: string;
             /** @description When the session was last used; up to a minute late */
             last_used_at: string;
@@ -2987,7 +3053,7 @@ export interface components {
             email?: string;
             phone?: string;
             bank_account_number?: string | null;
-            /** @description Filename of the license document */
+            /** @description File name of the license document */
             trainer_license_image?: string | null;
             /** @description Download path of the license document. Null without a document. */
             trainer_license_link?: string | null;
@@ -4768,7 +4834,7 @@ export interface operations {
                 major_ids?: number[];
                 /** @description Only gyms of this owner. Requires `gyms.view_all` unless it is you. */
                 user_id?: number;
-                /** @description Position as `latitude,longitude`. The nearest results come first. */
+                /** @description Position as `latitude,longitude` in degrees. The nearest results come first. */
                 near?: string;
             };
             header?: {
@@ -5800,7 +5866,7 @@ export interface operations {
     getMediaById: {
         parameters: {
             query?: {
-                /** @description Returns a smaller image of the same type, at most this many pixels wide; other files ignore it */
+                /** @description Largest width in pixels: returns a smaller image of the same type. Ignored for other files. */
                 width?: "320" | "640" | "1280";
             };
             header?: never;
@@ -5905,14 +5971,14 @@ export interface operations {
     getMediaByIdByFilename: {
         parameters: {
             query?: {
-                /** @description Returns a smaller image of the same type, at most this many pixels wide; other files ignore it */
+                /** @description Largest width in pixels: returns a smaller image of the same type. Ignored for other files. */
                 width?: "320" | "640" | "1280";
             };
             header?: never;
             path: {
                 /** @description Id of the resource */
                 id: number;
-                /** @description Name under which the file is saved. It does not select the file. */
+                /** @description Name of the file, as in its link. Another name returns the same file. */
                 filename: string;
             };
             cookie?: never;
@@ -6586,7 +6652,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -6687,7 +6753,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -6770,7 +6836,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7422,7 +7488,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7954,9 +8020,9 @@ export interface operations {
     getPosts: {
         parameters: {
             query?: {
-                /** @description Only posts on profiles of this type */
+                /** @description Only posts on profiles of these types, separated by commas */
                 type?: string[];
-                /** @description Only results on the profile with this id */
+                /** @description Only results on the profiles with these ids, separated by commas */
                 item_id?: number[];
                 /** @description True: only results in the blog. False: only the others. */
                 in_blog?: boolean;
@@ -9068,7 +9134,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Key of your choice, unique to this operation. For 24 hours, a request with the same key and body returns the first response again. The same key with another body returns 422, and while the first request is still running, 409. */
+                /** @description Key of your choice, a new one for each purchase, deposit or withdrawal, e.g. a UUID. For 24 hours, repeating the request with its key returns the first response again, or 409 while the first request is still running. The same key with another request is 422 under `idempotency_key`. */
                 "idempotency-key"?: string;
             };
             path: {
@@ -9347,7 +9413,7 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
-                /** @description Only this user, if their license waits for a review */
+                /** @description Only this user, if their license is waiting for a review */
                 user_id?: number;
             };
             header?: {
