@@ -205,6 +205,14 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(pending(231));
   });
 
+  test('about the deletion of a newer document removes the one that it had replaced at media', async () => {
+    const person = await join(harness);
+    await attach(person.id, 235);
+    await untilConsumed(() => publish(mediaDeleted, row(person.id, 236)), 1);
+    expect(await licenseOf(person)).toEqual(NONE);
+    expect(await attach(person.id, 236)).toEqual({ current: false });
+  });
+
   test('about a deletion that arrives before the upload prevents the document from being attached', async () => {
     const person = await join(harness);
     await untilConsumed(() => publish(mediaDeleted, row(person.id, 240)), 1);

@@ -41,6 +41,13 @@ export const toPage = <Row>(
   return { rows, total, next: found.length > perPage && last !== undefined ? [keyOf(last)] : undefined };
 };
 
+/** A page of a list that has at most one row, whose cursor leads nowhere. */
+export const pageOfOne = <Row>(row: Row | undefined, request: PageRequest): PageOf<Row> => {
+  const found = row === undefined ? [] : [row];
+  if (request.mode === 'cursor') return { rows: found, total: undefined, next: undefined };
+  return { rows: found.slice(request.skip), total: found.length, next: undefined };
+};
+
 /** One of the lists that {@link readParts} shows one after the other. */
 export interface ListPart<Row> {
   /** Those with a key above `after`, in the order of their keys. */

@@ -1,6 +1,6 @@
+import { attachDocument } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { attachDocument } from '../domain/license.ts';
 
 interface LicenseDocument {
   gymId: number;

@@ -1,6 +1,6 @@
+import { detachDocument } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { detachDocument } from '../domain/license.ts';
 import { publishLicenseReviewed } from './publish.ts';
 
 interface DeletedDocument {

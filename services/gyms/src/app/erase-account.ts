@@ -3,10 +3,10 @@
  * erasure; a gym that the account received at the same time loses its owner, and the license document, which names a
  * person.
  */
+import { reviewLicense } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { reviewLicense } from '../domain/license.ts';
 import { publishChanged, publishLicenseCleared } from './publish.ts';
 
 /** Each gym is written with its counters and up to two events. */

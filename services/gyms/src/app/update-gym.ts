@@ -1,4 +1,10 @@
 /** PUT /gyms/{id} (specification 4.4): changes only the fields that were sent. */
+import {
+  changesLicense,
+  type LicenseRequest,
+  renameLicense,
+  reviewLicense,
+} from '@fitness/contracts/license.ts';
 import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
@@ -7,7 +13,6 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Gym, neededForUpdate } from '../domain/gym.ts';
 import type { GymDetails } from '../domain/gym-fields.ts';
-import { changesLicense, type LicenseRequest, renameLicense, reviewLicense } from '../domain/license.ts';
 import { checkReferences } from './check-references.ts';
 import { findForChange } from './find-for-change.ts';
 import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from './publish.ts';

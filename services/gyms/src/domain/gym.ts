@@ -1,4 +1,5 @@
 /** A gym, and who may see and change it. */
+import { type License, NO_LICENSE } from '@fitness/contracts/license.ts';
 import { type MediaCopy, NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -10,26 +11,6 @@ export interface Crowd {
   current: number;
   capacity: number;
 }
-
-/** The license document and its review (specification 3.2). */
-export interface License {
-  /** File name of the stored document. */
-  image: string | null;
-  mediaId: number | null;
-  /** null: pending, true: approved, false: rejected. */
-  approved: boolean | null;
-  rejectionReason: string | null;
-  /** The document that was reviewed; null while pending, and for a review without a document. */
-  reviewedMediaId: number | null;
-  /** The name that the verdict was given for ('': none), once the gym has another one. An older release stored none. */
-  reviewedName?: string | null;
-  /** The largest media id that this gym ever received, current or deleted. Messages about smaller ids are ignored. */
-  newestMediaId: number;
-}
-
-/** Whether an operator should look at the license: nobody has reviewed it, or the name has changed since. */
-export const waitsForReview = ({ license }: Pick<Gym, 'license'>): boolean =>
-  (license.mediaId !== null && license.approved === null) || license.reviewedName != null;
 
 export interface Gym extends GymDetails {
   id: number;
@@ -47,16 +28,6 @@ export interface Gym extends GymDetails {
   createdAt: Date;
   updatedAt: Date;
 }
-
-export const NO_LICENSE: License = {
-  image: null,
-  mediaId: null,
-  approved: null,
-  rejectionReason: null,
-  reviewedMediaId: null,
-  reviewedName: null,
-  newestMediaId: 0,
-};
 
 /** Fields that `details` leaves out are cleared. */
 export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym => ({

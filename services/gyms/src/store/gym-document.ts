@@ -4,6 +4,7 @@
  * to them.
  */
 
+import { NO_LICENSE } from '@fitness/contracts/license.ts';
 import { NO_MEDIA } from '@fitness/contracts/media-copy.ts';
 import type { TextDocument } from '@fitness/shared/lists/texts.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -65,7 +66,8 @@ const definition = {
         mediaId: { type: Number, default: null },
         approved: { type: Boolean, default: null },
         rejectionReason: { type: String, default: null },
-        reviewedMediaId: { type: Number, default: null },
+        // Only earlier releases stored it. It is the document of a verdict, which `mediaId` is as well.
+        reviewedMediaId: Number,
         reviewedName: { type: String, default: null },
         newestMediaId: { type: Number, default: 0 },
       },
@@ -177,15 +179,16 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
 /** Fields that are stored for indexes and lists only. */
 const UNSHOWN = ['visibleTo', 'geohash', 'boosts', 'boostLevel'] as const;
 
-/** Without the boosts, which may be many. */
-export const GYM_PROJECTION = { boosts: 0 } as const;
+/** Without the boosts, which may be many, and what only earlier releases stored. */
+export const GYM_PROJECTION = { boosts: 0, 'license.reviewedMediaId': 0 } as const;
 
 export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
   const gym: Partial<typeof stored> = { ...stored };
   for (const field of UNSHOWN) delete gym[field];
-  // An older release stored neither media nor boosts.
+  // An older release stored no media, no boosts, and not every field of the license.
   const { media = NO_MEDIA, boostedUntil = NEVER_BOOSTED.boostedUntil } = gym;
-  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), media, boostedUntil, id: _id };
+  const license = { ...NO_LICENSE, ...stored.license };
+  return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), license, media, boostedUntil, id: _id };
 };
 
 export const readGyms = async (

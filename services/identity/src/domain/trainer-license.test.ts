@@ -1,29 +1,40 @@
 import { describe, expect, test } from '@jest/globals';
-import { reviewLicense } from './trainer-license.ts';
+import { licenseChanges, licenseOf } from './trainer-license.ts';
 
-describe('reviewLicense', () => {
-  const current = {
-    trainer_license_image: 'l.pdf',
-    trainer_license_media_id: 1,
-    trainer_license_approved: false,
-    trainer_license_rejection_reason: 'blurred',
-  };
-  const outcome = (approved: boolean | null, reason: string | null) => ({
-    trainer_license_approved: approved,
-    trainer_license_rejection_reason: reason,
+const user = {
+  trainer_license_image: 'l.pdf',
+  trainer_license_media_id: 3,
+  trainer_license_approved: false,
+  trainer_license_rejection_reason: 'blurred',
+  trainer_license_reviewed_name: null,
+  trainer_license_newest_media_id: 5,
+};
+const license = {
+  image: 'l.pdf',
+  mediaId: 3,
+  approved: false,
+  rejectionReason: 'blurred',
+  reviewedName: null,
+  newestMediaId: 5,
+};
+
+describe('the license in the fields of an account', () => {
+  test('is read from them', () => expect(licenseOf(user)).toEqual(license));
+
+  test('of an older release knows the newest document by the attached one', () => {
+    const { trainer_license_reviewed_name: _, ...older } = { ...user, trainer_license_newest_media_id: null };
+    expect(licenseOf(older)).toEqual({ ...license, newestMediaId: 3 });
   });
-  test.each([
-    [{}, {}],
-    [{ approved: true }, outcome(true, null)],
-    [{ approved: null }, outcome(null, null)],
-    [{ approved: false }, outcome(false, 'blurred')],
-    [{ approved: false, reason: 'torn' }, outcome(false, 'torn')],
-    [{ approved: false, reason: '' }, outcome(false, 'blurred')],
-    [{ approved: false, reason: null }, outcome(false, null)],
-    [{ approved: true, reason: 'torn' }, outcome(true, null)],
-    [{ approved: null, reason: 'torn' }, outcome(null, null)],
-    [{ reason: 'torn' }, { trainer_license_rejection_reason: 'torn' }],
-    [{ reason: null }, { trainer_license_rejection_reason: null }],
-    [{ reason: '' }, {}],
-  ])('%p', (review, expected) => expect(reviewLicense(current, review)).toEqual(expected));
+
+  test('changes only the fields in which it differs', () => {
+    expect(licenseChanges(user, license)).toEqual({});
+    expect(licenseChanges(user, { ...license, approved: true, rejectionReason: null })).toEqual({
+      trainer_license_approved: true,
+      trainer_license_rejection_reason: null,
+    });
+    expect(licenseChanges(user, { ...license, reviewedName: 'Sara Ahmadi', newestMediaId: 6 })).toEqual({
+      trainer_license_reviewed_name: 'Sara Ahmadi',
+      trainer_license_newest_media_id: 6,
+    });
+  });
 });

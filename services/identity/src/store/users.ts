@@ -8,7 +8,6 @@ import { type ClientSession, type Connection, trusted } from '@fitness/shared/mo
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { LOGIN_FIELDS, type LoginField, loginKey, loginKeysOf } from '../domain/login.ts';
 import { contactTexts, type SearchedFields, searchGrams } from '../domain/search-text.ts';
-import { reviewedNameAfter } from '../domain/trainer-license.ts';
 import { NO_USER_ID, type User } from '../domain/user.ts';
 import { createLoginKeys, type FoundKey, type LoginKeys, TakenError } from './login-keys.ts';
 import type { Revocations } from './revocations.ts';
@@ -225,11 +224,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       await keys.move(session, id, current, next);
       // The proof of one phone proves nothing about another.
       const proof = next.phone === current.phone ? {} : { phone_proven: changes.phone_proven ?? false };
-      const updated = await updateOne(
-        session,
-        { _id: id },
-        { ...changes, ...proof, trainer_license_reviewed_name: reviewedNameAfter(current, changes) },
-      );
+      const updated = await updateOne(session, { _id: id }, { ...changes, ...proof });
       if (!sameWords(contactTexts(current), contactTexts(next))) {
         await texts.remove(session, [id]);
         await texts.add(session, id, next);

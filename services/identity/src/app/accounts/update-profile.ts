@@ -1,3 +1,4 @@
+import { clearDocument, renameLicense } from '@fitness/contracts/license.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { internalError, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -6,7 +7,7 @@ import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isOutcomeUnknown } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
-import { clearLicense } from '../../domain/trainer-license.ts';
+import { licenseChanges, licenseOf, nameOf } from '../../domain/trainer-license.ts';
 import type { User } from '../../domain/user.ts';
 import { assertCurrentPassword, findOwnAccount } from '../sign-in/own-account.ts';
 import { type SecurityNotices, securityChanges } from '../sign-in/security-notices.ts';
@@ -66,8 +67,16 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
       store.transaction(async (session) => {
         const current = await store.users.find(userId, session);
         if (current === null) return null;
-        const license = trainer_license_image === null ? clearLicense(current, clearedMediaId) : {};
-        const user = await store.users.update(session, userId, { ...omitUndefined(fields), ...license });
+        const changes = omitUndefined(fields);
+        const before = licenseOf(current);
+        const license = renameLicense(
+          trainer_license_image === null ? clearDocument(before, clearedMediaId) : before,
+          { from: nameOf(current), to: nameOf({ ...current, ...changes }), isVerdict: false },
+        );
+        const user = await store.users.update(session, userId, {
+          ...changes,
+          ...licenseChanges(current, license),
+        });
         if (user === null) return null;
         if (phone === current.phone && !isCodeSent) await store.codes.withdraw(session, userId, 'phone');
         for (const change of securityChanges(current, user)) {

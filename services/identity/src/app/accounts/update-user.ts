@@ -1,4 +1,10 @@
 /** An operator changes another account: profile, roles, and the review of the trainer license. */
+import {
+  type License,
+  type LicenseRequest,
+  renameLicense,
+  reviewLicense,
+} from '@fitness/contracts/license.ts';
 import { assertReviewedDocument } from '@fitness/contracts/license-review.ts';
 import { trainerLicenseCleared } from '@fitness/proto/events/identity.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -8,7 +14,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { omitUndefined } from '../../domain/omit-undefined.ts';
 import { holdsAll, MEMBER_ROLE_ID, permissionsOf } from '../../domain/roles.ts';
-import { clearLicense, type LicenseReview, reviewLicense } from '../../domain/trainer-license.ts';
+import { licenseChanges, licenseOf, nameOf } from '../../domain/trainer-license.ts';
 import type { User } from '../../domain/user.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import { REMOVED_LICENSE } from '../notifications/notification-resource.ts';
@@ -123,7 +129,11 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
       ...requested
     } = rest;
     assertNotBornInFuture(requested, clock.now());
-    const review = { approved: trainer_license_approved, reason: trainer_license_rejection_reason };
+    const request = {
+      clearDocument: trainer_license_image === null,
+      approved: trainer_license_approved,
+      rejectionReason: trainer_license_rejection_reason,
+    };
     const roleIds = role_ids === undefined ? undefined : [...new Set(role_ids)];
     if (roleIds !== undefined) await assertRolesExist(roleIds);
     const user = await findManageableUser(dependencies, caller, userId);
@@ -140,18 +150,18 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
         await assertNotLastManager(current, roleIds, session);
       }
       assertReviewedDocument(current.trainer_license_media_id, reviewedMediaId);
-      const clearedMediaId = trainer_license_image === null ? current.trainer_license_media_id : null;
+      const { license, clearedMediaId } = reviewDocument(licenseOf(current), request);
+      const isVerdict = trainer_license_approved !== undefined;
+      const names = { ...current, ...omitUndefined(profile) };
+      const renamed = renameLicense(license, { from: nameOf(current), to: nameOf(names), isVerdict });
       const updated = await store.users.update(session, userId, {
         ...omitUndefined(profile),
         ...(roleIds === undefined ? {} : { role_ids: roleIds }),
-        ...(trainer_license_image === null
-          ? clearLicense(current, current.trainer_license_media_id)
-          : reviewDocument(current, review)),
+        ...licenseChanges(current, renamed),
       });
       if (updated === null) throw notFound();
       await tellOwner(session, caller, { before: current, after: updated }, locale);
       await notifyOfReview(dependencies, session, caller, changes, { before: current, after: updated });
-      const isVerdict = trainer_license_approved !== undefined;
       await recordUserChange(dependencies, session, caller, { before: current, after: updated, isVerdict });
       if (clearedMediaId !== null) {
         // Media deletes the document on this event: a call before the commit could delete what a rollback keeps, a call
@@ -196,11 +206,11 @@ const changedRoles = (before: readonly number[], after: readonly number[]): numb
 ];
 
 /** 422 when there is no document to approve or reject. */
-const reviewDocument = (current: User, review: LicenseReview) => {
-  if (typeof review.approved === 'boolean' && current.trainer_license_media_id === null) {
+const reviewDocument = (license: License, request: LicenseRequest) => {
+  if (!request.clearDocument && typeof request.approved === 'boolean' && license.mediaId === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
   }
-  return reviewLicense(current, review);
+  return reviewLicense(license, request);
 };
 
 /**

@@ -1,6 +1,7 @@
+import { attachDocument } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { attachDocument } from '../../domain/trainer-license.ts';
+import { licenseChanges, licenseOf } from '../../domain/trainer-license.ts';
 
 interface LicenseDocument {
   userId: number;
@@ -24,9 +25,9 @@ export const createAttachLicense = ({ store }: Pick<Dependencies, 'store'>): Att
   ): Promise<boolean | undefined> => {
     const user = await store.users.find(userId, session);
     if (user === null) return undefined;
-    const license = attachDocument(user, { mediaId, filename });
+    const license = attachDocument(licenseOf(user), { mediaId, filename });
     if (license === undefined) return user.trainer_license_media_id === mediaId;
-    await store.users.update(session, userId, license);
+    await store.users.update(session, userId, licenseChanges(user, license));
     return true;
   };
   return (document, session) =>

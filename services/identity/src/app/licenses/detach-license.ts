@@ -1,6 +1,7 @@
+import { detachDocument } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { detachDocument } from '../../domain/trainer-license.ts';
+import { licenseChanges, licenseOf } from '../../domain/trainer-license.ts';
 import type { DeliverNotification } from '../notifications/deliver-notification.ts';
 import { REMOVED_LICENSE } from '../notifications/notification-resource.ts';
 
@@ -22,10 +23,10 @@ export const createDetachLicense =
   ({ store, deliverNotification }: DetachLicenseDependencies): DetachLicense =>
   async ({ userId, mediaId, byOperator, at }, session) => {
     const user = await store.users.find(userId, session);
-    const license = user === null ? undefined : detachDocument(user, mediaId);
-    if (license === undefined) return;
-    await store.users.update(session, userId, license);
-    if (!byOperator || user?.trainer_license_media_id !== mediaId) return;
+    const license = user === null ? undefined : detachDocument(licenseOf(user), mediaId);
+    if (user === null || license === undefined) return;
+    await store.users.update(session, userId, licenseChanges(user, license));
+    if (!byOperator || user.trainer_license_media_id !== mediaId) return;
     await deliverNotification(session, {
       userId,
       type: 'trainer_license_reviewed',

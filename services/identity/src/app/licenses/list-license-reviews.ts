@@ -1,6 +1,13 @@
-import { type ListPart, type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
+import { waitsForReview } from '@fitness/contracts/license.ts';
+import {
+  type ListPart,
+  type PageOf,
+  type PageRequest,
+  pageOfOne,
+  readParts,
+} from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { waitsForReview } from '../../domain/trainer-license.ts';
+import { licenseOf } from '../../domain/trainer-license.ts';
 import type { User } from '../../domain/user.ts';
 
 /**
@@ -23,9 +30,6 @@ export const createListLicenseReviews = ({ store: { users } }: Pick<Dependencies
   return async (request: PageRequest, userId: number | undefined): Promise<PageOf<User>> => {
     if (userId === undefined) return readParts(parts, request);
     const user = await users.find(userId);
-    const found = user !== null && waitsForReview(user) ? [user] : [];
-    const isPage = request.mode === 'page';
-    const rows = isPage ? found.slice(request.skip) : found;
-    return { rows, total: isPage ? found.length : undefined, next: undefined };
+    return pageOfOne(user !== null && waitsForReview(licenseOf(user)) ? user : undefined, request);
   };
 };

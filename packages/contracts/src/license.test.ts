@@ -1,10 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { type License, NO_LICENSE } from './gym.ts';
-import { attachDocument, detachDocument, reviewLicense } from './license.ts';
+import {
+  attachDocument,
+  clearDocument,
+  detachDocument,
+  type License,
+  NO_LICENSE,
+  renameLicense,
+  reviewLicense,
+  waitsForReview,
+} from './license.ts';
 
 const stored: License = { ...NO_LICENSE, image: 'a.pdf', mediaId: 5, newestMediaId: 5 };
-const rejected: License = { ...stored, approved: false, rejectionReason: 'No', reviewedMediaId: 5 };
-const approved: License = { ...stored, approved: true, reviewedMediaId: 5 };
+const rejected: License = { ...stored, approved: false, rejectionReason: 'No' };
+const approved: License = { ...stored, approved: true };
 const review = (license: License, request: Omit<Parameters<typeof reviewLicense>[1], 'clearDocument'>) =>
   reviewLicense(license, { clearDocument: false, ...request });
 
@@ -29,12 +37,6 @@ describe('a review (specification 3.2)', () => {
     },
   );
 
-  test('stores the document that was reviewed', () => {
-    expect(review(stored, { approved: true }).license.reviewedMediaId).toBe(5);
-    expect(review(approved, { approved: null }).license.reviewedMediaId).toBeNull();
-    expect(review(NO_LICENSE, { approved: true }).license.reviewedMediaId).toBeNull();
-  });
-
   test('a rejection keeps its reason until another is sent; approval and reset clear it', () => {
     expect(review(rejected, { approved: false }).license.rejectionReason).toBe('No');
     expect(review(rejected, { rejectionReason: 'Blurred' }).license.rejectionReason).toBe('Blurred');
@@ -52,6 +54,9 @@ describe('a review (specification 3.2)', () => {
     [rejected, { approved: null, rejectionReason: 'x' }, null],
     [rejected, { rejectionReason: '' }, 'No'],
     [rejected, { approved: false, rejectionReason: ' ' }, 'No'],
+    [rejected, { approved: false, rejectionReason: null }, null],
+    [rejected, { approved: true, rejectionReason: 'x' }, null],
+    [rejected, {}, 'No'],
   ])('of %p by %p leaves the reason %p', (license, request, reason) => {
     expect(review(license, request).license.rejectionReason).toBe(reason);
   });
@@ -63,6 +68,26 @@ describe('a review (specification 3.2)', () => {
       clearedMediaId: 5,
       reviewed: null,
     });
+  });
+});
+
+describe('a new name', () => {
+  const renamed = (license: License, from: string | null, to: string | null, isVerdict = false) =>
+    renameLicense(license, { from, to, isVerdict });
+
+  test('is remembered with the name of the verdict, until that name returns or a verdict is given', () => {
+    const changed = renamed(approved, 'A', 'B');
+    expect(changed.reviewedName).toBe('A');
+    expect(waitsForReview(changed)).toBe(true);
+    expect(renamed(changed, 'B', 'C').reviewedName).toBe('A');
+    expect(renamed(changed, 'B', 'A').reviewedName).toBeNull();
+    expect(renamed(changed, 'B', 'B', true).reviewedName).toBeNull();
+  });
+
+  test('matters for a verdict only', () => {
+    expect(renamed(stored, 'A', 'B').reviewedName).toBeNull();
+    expect(renamed(approved, 'A', 'B', true).reviewedName).toBeNull();
+    expect(renamed(rejected, null, 'B').reviewedName).toBe('');
   });
 });
 
@@ -86,6 +111,11 @@ describe('documents that are reported in any order', () => {
   test('deleting the current document removes its review; deleting an older one changes nothing', () => {
     expect(detachDocument(approved, 5)).toEqual({ ...NO_LICENSE, newestMediaId: 5 });
     expect(detachDocument(approved, 4)).toBeUndefined();
+  });
+
+  test('clearing a document leaves a newer one', () => {
+    expect(clearDocument(approved, 5)).toEqual({ ...NO_LICENSE, newestMediaId: 5 });
+    expect(clearDocument(approved, 4)).toBe(approved);
   });
 
   test('a document whose deletion is reported before its upload never becomes the license', () => {

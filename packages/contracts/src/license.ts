@@ -1,9 +1,34 @@
-/** The license of a gym and its review (specification 3.2). */
-import { type License, NO_LICENSE } from './gym.ts';
+/** The license of a gym or a trainer: a document, and its review by operators (specification 3.2 and 3.3). */
+
+export interface License {
+  /** File name of the stored document. */
+  image: string | null;
+  mediaId: number | null;
+  /** null: pending, true: approved, false: rejected. */
+  approved: boolean | null;
+  rejectionReason: string | null;
+  /** The name that the verdict was given for ('': none), once the owner of the license has another one. */
+  reviewedName: string | null;
+  /** The largest media id that was ever received, current or deleted. Messages about smaller ids are ignored. */
+  newestMediaId: number;
+}
+
+export const NO_LICENSE: License = {
+  image: null,
+  mediaId: null,
+  approved: null,
+  rejectionReason: null,
+  reviewedName: null,
+  newestMediaId: 0,
+};
+
+/** Whether an operator should look at the license: nobody has reviewed it, or the name has changed since. */
+export const waitsForReview = (license: License): boolean =>
+  (license.mediaId !== null && license.approved === null) || license.reviewedName !== null;
 
 /** What an update requests; undefined was not sent. */
 export interface LicenseRequest {
-  /** `gym_license_image: null` was sent. */
+  /** Null was sent for the image. */
   clearDocument: boolean;
   approved?: boolean | null | undefined;
   rejectionReason?: string | null | undefined;
@@ -11,9 +36,9 @@ export interface LicenseRequest {
 
 export interface LicenseOutcome {
   license: License;
-  /** The document that the gym no longer has; media must delete it. */
+  /** The document that is no longer there; media must delete it. */
   clearedMediaId: number | null;
-  /** Set when the review changed to true or false: the owner is notified. */
+  /** Set when the review changed to true or false. */
   reviewed: boolean | null;
 }
 
@@ -22,7 +47,11 @@ const withoutDocument = (license: License): License => ({
   newestMediaId: license.newestMediaId,
 });
 
-/** The reason that counts: an empty one was not sent. */
+/** Removes the document `mediaId` and its review, unless a newer document is attached. */
+export const clearDocument = (license: License, mediaId: number | null): License =>
+  (license.mediaId ?? 0) > (mediaId ?? 0) ? license : withoutDocument(license);
+
+/** An empty reason was not sent. */
 const reasonOf = ({ rejectionReason }: LicenseRequest): string | null | undefined =>
   rejectionReason?.trim() === '' ? undefined : rejectionReason;
 
@@ -47,7 +76,6 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
       approved,
       rejectionReason:
         decided && approved !== false ? null : reason === undefined ? license.rejectionReason : reason,
-      reviewedMediaId: decided ? (approved === null ? null : license.mediaId) : license.reviewedMediaId,
     },
     clearedMediaId: null,
     reviewed: decided && approved !== license.approved ? approved : null,
@@ -55,7 +83,7 @@ export const reviewLicense = (license: License, request: LicenseRequest): Licens
 };
 
 /**
- * The license of a gym that had the name `from` and has the name `to`: its verdict remembers the name that it was given for.
+ * The license after a change of the name from `from` to `to`: its verdict remembers the name that it was given for.
  * `isVerdict`: it is given with the new name.
  */
 export const renameLicense = (
@@ -69,7 +97,7 @@ export const renameLicense = (
 
 /**
  * The license after media stored `document`: it replaces the current one and resets the review. Undefined when nothing
- * changes: the gym has already received this document or a newer one. Media reports an upload twice, by a call and by an
+ * changes: this document or a newer one has been received. Media reports an upload twice, by a call and by an
  * event, and between the two the document may have been reviewed, cleared or replaced.
  */
 export const attachDocument = (
@@ -86,8 +114,8 @@ export const attachDocument = (
 };
 
 /**
- * The license after media deleted the document `mediaId`. Undefined when nothing changes: the gym has a newer document.
- * A document newer than the current one had replaced it at media, so that the gym has none then.
+ * The license after media deleted the document `mediaId`. Undefined when nothing changes: there is a newer document.
+ * A document newer than the current one had replaced it at media: none is left.
  */
 export const detachDocument = (license: License, mediaId: number): License | undefined => {
   if (license.mediaId !== mediaId && mediaId <= license.newestMediaId) return undefined;
