@@ -1356,7 +1356,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a user immediately
-         * @description Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with every blocker and nothing changes. Returns 403 for your own account, and for an account with a permission that you lack.
+         * @description Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with every blocker and nothing changes; while nobody else can manage roles, it is 409 with `message` alone. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersById"];
         options?: never;
@@ -2219,7 +2219,7 @@ export interface components {
             name: string;
             /** @description Permissions to which the token is restricted. One that you lack returns 422. */
             permissions?: string[] | null;
-            /** @description When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone */
+            /** @description When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone. Without it, the token lives as long as a session (30 days unless the operator of the platform has set another time). */
             expires_at?: string | null;
         };
         PostGymsRequest: {

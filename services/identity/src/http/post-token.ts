@@ -25,7 +25,9 @@ export const postTokenRoute = ({ createPersonalToken }: Pick<UseCases, 'createPe
       }),
       expires_at: timestampField.nullish().meta({
         description:
-          'When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone',
+          'When the token expires, at most one year ahead: `YYYY-MM-DD HH:MM:SS` in UTC, or ISO 8601 with a time zone. ' +
+          'Without it, the token lives as long as a session (30 days unless the operator of the platform has set another ' +
+          'time).',
       }),
     }),
     audits: ['token.create'],
