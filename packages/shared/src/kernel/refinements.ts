@@ -1,5 +1,6 @@
 /** Refinements of zod schemas with a catalogue message; http/validation.ts reads it for a 422. */
-import type { z } from 'zod';
+import { z } from 'zod';
+import manifest from '../../package.json' with { type: 'json' };
 import type { MessageKey, MessageParams } from './i18n/catalogue.ts';
 
 /** A catalogue message for a refinement: `.refine(…, withMessage('validation.phone'))`. */
@@ -57,6 +58,27 @@ export const documentedAs = <Schema extends z.ZodType>(
   // What a refined schema inherits from the one before it would be looked up, and is not generated.
   delete schema._zod.parent;
   return schema;
+};
+
+/** The major version of the API, which is that of all packages. */
+const API_MAJOR = Number.parseInt(manifest.version, 10);
+
+/**
+ * An enumerated field of an answer that will get further values (docs/adr/0077). Clients of version 1 refuse a value that they do
+ * not know, so that a new one needs version 2, where the same field is documented as open text.
+ */
+export const growingEnum = <const Value extends string>(
+  values: readonly Value[],
+  description?: string,
+  major = API_MAJOR,
+) => {
+  const known = `Known values: ${values.map((value) => `\`${value}\``).join(', ')}. Expect further ones.`;
+  return documentedAs(
+    z.enum(values),
+    major === 1
+      ? { type: 'string', enum: values, ...(description === undefined ? {} : { description }) }
+      : { type: 'string', description: description === undefined ? known : `${description} ${known}` },
+  );
 };
 
 /**

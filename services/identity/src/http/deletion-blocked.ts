@@ -1,11 +1,12 @@
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as z.ZodRawShape;
 
 const blockerSchema = z
   .object({
-    code: z.enum(BLOCKERS.map(({ code }) => code)),
+    code: growingEnum(BLOCKERS.map(({ code }) => code)),
     message: z.string().meta({ description: 'What blocks the deletion, in the language of the request' }),
   })
   .extend(z.object(extras).partial().shape)

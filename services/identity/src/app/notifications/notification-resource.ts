@@ -4,6 +4,7 @@ import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/c
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Catalogue, MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE, type Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { growingEnum } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { NotificationRow } from '../../store/notifications.ts';
 
@@ -62,7 +63,7 @@ export const NOTIFICATION_TYPES = [
 export const notificationSchema = z
   .object({
     id: z.int(),
-    type: z.enum(NOTIFICATION_TYPES),
+    type: growingEnum(NOTIFICATION_TYPES),
     title: z.string(),
     body: z.string(),
     data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
