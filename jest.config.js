@@ -39,8 +39,12 @@ export default {
     project('unit', ['{packages,services,gateway,sandbox,proto}/**/src/**/*.test.ts']),
     project('service', [`${everything}/test/**/!(*.long).test.ts`], withServers),
     // They watch modules while these are loaded, so that they need each module anew: jest's own way of loading.
-    project('architecture', ['test/architecture/**/*.test.ts'], { testRunner: 'jest-circus/runner' }),
-    project('long', [`${everything}/test/**/*.long.test.ts`], withServers),
+    project('architecture', ['test/architecture/**/!(*.long).test.ts'], { testRunner: 'jest-circus/runner' }),
+    project(
+      'long',
+      [`${everything}/test/**/*.long.test.ts`, 'test/architecture/**/*.long.test.ts'],
+      withServers,
+    ),
     project('e2e', ['test/e2e/**/!(*.long).test.ts'], withProduct),
     project('e2e-long', ['test/e2e/**/*.long.test.ts'], withProduct),
     project('compose', ['test/compose/**/*.test.ts'], withImages),

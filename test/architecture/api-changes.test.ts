@@ -89,8 +89,8 @@ describe('a breaking change is', () => {
     ],
     [
       'a new value of an enumerated field of an answer',
-      ({ components }) => components.schemas.Payment.properties.type.enum.push('gift'),
-      /responses\/200\/.*\/type\/enum\/6$/m,
+      ({ components }) => components.schemas.Trainee.properties.status.enum.push('paused'),
+      /responses\/200\/.*\/status\/enum\/2$/m,
     ],
     [
       'an error of many operations that has another body',

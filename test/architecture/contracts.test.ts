@@ -7,6 +7,14 @@ import { describe, expect, test } from '@jest/globals';
 import { exists, files, read, root, SERVICES } from './support.ts';
 
 describe('every blocker', () => {
+  test.each([...BLOCKERS])(
+    '$code is in the guide for apps, and in the README of its owner',
+    ({ code, owner }) => {
+      const documents = ['docs/guides/apps/deletion.md', `services/${owner}/README.md`];
+      expect(documents.filter((file) => !read(file).includes(`\`${code}\``))).toEqual([]);
+    },
+  );
+
   test.each(BLOCKERS.map(({ code }) => code))('%s has a message in each language', (code) => {
     const key = blockerMessageKey(code);
     for (const catalogue of CATALOGUES.values() as Iterable<Record<string, string>>) {

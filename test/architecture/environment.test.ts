@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { productEnvironment } from '../../sandbox/src/providers/index.ts';
+import { PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { images as testImages } from '../../scripts/lib/servers/images.mjs';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import {
@@ -250,6 +250,14 @@ describe('docker-compose.yml', () => {
   test('gives the sandbox its own', () => {
     const sandbox = composeEnvironment('sandbox', { NODE_ENV: 'test', LOG_LEVEL: 'debug' });
     expect(sandbox).toMatchObject({ NODE_ENV: 'test', LOG_LEVEL: 'debug' });
+  });
+
+  test('publishes the port of each emulated provider, which the README of the sandbox lists', () => {
+    const ports = PROVIDERS.map((_, index) => 8_091 + index);
+    const range = `8091-${ports.at(-1)}`;
+    expect(services.sandbox?.ports).toContain(`127.0.0.1:${range}:${range}`);
+    const listed = read('sandbox/README.md').match(/http:\/\/127\.0\.0\.1:809[1-9]\d*/g);
+    expect(listed).toEqual(ports.map((port) => `http://127.0.0.1:${port}`));
   });
 
   test('creates the administrator whom the demo data expects', () => {

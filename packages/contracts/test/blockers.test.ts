@@ -6,7 +6,7 @@ import { createLog } from '@fitness/shared/kernel/log.ts';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { BLOCKERS, blockerMessageKey, blockersService } from '../src/blockers.ts';
+import { BLOCKERS, type BlockersOf, blockerMessageKey, blockersService } from '../src/blockers.ts';
 
 let server: GrpcServer;
 let client: GrpcClient<ReturnType<typeof grpcDefinitions.blockers>>;
@@ -16,10 +16,11 @@ beforeAll(async () => {
   server = await startGrpcServer({
     address: '127.0.0.1:0',
     services: [
+      // As many as this test needs; the type check asks the wallet for all of its own.
       blockersService<'wallet'>({
         unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
         pending_withdrawal: async () => ({ count: 2 }),
-      }),
+      } satisfies Partial<BlockersOf<'wallet'>> as BlockersOf<'wallet'>),
     ],
     signer: testSigner('wallet'),
     metrics,

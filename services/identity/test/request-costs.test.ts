@@ -2,6 +2,7 @@
  * What one request of each route costs at most, in a warm process: database commands, and calls of other services. The
  * authorization server (`/oauth`) is not in the list of routes: a library serves it.
  */
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { type Answer, caller, testConfig } from '@fitness/shared/testing/harness.ts';
@@ -133,8 +134,7 @@ const notificationOf = async (): Promise<Person & { notification: number }> => {
 };
 
 const OF_EVERY_SERVICE = ['Count', 'List'].flatMap((method) => Array.from({ length: 5 }, () => method));
-/** One for each blocker. */
-const EVALUATIONS = Array.from({ length: 5 }, () => 'Evaluate');
+const EVALUATIONS = BLOCKERS.map(() => 'Evaluate');
 
 const ROWS: RouteCost[] = [
   {

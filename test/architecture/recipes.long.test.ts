@@ -1,0 +1,275 @@
+/**
+ * Recipes of CONTRIBUTING.md, performed on a copy of the repository with exactly what they name: the checks that they lead to are
+ * green at the end. Edits are made at anchors, texts that the sources contain once.
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const CONTRIBUTING = 'CONTRIBUTING.md';
+const CATALOGUES = 'packages/shared/src/kernel/i18n/catalogues';
+/** Only stops a recipe that hangs: an idle machine needs less than a minute for each. */
+const LIMIT_MS = 20 * 60_000;
+
+let directory = '';
+let copy = '';
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'recipes-'));
+  copy = join(directory, 'copy');
+  copyRepository();
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Without what .gitignore names. The packages are linked; those of this repository lead to the copy. */
+const copyRepository = (): void => {
+  const left = new Set(['node_modules', '.git', '.data', '.env', 'coverage']);
+  cpSync(root, copy, { recursive: true, filter: (source) => !left.has(basename(source)) });
+  // The architecture tests ask git for the files.
+  run('git', 'init', '--quiet');
+  mkdirSync(join(copy, 'node_modules/@fitness'), { recursive: true });
+  for (const name of readdirSync(join(root, 'node_modules/@fitness')))
+    symlinkSync(
+      readlinkSync(join(root, 'node_modules/@fitness', name)),
+      join(copy, 'node_modules/@fitness', name),
+    );
+  for (const name of readdirSync(join(root, 'node_modules')).filter((each) => each !== '@fitness'))
+    link(join('node_modules', name));
+  // npm writes into this file.
+  rmSync(join(copy, 'node_modules/.package-lock.json'));
+  copyFileSync(join(root, 'node_modules/.package-lock.json'), join(copy, 'node_modules/.package-lock.json'));
+  for (const path of globSync(
+    ['{gateway,sandbox,proto}/node_modules', '{packages,services}/*/node_modules'],
+    { cwd: root },
+  ))
+    link(path);
+};
+
+const link = (path: string): void => symlinkSync(join(root, path), join(copy, path));
+
+const { TEST_RESULTS: _results, JEST_WORKER_ID: _worker, ...inherited } = process.env;
+
+/** Runs a command in the copy, which must succeed. */
+const run = (command: string, ...args: string[]): void => {
+  const env = {
+    ...inherited,
+    DATA_DIRECTORY: join(directory, 'data'),
+    NODE_COMPILE_CACHE: join(directory, 'compiled'),
+  };
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: copy, encoding: 'utf8', env });
+  expect([command, ...args, status, status === 0 ? '' : `${stdout}\n${stderr}`.slice(-12_000)]).toEqual([
+    command,
+    ...args,
+    0,
+    '',
+  ]);
+};
+
+const updateDocs = (name: string): void =>
+  run('env', 'UPDATE_DOCS=1', 'npm', 'test', '--', '--only', 'architecture', name);
+
+/** `with` in the place of `anchor`, which the file contains once. */
+const replace = (file: string, anchor: string, replacement: string): void => {
+  const parts = readFileSync(join(copy, file), 'utf8').split(anchor);
+  if (parts.length !== 2)
+    throw new Error(
+      `${file} contains ${JSON.stringify(anchor)} ${parts.length - 1} times: this test must follow its new form, and so may the recipe of ${CONTRIBUTING}.`,
+    );
+  writeFileSync(join(copy, file), parts.join(replacement));
+};
+const insertBefore = (file: string, anchor: string, text: string): void =>
+  replace(file, anchor, text + anchor);
+
+/** The items of CONTRIBUTING.md with these titles, as one text. */
+const recipe = (...titles: string[]): string => {
+  const items = readFileSync(join(root, CONTRIBUTING), 'utf8').split(/^(?=- \*\*|## |\d\. )/m);
+  return titles
+    .map((title) => {
+      const item = items.find((each) => each.startsWith(title) || each.startsWith(`- **${title}`));
+      if (item === undefined) throw new Error(`${CONTRIBUTING} has no item ${title}.`);
+      return item.replaceAll(/\s+/g, ' ');
+    })
+    .join('\n');
+};
+
+interface Step {
+  /** The words of the recipe from which this step follows. */
+  named: string;
+  perform: () => void;
+}
+
+const perform = (text: string, steps: readonly Step[]): void => {
+  for (const step of steps) {
+    expect(text).toContain(step.named);
+    step.perform();
+  }
+};
+
+/** The type checks, and the tests that match. */
+const check = (kinds: string, ...tests: string[]): void =>
+  run('npm', 'test', '--', '--only', kinds, ...tests);
+
+const CLIENT: Step = { named: '`npm run client`', perform: () => run('npm', 'run', 'client') };
+const API_DOCUMENT: Step = { named: 'api:release`', perform: () => run('npm', 'run', 'api:release') };
+
+test(
+  'a field of a gym',
+  () => {
+    const document = 'services/gyms/src/store/gym-document.ts';
+    const update = "description: 'Open every day.',\n";
+    perform(recipe('Field of a gym', 'Stored field', 'Change of the API'), [
+      {
+        named: '`services/gyms/src/domain/gym-fields.ts`',
+        perform: () =>
+          insertBefore(
+            'services/gyms/src/domain/gym-fields.ts',
+            '  user_id: {\n',
+            `  landmark: {
+    stored: 'landmark',
+    description: 'What helps to find the gym',
+    create: oneLine(shortText).nullable().optional(),
+    update: oneLine(shortText).nullable(),
+    shown: textOrNull,
+  },
+`,
+          ),
+      },
+      {
+        named: 'its stored form',
+        perform: () =>
+          insertBefore(document, '  lat: { type: Number', '  landmark: { type: String, default: null },\n'),
+      },
+      {
+        named: '`privacy()` entry in `store/gym-document.ts`',
+        perform: () =>
+          insertBefore(
+            document,
+            "  erase('a gym of",
+            "  retain('data of a place, not of a person', 'landmark'),\n",
+          ),
+      },
+      {
+        named: '`gateway/src/api/examples/places.ts`',
+        perform: () =>
+          insertBefore('gateway/src/api/examples/places.ts', update, "landmark: 'A square',\n    "),
+      },
+      { named: 'architecture privacy`', perform: () => updateDocs('privacy') },
+      CLIENT,
+      API_DOCUMENT,
+      {
+        named: 'two tests compare a whole gym',
+        perform: () => {
+          insertBefore(
+            'services/gyms/src/domain/gym-fields.test.ts',
+            '    show_crowd: false',
+            '    landmark: null,\n',
+          );
+          insertBefore(
+            'services/gyms/test/create-and-read.test.ts',
+            '        show_crowd: false',
+            '        landmark: null,\n',
+          );
+        },
+      },
+    ]);
+    check('unit,typecheck,architecture', 'gym-fields', 'api-', 'privacy');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a blocker, with the next major version of the API',
+  () => {
+    const { version }: { version: string } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const next = `${Number.parseInt(version, 10) + 1}.0.0`;
+    const npmVersion = /`npm version <version> ([^`]*)`/.exec(recipe('1. A version'))?.[1] ?? '';
+    const row = '| `active_premium`     |';
+    const text = (locale: string, key: string, value: string): void =>
+      insertBefore(`${CATALOGUES}/${locale}.ts`, "  'blocker.active_premium':", `  '${key}': '${value}',\n`);
+    perform(recipe('Blocker', 'New value of', '1. A version', '2. `npm run client`'), [
+      {
+        named: '`## [<version>] - unreleased`',
+        perform: () =>
+          replace('CHANGELOG.md', `\n## [${version}]`, `\n## [${next}] - unreleased\n\n## [${version}]`),
+      },
+      {
+        named: '`npm version <version>',
+        perform: () => run('npm', 'version', next, ...npmVersion.split(' ')),
+      },
+      {
+        named: '`packages/contracts/src/blockers.ts`',
+        perform: () =>
+          insertBefore(
+            'packages/contracts/src/blockers.ts',
+            "  { code: 'active_premium'",
+            "  { code: 'many_trainees', owner: 'content', extras: z.object({ count }) },\n",
+          ),
+      },
+      {
+        named: '`app/blockers.ts`',
+        perform: () =>
+          insertBefore(
+            'services/content/src/app/blockers.ts',
+            '  /** Trainees of the seller',
+            `  many_trainees: async (userId) => {
+    const count = await store.trainees.countUndelivered(userId);
+    return count > 100 ? { count } : undefined;
+  },
+`,
+          ),
+      },
+      {
+        named: 'the missing texts',
+        perform: () => {
+          for (const file of readdirSync(join(copy, CATALOGUES))) {
+            const locale = basename(file, '.ts');
+            text(locale, 'blocker.many_trainees_one', '{count} trainee is too many.');
+            text(locale, 'blocker.many_trainees_other', '{count} trainees are too many.');
+            text(locale, 'account_deletion.settle.many_trainees', 'Deliver what they bought.');
+          }
+        },
+      },
+      {
+        named: 'the missing lines of the documents',
+        perform: () => {
+          insertBefore(
+            'docs/guides/apps/deletion.md',
+            row,
+            '| `many_trainees` | `count` | delivers what was bought |\n',
+          );
+          replace(
+            'services/content/README.md',
+            '`active_trainees`,',
+            '`active_trainees` and `many_trainees`,',
+          );
+        },
+      },
+      CLIENT,
+      API_DOCUMENT,
+    ]);
+    check(
+      'unit,typecheck,architecture',
+      'packages/contracts',
+      'refinements',
+      'api-',
+      'contracts',
+      'documentation',
+    );
+  },
+  LIMIT_MS,
+);
