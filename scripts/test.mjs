@@ -87,8 +87,11 @@ function parse(args) {
     else if (argument.startsWith('--only=')) only.push(...argument.slice('--only='.length).split(','));
     else forJest.push(argument);
   }
-  const unknown = only.find((kind) => !kinds.includes(kind));
-  if (unknown !== undefined) throw new Failure(`--only takes ${kinds.join(', ')}; not "${unknown}".`);
+  const unknown = [...only, ...forJest.filter((argument) => kinds.includes(argument))].find(
+    (kind) => !kinds.includes(kind) || !only.includes(kind),
+  );
+  if (unknown !== undefined)
+    throw new Failure(`--only takes a list with commas of ${kinds.join(', ')}; not "${unknown}".`);
   // A selection of tests excludes the checks.
   const usual = usualKinds.filter(
     (kind) => forJest.length === 0 || (kind !== 'typecheck' && kind !== 'lint'),

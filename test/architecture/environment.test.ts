@@ -27,7 +27,7 @@ import { exists, files, parse, productSources, read, root, walk } from './suppor
 const EXAMPLE = '.env.example';
 const COMPOSE = 'docker-compose.yml';
 const DEMO = 'deploy/demo.env';
-/** `UPDATE_DOCS=1 npm test -- --only architecture environment` writes the missing lines of the three files. */
+/** `npm run generate` writes the missing lines of the three files. */
 const mustWrite = process.env.UPDATE_DOCS === '1';
 
 /** Below the last line that is not empty of the first part of `file` that `part` matches. */
@@ -75,7 +75,7 @@ test('the schema of every process is recorded', () => {
   expect([...new Set(variables.map(({ reader }) => reader))].sort()).toEqual([...owners].sort());
 });
 
-test('every variable of a schema is in .env.example; UPDATE_DOCS=1 adds it', () => {
+test('every variable of a schema is in .env.example; npm run generate adds it', () => {
   const shown = documented();
   const missing = new Map<string, Set<string>>();
   for (const { reader, name, field } of variables.filter((variable) => !shown.has(variable.name))) {
@@ -226,7 +226,7 @@ describe('docker-compose.yml', () => {
     APP_DEVELOPER: 'q',
   };
 
-  test.each(owners)('passes every variable of %s; UPDATE_DOCS=1 adds it', (owner) => {
+  test.each(owners)('passes every variable of %s; npm run generate adds it', (owner) => {
     const given = new Set([...passed(owner), ...imageVariables()]);
     const missing = namesOf(owner).filter((name) => !given.has(name) && !isOfDemoData(owner, name));
     const lines = missing.map((name) => `      ${name}:`);
@@ -394,7 +394,7 @@ describe('docker-compose.yml', () => {
   });
 });
 
-test('deploy/demo.env points the product at every provider of the sandbox; UPDATE_DOCS=1 adds a missing line', () => {
+test('deploy/demo.env points the product at every provider of the sandbox; npm run generate adds a missing line', () => {
   const given = parseEnvFile(DEMO);
   const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090'))
     // A key is made at each start.

@@ -54,7 +54,7 @@ const table = (): string => {
   return `${[render(head), rule, ...rest.map(render)].join('\n')}\n`;
 };
 
-test(`${DOCUMENT} equals the declarations; UPDATE_DOCS=1 rewrites it`, () => {
+test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
   const text = read(DOCUMENT);
   const introduction = text.slice(0, text.indexOf('| answered by'));
   const expected = introduction + table();

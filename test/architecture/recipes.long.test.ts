@@ -80,9 +80,6 @@ const run = (command: string, ...args: string[]): void => {
   ]);
 };
 
-const updateDocs = (name: string): void =>
-  run('env', 'UPDATE_DOCS=1', 'npm', 'test', '--', '--only', 'architecture', name);
-
 /** `with` in the place of `anchor`, which the file contains once. */
 const replace = (file: string, anchor: string, replacement: string): void => {
   const parts = readFileSync(join(copy, file), 'utf8').split(anchor);
@@ -124,15 +121,14 @@ const perform = (text: string, steps: readonly Step[]): void => {
 const check = (kinds: string, ...tests: string[]): void =>
   run('npm', 'test', '--', '--only', kinds, ...tests);
 
-const CLIENT: Step = { named: '`npm run client`', perform: () => run('npm', 'run', 'client') };
-const API_DOCUMENT: Step = { named: 'api:release`', perform: () => run('npm', 'run', 'api:release') };
+const GENERATE: Step = { named: '`npm run generate`', perform: () => run('npm', 'run', 'generate') };
 
 test(
   'a field of a gym',
   () => {
     const document = 'services/gyms/src/store/gym-document.ts';
     const update = "description: 'Open every day.',\n";
-    perform(recipe('Field of a gym', 'Stored field', 'Change of the API'), [
+    perform(recipe('Field of a gym', 'Stored field', '## Where new code goes'), [
       {
         named: '`services/gyms/src/domain/gym-fields.ts`',
         perform: () =>
@@ -168,9 +164,7 @@ test(
         perform: () =>
           insertBefore('gateway/src/api/examples/places.ts', update, "landmark: 'A square',\n    "),
       },
-      { named: 'architecture privacy`', perform: () => updateDocs('privacy') },
-      CLIENT,
-      API_DOCUMENT,
+      GENERATE,
       {
         named: 'two tests compare a whole gym',
         perform: () => {
@@ -201,7 +195,7 @@ test(
     const row = '| `active_premium`     |';
     const text = (locale: string, key: string, value: string): void =>
       insertBefore(`${CATALOGUES}/${locale}.ts`, "  'blocker.active_premium':", `  '${key}': '${value}',\n`);
-    perform(recipe('Blocker', 'New value of', '1. A version', '2. `npm run client`'), [
+    perform(recipe('Blocker', 'New value of', '1. A version', '2. `npm run generate`'), [
       {
         named: '`## [<version>] - unreleased`',
         perform: () =>
@@ -259,8 +253,7 @@ test(
           );
         },
       },
-      CLIENT,
-      API_DOCUMENT,
+      GENERATE,
     ]);
     check(
       'unit,typecheck,architecture',

@@ -12,8 +12,12 @@ interface ErrorRow {
   texts: Readonly<Record<string, string>>;
 }
 
+/** A plural is shown in its general form. */
+const textOf = (texts: Catalogue, key: string): string =>
+  texts[key as keyof Catalogue] ?? texts[`${key}_other` as keyof Catalogue] ?? '';
+
 const textsOf = (key: string): Record<string, string> =>
-  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, texts[key as keyof Catalogue] ?? '']));
+  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, textOf(texts, key)]));
 
 /** By status, then by code. */
 export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
@@ -23,7 +27,7 @@ export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
   )
   .sort((a, b) => a.status - b.status);
 
-/** The messages under `errors` of a 422, by language. A plural is shown in its general form. */
+/** The messages under `errors` of a 422, by language. */
 export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Object.keys(
   CATALOGUES.get(DEFAULT_LOCALE) ?? {},
 )

@@ -2,7 +2,7 @@ import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { mediaAttached, mediaDeleted } from '@fitness/proto/events/media.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Harness, holder, member, openHarness, operator } from './support.ts';
+import { type Harness, holder, member, openHarness, operator, untilAccepted } from './support.ts';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -361,7 +361,7 @@ describe('identity.account.deleted', () => {
 
   test('gyms created during the erasure have no owner, and later ones are refused', async () => {
     const body = { name: 'Late', address: 'Street 1', location_lat: 1, location_lng: 1 };
-    const create = () => harness.send('POST', '/gyms', { as: member(43), body });
+    const create = () => untilAccepted(() => harness.send('POST', '/gyms', { as: member(43), body }));
     const gyms = harness.connection.collection('gyms');
     const [answers] = await Promise.all([
       Promise.all(Array.from({ length: 20 }, create)),
