@@ -148,9 +148,11 @@ export const openCostMeter = async (database: string, { send, url }: { send: Sen
       runsOf.set(row, runs);
       const isDecided = (): boolean => runs.some((run) => isAs(row, run) || isMore(row, run));
       await eventually(isDecided, { timeoutMs: FOLLOW_UP_MS }).catch(() => undefined);
-      return faultsOf(row, runs);
+      const faults = faultsOf(row, runs);
+      if (faults.length > 0) runsOf.delete(row);
+      return faults;
     },
-    /** The rows whose requests went on after they were measured. */
+    /** The rows whose requests cost what they say, and went on after they were measured. */
     late: (): string[] =>
       [...runsOf].flatMap(([row, runs]) => (faultsOf(row, runs).length === 0 ? [] : [row.route])),
     /** The public routes of the service, sorted. */
