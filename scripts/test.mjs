@@ -78,7 +78,9 @@ function end(exitCode) {
 
 /** @param {string[]} args */
 function parse(args) {
+  /** @type {string[]} */
   const only = [];
+  /** @type {string[]} */
   const forJest = [];
   const rest = args.filter((argument) => argument !== newestServers);
   while (rest.length > 0) {
