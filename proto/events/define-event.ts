@@ -8,8 +8,9 @@ export interface EventDefinition<Schema extends z.ZodObject = z.ZodObject> {
   readonly summary?: string;
   readonly data: Schema;
   /**
-   * The services that consume it, none by default. Their queues are declared before anything is published, so that no
-   * event is lost to a service that was never started. A test compares this list with the services' consumers.
+   * The services that consume it, none by default; `<service>/<name>` is a further consumer of that service. Each consumer has
+   * a queue, which is declared before anything is published, so that no event is lost to a consumer that was never started. A
+   * test compares this list with the services' consumers.
    */
   readonly consumers?: readonly string[];
   /**

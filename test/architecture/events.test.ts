@@ -3,32 +3,33 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { EventConsumer } from '@fitness/shared/messaging/consumer.ts';
+import { consumersOf, consumingServices } from '@fitness/shared/messaging/topology.ts';
 import { expect, test } from '@jest/globals';
 import { read, root, SERVICES, sources } from './support.ts';
 
 /** Stands for every dependency: each of its properties and results is itself. */
 const anything: unknown = new Proxy(() => undefined, { get: () => anything, apply: () => anything });
 
-const consumedTypes = async (service: string): Promise<string[]> => {
+const consumed = async (service: string): Promise<string[]> => {
   const { href } = pathToFileURL(join(root, `services/${service}/src/events/consumers.ts`));
   const { createConsumers } = (await import(href)) as {
     createConsumers: (...dependencies: unknown[]) => EventConsumer[];
   };
-  const types = createConsumers(anything, anything, anything).map(({ event }) => event.type);
-  return [...new Set(types)].toSorted();
+  const consumers = createConsumers(anything, anything, anything);
+  return consumers.map(({ name, event }) => `${name} of ${event.type}`).toSorted();
 };
 
 test.each([...SERVICES])(
   'the events that %s consumes list it as a consumer, and no others do',
   async (service) => {
-    const listed = EVENTS.filter(({ consumers = [] }) => consumers.includes(service)).map(({ type }) => type);
-    expect(listed.toSorted()).toEqual(await consumedTypes(service));
+    const listed = consumersOf(EVENTS).filter((consumer) => consumer.service === service);
+    expect(listed.map(({ name, type }) => `${name} of ${type}`).toSorted()).toEqual(await consumed(service));
   },
 );
 
 test('no event lists an unknown service', () => {
-  const listed = new Set(EVENTS.flatMap(({ consumers = [] }) => consumers));
-  expect([...listed].filter((name) => !SERVICES.some((service) => service === name))).toEqual([]);
+  const listed = consumingServices(EVENTS);
+  expect(listed.filter((name) => !SERVICES.some((service) => service === name))).toEqual([]);
 });
 
 test('the catalogue has every event once', () => {

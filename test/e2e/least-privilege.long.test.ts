@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
-import { eventsQueue, serviceExchange } from '@fitness/shared/messaging/topology.ts';
+import { consumerQueue, serviceExchange } from '@fitness/shared/messaging/topology.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { rabbitmqDefinitions } from '@fitness/shared/process-identity/provisioning/rabbitmq.ts';
 import { connectRedis, type Redis } from '@fitness/shared/runtime/redis.ts';
@@ -211,7 +211,7 @@ describe("the operator's commands", () => {
     });
     closing.push(() => broker.close());
     // Not an event: it is dead-lettered at once.
-    const queue = eventsQueue(NAMESPACE, 'gyms');
+    const queue = consumerQueue(NAMESPACE, 'gyms', 'gyms.gym.deleted');
     const sent = await broker.publish(serviceExchange(NAMESPACE, 'gyms'), queue, Buffer.from('no event'));
     expect(sent).toEqual({ routed: true });
     const by = ['--operator', 'ada'];

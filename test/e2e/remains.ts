@@ -1,14 +1,16 @@
 /** Searches all stored data of the product: databases, Redis, queues, files, logs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Broker, connectBroker } from '@fitness/shared/messaging/broker.ts';
 import {
   commandQueue,
+  consumerQueue,
+  consumersOf,
   deadLetterQueue,
-  eventsQueue,
   RETRY_DELAYS_MS,
-  retryQueue,
+  waitQueue,
 } from '@fitness/shared/messaging/topology.ts';
 import type { GetMessage } from 'amqplib';
 import { Redis } from 'ioredis';
@@ -79,10 +81,10 @@ const inQueues: Look = async (see) => {
   const broker = await connectBroker({ url: stack().describe().servers.AMQP_URL, namespace, log });
   const queues = [
     commandQueue(namespace, 'sms.send'),
+    ...consumersOf(EVENTS).map(({ service, name }) => consumerQueue(namespace, service, name)),
     ...SERVICES.flatMap((service) => [
-      eventsQueue(namespace, service),
       deadLetterQueue(namespace, service),
-      ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(namespace, service, delayMs)),
+      ...RETRY_DELAYS_MS.map((delayMs) => waitQueue(namespace, service, delayMs)),
     ]),
   ];
   try {

@@ -55,7 +55,7 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
     }),
     eventsHandled: new Counter({
       name: 'events_handled_total',
-      help: 'Events by outcome: done, duplicate, ignored, retried, dead',
+      help: 'Events by outcome: done, duplicate, retried, dead',
       labelNames: ['event', 'outcome'],
       registers,
     }),

@@ -22,7 +22,7 @@ export interface BrokerOptions {
   startTimeoutMs?: number | undefined;
   /**
    * The events of the product. The queues of their consumers are declared after every connect, before anything is
-   * published: an event published before a service was ever started waits in that service's queue.
+   * published: an event published before a consumer was ever started waits in its queue.
    */
   events?: readonly EventDefinition[] | undefined;
   /** Default `declared`. */
@@ -46,8 +46,8 @@ export interface Broker {
     options?: Options.Publish,
   ): Promise<{ routed: boolean }>;
   /**
-   * Declares the deleted queues of the services that consume events of `type` again, unless they are provisioned. False when
-   * no service consumes them.
+   * Declares the deleted queues of the consumers of `type` again, unless they are provisioned. False when it has no
+   * consumer.
    */
   restoreConsumerQueues(type: string): Promise<boolean>;
   /**

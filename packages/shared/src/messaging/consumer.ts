@@ -37,8 +37,8 @@ type Handled = Promise<Rest> | Promise<void>;
 export interface EventConsumer {
   event: EventDefinition;
   /**
-   * The type of the event; a second consumer of the event in one service has another name. Never changed: the inbox
-   * recognises a redelivery by it.
+   * The type of the event; a second consumer of the event in one service has another name. Never changed: its queue has
+   * this name, and the inbox recognises a redelivery by it.
    */
   name: string;
   handle(event: ReceivedEvent, context: EventContext): Handled;

@@ -5,7 +5,14 @@ import { sleep } from '../kernel/timing.ts';
 import type { Broker } from './broker.ts';
 import { publishConfirmed } from './publish.ts';
 import { withQueueLock } from './queue-lock.ts';
-import { deadLetterLock, deadLetterQueue, eventsQueue, HEADER, serviceExchange } from './topology.ts';
+import {
+  consumerQueue,
+  deadLetterLock,
+  deadLetterQueue,
+  formerEventsQueue,
+  HEADER,
+  serviceExchange,
+} from './topology.ts';
 
 export interface DeadLetter {
   /** Event id, undefined when the message is not an event. */
@@ -40,8 +47,8 @@ export interface DeadLetters {
   /** The first thousand, oldest first; of an id wherever they are. */
   list(service: string, selection?: DeadLetterSelection): Promise<DeadLetter[]>;
   /**
-   * Sends dead letters back to the queue of this service, for the consumer that failed, with all its tries. Each is
-   * confirmed there before it is removed here. Resolves with their number.
+   * Sends dead letters back to the queue of the consumer that failed, with all its tries. Each is confirmed there before it is
+   * removed here. Resolves with their number.
    */
   replay(service: string, selection?: RecordedSelection): Promise<number>;
   /** Deletes dead letters. Resolves with their number. */
@@ -86,14 +93,15 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
     replay: (service, { record, ...selection } = {}) =>
       withLock(service, (channel) => {
         const publish = async (message: GetMessage): Promise<void> => {
+          const queue = queueOfLetter(message, namespace, service);
           const { routed } = await publishConfirmed(
             channel,
             serviceExchange(namespace, service),
-            eventsQueue(namespace, service),
+            queue,
             message.content,
             replayOptions(message, broker.eventsExchange),
           );
-          if (!routed) throw new Error(`The queue of ${service} is gone`);
+          if (!routed) throw new Error(`The queue ${queue} does not exist`);
         };
         const { progress } = selection;
         const removal = { isWanted: isSelected(selection), record, use: publish, limit, progress };
@@ -202,6 +210,17 @@ const waitUntilReturned = async (channel: ConfirmChannel, queue: string, count: 
   }
 };
 
+/** Where the event was dead-lettered: by the broker, by the consumer that it names, or by an older release. */
+const queueOfLetter = (message: GetMessage, namespace: string, service: string): string => {
+  const headers: Record<string, unknown> = message.properties.headers ?? {};
+  const { queue } = lastDeath(headers);
+  if (typeof queue === 'string') return queue;
+  const consumer = headers[HEADER.consumer];
+  return typeof consumer === 'string'
+    ? consumerQueue(namespace, service, consumer)
+    : formerEventsQueue(namespace, service);
+};
+
 const replayOptions = (message: GetMessage, eventsExchange: string) => {
   const headers: Record<string, unknown> = message.properties.headers ?? {};
   const carried = [HEADER.consumer, HEADER.originalRoutingKey].filter((name) => headers[name] !== undefined);
@@ -223,10 +242,15 @@ const publishedBeforeAnyTry = (
   headers: Record<string, unknown>,
   eventsExchange: string,
 ): string | undefined => {
-  const [death] = Array.isArray(headers['x-death']) ? (headers['x-death'] as unknown[]) : [];
-  const { exchange, 'routing-keys': keys } = (death ?? {}) as Record<string, unknown>;
+  const { exchange, 'routing-keys': keys } = lastDeath(headers);
   const key: unknown = exchange === eventsExchange && Array.isArray(keys) ? keys[0] : undefined;
   return typeof key === 'string' ? key : undefined;
+};
+
+/** What the broker says of its last dead-lettering. */
+const lastDeath = (headers: Record<string, unknown>): Record<string, unknown> => {
+  const [death] = Array.isArray(headers['x-death']) ? (headers['x-death'] as unknown[]) : [];
+  return (death ?? {}) as Record<string, unknown>;
 };
 
 const describe = (message: GetMessage): DeadLetter => {

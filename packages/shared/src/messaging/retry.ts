@@ -2,7 +2,7 @@
 import type { ConsumeMessage } from 'amqplib';
 import { type Clock, DAY_MS, HOUR_MS, systemClock } from '../kernel/clock.ts';
 import { isDatabaseAtFault, isTransactionLimit, TryAgainLater } from '../kernel/outage.ts';
-import { deadLetterQueue, HEADER, retryQueue } from './topology.ts';
+import { consumerQueue, deadLetterQueue, HEADER, serviceExchange, waitQueue } from './topology.ts';
 
 const ERROR_TEXT_LENGTH = 500;
 /** The limit of a transaction that lasts longer is no state of the database that passes, but the size of the work. */
@@ -16,7 +16,7 @@ const NAME_LENGTH = 255;
 export interface DeliveryHistory {
   /** Failed tries so far. */
   attempts: number;
-  /** The only consumer that a retried copy is for. */
+  /** The consumer that a retried copy is for. */
   consumer: string | undefined;
   originalRoutingKey: string;
   /** The type that the producer may publish; undefined when the broker dead-lettered the event before any try ended. */
@@ -51,9 +51,13 @@ export const readHistory = (message: ConsumeMessage, eventsExchange: string): De
   };
 };
 
-/** The next queue of a failed event, and its headers. */
-interface RetryDecision {
-  queue: string;
+/** Leads to the next queue of an event. */
+export interface Route {
+  exchange: string;
+  routingKey: string;
+}
+
+interface RetryDecision extends Route {
   outcome: 'retried' | 'dead';
   headers: Record<string, unknown>;
 }
@@ -73,7 +77,7 @@ export interface RetryContext {
 export const decideRetry = (
   context: RetryContext,
   history: DeliveryHistory,
-  failure: { error: unknown; consumer?: string | undefined; nonRetryable?: boolean },
+  failure: { error: unknown; consumer: string | undefined; nonRetryable?: boolean },
 ): RetryDecision => {
   const { namespace, service, retryDelaysMs, clock } = context;
   // Without a retry queue an uncounted try could not wait anywhere.
@@ -82,7 +86,7 @@ export const decideRetry = (
     isLastingLimit(context, history, failure.error) ||
     retryDelaysMs.length === 0;
   const attempts = history.attempts + (isCounted ? 1 : 0);
-  const consumer = failure.consumer ?? history.consumer;
+  const { consumer } = failure;
   const waitMs = failure.error instanceof TryAgainLater ? Math.min(failure.error.waitMs, MAX_WAIT_MS) : 0;
   const headers = {
     [HEADER.attempts]: attempts,
@@ -96,9 +100,11 @@ export const decideRetry = (
   // While the database is at fault: the delay after the last counted try, at least the second one, for fewer vain tries.
   const step = isCounted ? attempts - 1 : Math.max(attempts - 1, Math.min(1, retryDelaysMs.length - 1));
   const delayMs = failure.nonRetryable === true ? undefined : retryDelaysMs[step];
-  return delayMs === undefined
-    ? { queue: deadLetterQueue(namespace, service), outcome: 'dead', headers }
-    : { queue: queueFor(context, Math.max(delayMs, waitMs)), outcome: 'retried', headers };
+  if (delayMs !== undefined && consumer !== undefined) {
+    return { ...waitFor(context, consumer, Math.max(delayMs, waitMs)), outcome: 'retried', headers };
+  }
+  const routingKey = deadLetterQueue(namespace, service);
+  return { exchange: serviceExchange(namespace, service), routingKey, outcome: 'dead', headers };
 };
 
 const isLastingLimit = (
@@ -110,14 +116,18 @@ const isLastingLimit = (
   isTransactionLimit(error) &&
   clock.now().getTime() - new Date(firstFailure).getTime() > LIMIT_PATIENCE_MS;
 
-/** The queue of the shortest delay that is long enough, else of the longest one: the event is then delivered too early. */
-export const queueFor = (
+/** By the shortest delay that is long enough, else by the longest one: the event is then delivered too early. */
+export const waitFor = (
   { namespace, service, retryDelaysMs }: Omit<RetryContext, 'clock'>,
+  consumer: string,
   waitMs: number,
-): string => {
+): Route => {
   const delayMs = retryDelaysMs.find((each) => each >= waitMs) ?? retryDelaysMs.at(-1);
-  if (delayMs === undefined) throw new Error(`${service} has no retry queue`);
-  return retryQueue(namespace, service, delayMs);
+  if (delayMs === undefined) throw new Error(`${service} has no queue in which an event can wait`);
+  return {
+    exchange: waitQueue(namespace, service, delayMs),
+    routingKey: consumerQueue(namespace, service, consumer),
+  };
 };
 
 /** The error as one line without a stack, short enough for a header. */

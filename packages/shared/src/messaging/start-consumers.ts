@@ -7,6 +7,7 @@ import { cloudEventSchema } from '@fitness/proto/events/envelope.ts';
 import type { ConfirmChannel, ConsumeMessage } from 'amqplib';
 import { z } from 'zod';
 import { type Clock, systemClock } from '../kernel/clock.ts';
+import { createFairQueue, type FairQueue } from '../kernel/fair-queue.ts';
 import { createKeyedQueue, type KeyedQueue } from '../kernel/keyed-queue.ts';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
@@ -18,14 +19,27 @@ import type { EventConsumer, ReceivedEvent } from './consumer.ts';
 import { createEraseDeadLetters, type EraseDeadLetters } from './erase-dead-letters.ts';
 import { handleOnce } from './inbox.ts';
 import { ensureEventIndexes } from './models.ts';
-import { type DeliveryHistory, decideRetry, queueFor, type RetryContext, readHistory } from './retry.ts';
-import { declareServiceQueues, eventsQueue, HEADER, RETRY_DELAYS_MS, serviceExchange } from './topology.ts';
+import {
+  type DeliveryHistory,
+  decideRetry,
+  type RetryContext,
+  type Route,
+  readHistory,
+  waitFor,
+} from './retry.ts';
+import {
+  consumerQueue,
+  declareServiceQueues,
+  formerEventsQueue,
+  HEADER,
+  RETRY_DELAYS_MS,
+} from './topology.ts';
 
 const PREFETCH = 20;
 const REPUBLISH_DELAY_MS = 500;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export type EventOutcome = 'done' | 'duplicate' | 'retried' | 'dead' | 'ignored';
+export type EventOutcome = 'done' | 'duplicate' | 'retried' | 'dead';
 
 export interface ConsumersOptions {
   connection: Connection;
@@ -35,7 +49,7 @@ export interface ConsumersOptions {
   consumers: readonly EventConsumer[];
   log: Logger;
   clock?: Clock | undefined;
-  /** Delays of the tries after the first, in milliseconds. Part of the queues' names. */
+  /** Delays of the tries after the first, in milliseconds. Part of the names of the queues in which events wait. */
   retryDelaysMs?: readonly number[] | undefined;
   /** Events handled at the same time by this process. Default 20; tests lower it to reach it with few messages. */
   prefetch?: number | undefined;
@@ -49,12 +63,14 @@ export interface Consumers {
 }
 
 /**
- * Declares the service's queues, binds them to the consumed types, and starts to consume. Resolves when it consumes.
+ * Declares the queues of the consumers and starts to consume. Resolves when it consumes.
  *
- * Each consumer of an event is called once and retried alone: a retried copy names the one consumer that failed. In one
- * process events of one aggregate are handled in the order of delivery, others in parallel; after a retry or between
- * replicas the order may differ, see `aggregateVersion`. A failed event waits in the retry queue of its next delay, without
- * blocking others, and is dead-lettered after the last delay; one that does not fit its schema is dead-lettered at once.
+ * Each consumer has a queue of its own, which is bound to the type of its event: a replica of another release takes no event
+ * that it does not know, and the queue of a consumer that it does not have is filled until a replica reads it. In one
+ * process events of one aggregate are handled one at a time, those of one type in the order of delivery, others in parallel;
+ * after a retry, between types and between replicas the order may differ, see `aggregateVersion`. A failed event waits for its
+ * next delay, without blocking others, and is dead-lettered after the last delay; one that does not fit its schema is
+ * dead-lettered at once.
  *
  * Rejects when two consumers have the same name, or when the broker has queues of these names with other arguments.
  */
@@ -64,37 +80,66 @@ export const startConsumers = async (options: ConsumersOptions): Promise<Consume
   rejectDuplicates(consumers);
   if (consumers.length === 0) return { close: async () => undefined };
   await ensureEventIndexes(connection);
-  const byType = Map.groupBy(consumers, ({ event }) => event.type);
-  const eraseDeadLetters = createEraseDeadLetters(options);
   const context: ConsumerContext = {
     ...options,
-    byType,
-    eraseDeadLetters,
+    eraseDeadLetters: createEraseDeadLetters(options),
     keyedQueue: createKeyedQueue(),
+    turns: createFairQueue({ maxRunning: prefetch }),
     closedChannels: new WeakSet(),
   };
-  const queue = eventsQueue(broker.namespace, service);
-  let consumerTag = '';
+  let consumerTags: string[] = [];
   const managed = await broker.openChannel(`${service} events`, async (channel) => {
     channel.once('close', () => context.closedChannels.add(channel));
     await channel.prefetch(prefetch);
     await declareServiceQueues(channel, topologyOf(context));
-    const reply = await channel.consume(queue, (message) => {
-      if (message !== null) void receive(context, channel, message);
-      // The queue was deleted: a new channel declares it again.
-      else void closeChannel(channel);
-    });
-    consumerTag = reply.consumerTag;
+    consumerTags = [];
+    for (const queue of await queuesOf(context)) {
+      const reply = await channel.consume(queue.name, (message) => {
+        if (message !== null) void receive(context, channel, queue, message);
+        // The queue was deleted: a new channel declares it again.
+        else void closeChannel(channel);
+      });
+      consumerTags.push(reply.consumerTag);
+    }
   });
   return {
     close: async () => {
-      await stopConsuming(managed.current(), consumerTag);
+      await Promise.all(consumerTags.map((tag) => stopConsuming(managed.current(), tag)));
       const finished = await finishesWithin(context.keyedQueue.idle(), CLOSE_TIMEOUT_MS);
       if (!finished) log.warn('events were still being handled at the close; they will be delivered again');
       await managed.close();
     },
   };
 };
+
+/** A queue, and its consumer. The former queue of the service has several. */
+interface ConsumedQueue {
+  name: string;
+  consumer: EventConsumer | undefined;
+}
+
+const queuesOf = async ({ broker, service, consumers }: ConsumerContext): Promise<ConsumedQueue[]> => {
+  const { namespace } = broker;
+  const queues: ConsumedQueue[] = consumers.map((consumer) => ({
+    name: consumerQueue(namespace, service, consumer.name),
+    consumer,
+  }));
+  const former = formerEventsQueue(namespace, service);
+  return (await exists(broker, former)) ? [...queues, { name: former, consumer: undefined }] : queues;
+};
+
+const NOT_FOUND = 404;
+
+const exists = (broker: Broker, queue: string): Promise<boolean> =>
+  broker
+    .withChannel((channel) => channel.checkQueue(queue))
+    .then(
+      () => true,
+      (error: unknown) => {
+        if ((error as { code?: unknown }).code === NOT_FOUND) return false;
+        throw error;
+      },
+    );
 
 const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
   const names = new Set<string>();
@@ -106,17 +151,18 @@ const rejectDuplicates = (consumers: readonly EventConsumer[]): void => {
 
 /** What the handling of every delivery needs. */
 interface ConsumerContext extends ConsumersOptions {
-  byType: ReadonlyMap<string, EventConsumer[]>;
   eraseDeadLetters: EraseDeadLetters;
   keyedQueue: KeyedQueue;
+  /** The queues take turns: many events of one type delay no other. */
+  turns: FairQueue;
   /** The broker delivers again what was delivered on these and not acked. */
   closedChannels: WeakSet<ConfirmChannel>;
 }
 
-const topologyOf = ({ broker, service, byType, retryDelaysMs = RETRY_DELAYS_MS }: ConsumerContext) => ({
+const topologyOf = ({ broker, service, consumers, retryDelaysMs = RETRY_DELAYS_MS }: ConsumerContext) => ({
   namespace: broker.namespace,
   service,
-  types: [...byType.keys()],
+  consumers: consumers.map(({ name, event }) => ({ name, type: event.type })),
   retryDelaysMs,
   topology: broker.topology,
 });
@@ -129,24 +175,21 @@ const envelopeSchema = cloudEventSchema(z.unknown());
 const receive = async (
   context: ConsumerContext,
   channel: ConfirmChannel,
+  { name, consumer }: ConsumedQueue,
   message: ConsumeMessage,
 ): Promise<void> => {
   const history = readHistory(message, context.broker.eventsExchange);
   const envelope = parseEnvelope(message.content, history.publishedAs);
+  const delivery: Delivery = { channel, message, history };
+  const inTurn = (key: string, work: () => Promise<void>): Promise<void> =>
+    context.keyedQueue.run(key, () => context.turns(name, work));
   try {
     if (typeof envelope === 'string') {
       // In the queue as well, so that closing waits for it.
-      await context.keyedQueue.run('', async () => {
-        const failure = { error: new Error(envelope), nonRetryable: true };
-        await retryOrDeadLetter(context, channel, message, history, failure);
-      });
+      await inTurn('', () => refuse(context, delivery, consumer?.name, envelope));
     } else {
-      await context.keyedQueue.run(`${envelope.source}/${envelope.subject}`, () =>
-        runWithTraceparent(envelope.traceparent, async () => {
-          const waitMs = (history.notBefore ?? 0) - systemClock.now().getTime();
-          if (waitMs > 0) await waitAgain(context, channel, message, waitMs);
-          else await dispatch(context, channel, message, history, envelope);
-        }),
+      await inTurn(`${envelope.source}/${envelope.subject}`, () =>
+        runWithTraceparent(envelope.traceparent, () => dispatch(context, delivery, consumer, envelope)),
       );
     }
     channel.ack(message);
@@ -155,6 +198,21 @@ const receive = async (
     context.log.debug({ err: error }, 'a delivery was not acked and will be repeated');
   }
 };
+
+interface Delivery {
+  channel: ConfirmChannel;
+  message: ConsumeMessage;
+  history: DeliveryHistory;
+}
+
+/** Dead-letters what no try can mend. */
+const refuse = (
+  context: ConsumerContext,
+  delivery: Delivery,
+  consumer: string | undefined,
+  problem: string,
+): Promise<void> =>
+  retryOrDeadLetter(context, delivery, { error: new Error(problem), consumer, nonRetryable: true });
 
 /**
  * The event, or what is wrong with the message. The broker lets a producer publish its own types only, by the routing key: a
@@ -177,46 +235,49 @@ const parseEnvelope = (content: Buffer, publishedAs: string | undefined): Envelo
 const describeIssues = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
 
+/** Hands the event to the consumer of its queue, or from the former queue of the service to all that it is for. */
 const dispatch = async (
   context: ConsumerContext,
-  channel: ConfirmChannel,
-  message: ConsumeMessage,
-  history: DeliveryHistory,
+  delivery: Delivery,
+  consumer: EventConsumer | undefined,
   envelope: Envelope,
 ): Promise<void> => {
-  const all = context.byType.get(envelope.type) ?? [];
-  const wanted = all.filter(({ name }) => history.consumer === undefined || history.consumer === name);
-  const log = context.log.child({ event: envelope.type, event_id: envelope.id });
+  const candidates = consumer === undefined ? context.consumers : [consumer];
+  const only = consumer === undefined ? delivery.history.consumer : undefined;
+  const wanted = candidates.filter(
+    ({ event, name }) => event.type === envelope.type && (only === undefined || only === name),
+  );
   if (wanted.length === 0) {
-    // Published for a consumer of an older release: its binding stays.
-    log.warn({ consumer: history.consumer }, 'an event without a consumer here was dropped');
-    context.onOutcome?.(envelope.type, 'ignored');
+    await refuse(context, delivery, consumer?.name ?? only, 'No consumer of this release handles the event');
   }
-  for (const consumer of wanted) {
-    const data = consumer.event.data.safeParse(envelope.data);
-    if (!data.success) {
-      const error = new Error(`The data does not fit the event: ${describeIssues(data.error)}`);
-      await retryOrDeadLetter(context, channel, message, history, {
-        error,
-        consumer: consumer.name,
-        nonRetryable: true,
-      });
-      continue;
-    }
-    try {
-      const outcome = await handleOnce(
-        context.connection,
-        consumer,
-        toReceivedEvent(envelope, data.data),
-        log,
-      );
-      // Before the ack: after a crash in between the event is delivered again.
-      const erased = consumer.event.erases?.(data.data);
-      if (erased !== undefined) await context.eraseDeadLetters(erased);
-      context.onOutcome?.(envelope.type, outcome);
-    } catch (error) {
-      await retryOrDeadLetter(context, channel, message, history, { error, consumer: consumer.name });
-    }
+  for (const each of wanted) {
+    const waitMs = (delivery.history.notBefore ?? 0) - systemClock.now().getTime();
+    if (waitMs > 0) await waitAgain(context, delivery, each, waitMs);
+    else await handle(context, delivery, each, envelope);
+  }
+};
+
+const handle = async (
+  context: ConsumerContext,
+  delivery: Delivery,
+  consumer: EventConsumer,
+  envelope: Envelope,
+): Promise<void> => {
+  const data = consumer.event.data.safeParse(envelope.data);
+  if (!data.success) {
+    const problem = `The data does not fit the event: ${describeIssues(data.error)}`;
+    await refuse(context, delivery, consumer.name, problem);
+    return;
+  }
+  const log = context.log.child({ event: envelope.type, event_id: envelope.id });
+  try {
+    const outcome = await handleOnce(context.connection, consumer, toReceivedEvent(envelope, data.data), log);
+    // Before the ack: after a crash in between the event is delivered again.
+    const erased = consumer.event.erases?.(data.data);
+    if (erased !== undefined) await context.eraseDeadLetters(erased);
+    context.onOutcome?.(envelope.type, outcome);
+  } catch (error) {
+    await retryOrDeadLetter(context, delivery, { error, consumer: consumer.name });
   }
 };
 
@@ -233,39 +294,37 @@ const toReceivedEvent = (envelope: Envelope, data: unknown): ReceivedEvent => ({
 /** No delay is as long as what a provider has asked for. */
 const waitAgain = async (
   context: ConsumerContext,
-  channel: ConfirmChannel,
-  message: ConsumeMessage,
+  delivery: Delivery,
+  consumer: EventConsumer,
   waitMs: number,
 ): Promise<void> => {
   const { broker, service, retryDelaysMs = RETRY_DELAYS_MS } = context;
-  const queue = queueFor({ namespace: broker.namespace, service, retryDelaysMs }, waitMs);
-  const headers: Record<string, unknown> = message.properties.headers ?? {};
+  const route = waitFor({ namespace: broker.namespace, service, retryDelaysMs }, consumer.name, waitMs);
+  const headers: Record<string, unknown> = delivery.message.properties.headers ?? {};
   // Without those of the broker.
   const own = Object.values(HEADER).filter((name) => headers[name] !== undefined);
   const kept = Object.fromEntries(own.map((name) => [name, headers[name]]));
-  await publishCopy(context, channel, message, { queue, headers: kept });
+  await publishCopy(context, delivery, route, kept);
 };
 
 const retryOrDeadLetter = async (
   context: ConsumerContext,
-  channel: ConfirmChannel,
-  message: ConsumeMessage,
-  history: DeliveryHistory,
+  delivery: Delivery,
   failure: Parameters<typeof decideRetry>[2],
 ): Promise<void> => {
   const { broker, service, log, onOutcome, retryDelaysMs = RETRY_DELAYS_MS, clock = systemClock } = context;
+  const { history } = delivery;
   const retryContext: RetryContext = { namespace: broker.namespace, service, retryDelaysMs, clock };
   const next = decideRetry(retryContext, history, failure);
   const facts = {
     err: failure.error,
     event: history.originalRoutingKey,
     consumer: failure.consumer,
-    queue: next.queue,
     attempts: next.headers[HEADER.attempts],
   };
   if (next.outcome === 'dead') log.error(facts, 'an event was dead-lettered');
   else log.warn(facts, 'an event could not be handled; it will be retried');
-  await publishCopy(context, channel, message, next);
+  await publishCopy(context, delivery, next, next.headers);
   onOutcome?.(history.originalRoutingKey, next.outcome);
 };
 
@@ -275,15 +334,15 @@ const retryOrDeadLetter = async (
  */
 const publishCopy = async (
   context: ConsumerContext,
-  channel: ConfirmChannel,
-  message: ConsumeMessage,
-  { queue, headers }: { queue: string; headers: Record<string, unknown> },
+  { channel, message }: Delivery,
+  { exchange, routingKey }: Route,
+  headers: Record<string, unknown>,
 ): Promise<void> => {
-  const { broker, service } = context;
   const options = { headers, contentType: 'application/cloudevents+json' };
-  const exchange = serviceExchange(broker.namespace, service);
   while (!context.closedChannels.has(channel)) {
-    const sent = await broker.publish(exchange, queue, message.content, options).catch(() => undefined);
+    const sent = await context.broker
+      .publish(exchange, routingKey, message.content, options)
+      .catch(() => undefined);
     if (sent?.routed === true) return;
     // The queue was deleted: without it this event would stay one of the prefetched messages for ever.
     if (sent !== undefined) await declareAgain(context);

@@ -19,13 +19,24 @@ const DELIVERY_LIMIT = 20;
 const UNLIMITED_DELIVERIES = 1_000_000_000;
 
 export const eventsExchangeName = (namespace: string): string => `${namespace}.events`;
-export const eventsQueue = (namespace: string, service: string): string => `${namespace}.${service}.events`;
+/** The queue of one consumer of a service, which is bound to the type of its event alone. */
+export const consumerQueue = (namespace: string, service: string, consumer: string): string =>
+  `${formerEventsQueue(namespace, service)}.${consumer}`;
+/** The one queue of all consumers of a service, up to release 1.1. It is read as long as it exists, and not declared. */
+export const formerEventsQueue = (namespace: string, service: string): string =>
+  `${namespace}.${service}.events`;
 export const deadLetterQueue = (namespace: string, service: string): string => `${namespace}.${service}.dead`;
 /** Held while dead letters are read: messages delivered to one reader are invisible to the next. */
 export const deadLetterLock = (namespace: string, service: string): string =>
   `${deadLetterQueue(namespace, service)}.lock`;
-export const retryQueue = (namespace: string, service: string, delayMs: number): string =>
-  `${namespace}.${service}.retry.${delayMs}`;
+/**
+ * The queue in which events wait for their next try, and the exchange that leads to it. What is published there has the name of
+ * the queue of its consumer as routing key, and returns to it by this key.
+ */
+export const waitQueue = (namespace: string, service: string, delayMs: number): string =>
+  `${waitQueuePrefix(namespace, service)}${delayMs}`;
+export const waitQueuePrefix = (namespace: string, service: string): string =>
+  `${namespace}.${service}.wait.`;
 /**
  * The direct exchange that leads to the queues of one service, by their names. Every queue can also be reached by the
  * default exchange, but a permission for that would be one for the queues of all services.
@@ -60,100 +71,137 @@ export const declareEventsExchange = async (channel: Channel, namespace: string)
   await channel.assertExchange(eventsExchangeName(namespace), 'topic', { durable: true });
 };
 
-/** Arguments of a quorum queue whose dead letters go to `target`. */
-const deadLetteringTo = (target: string, more: Record<string, unknown>): Record<string, unknown> => ({
+/** Arguments of a quorum queue whose dead letters go to `exchange`. Without a key they keep that of their publication. */
+const deadLetteringTo = (
+  exchange: string,
+  routingKey: string | undefined,
+  more: Record<string, unknown>,
+): Record<string, unknown> => ({
   ...QUORUM,
   'x-dead-letter-strategy': 'at-least-once',
-  'x-dead-letter-exchange': '',
-  'x-dead-letter-routing-key': target,
+  'x-dead-letter-exchange': exchange,
+  ...(routingKey === undefined ? {} : { 'x-dead-letter-routing-key': routingKey }),
   ...more,
 });
 
-/** A durable queue, and the exchange that leads to it under its name. */
-export interface QueueDefinition {
-  name: string;
+export interface Binding {
   exchange: string;
-  arguments: Record<string, unknown>;
+  type: 'topic' | 'direct' | 'fanout';
+  routingKey: string;
 }
 
-const eventsQueueDefinition = (namespace: string, service: string): QueueDefinition => ({
-  name: eventsQueue(namespace, service),
-  exchange: serviceExchange(namespace, service),
-  arguments: deadLetteringTo(deadLetterQueue(namespace, service), { 'x-delivery-limit': DELIVERY_LIMIT }),
+/** A durable queue, and what leads to it. */
+export interface QueueDefinition {
+  name: string;
+  arguments: Record<string, unknown>;
+  bindings: readonly Binding[];
+}
+
+const byItsName = (exchange: string, name: string): Binding => ({
+  exchange,
+  type: 'direct',
+  routingKey: name,
 });
 
-/** All queues of a service: its dead letters, its events, and one queue per retry delay, which expires into its events. */
+/** A consumer of a service, and the type of its event. */
+export interface Consumer {
+  service: string;
+  name: string;
+  type: string;
+}
+
+/** All consumers of `events`. An entry of their `consumers` is a service, or `<service>/<name of the consumer>`. */
+export const consumersOf = (events: readonly EventDefinition[]): Consumer[] =>
+  events.flatMap(({ type, consumers = [] }) =>
+    consumers.map((entry) => {
+      const [service = '', name = type] = entry.split('/');
+      return { service, name, type };
+    }),
+  );
+
+/** The services that consume at least one of `events`. */
+export const consumingServices = (events: readonly EventDefinition[]): string[] => [
+  ...new Set(consumersOf(events).map(({ service }) => service)),
+];
+
+export const consumerQueueDefinition = (
+  namespace: string,
+  { service, name, type }: Consumer,
+): QueueDefinition => {
+  const queue = consumerQueue(namespace, service, name);
+  return {
+    name: queue,
+    arguments: deadLetteringTo('', deadLetterQueue(namespace, service), {
+      'x-delivery-limit': DELIVERY_LIMIT,
+    }),
+    bindings: [
+      byItsName(serviceExchange(namespace, service), queue),
+      { exchange: eventsExchangeName(namespace), type: 'topic', routingKey: type },
+    ],
+  };
+};
+
+/** The queues that all consumers of a service share: its dead letters, and one for each delay of a retry. */
 export const serviceQueueDefinitions = (
   namespace: string,
   service: string,
   retryDelaysMs: readonly number[],
 ): QueueDefinition[] => {
   const exchange = serviceExchange(namespace, service);
+  const dead = deadLetterQueue(namespace, service);
   return [
     {
-      name: deadLetterQueue(namespace, service),
-      exchange,
+      name: dead,
       arguments: { ...QUORUM, 'x-delivery-limit': UNLIMITED_DELIVERIES },
+      bindings: [byItsName(exchange, dead)],
     },
-    eventsQueueDefinition(namespace, service),
-    ...retryDelaysMs.map((delayMs) => ({
-      name: retryQueue(namespace, service, delayMs),
-      exchange,
-      arguments: deadLetteringTo(eventsQueue(namespace, service), { 'x-message-ttl': delayMs }),
-    })),
+    ...retryDelaysMs.map((delayMs): QueueDefinition => {
+      const name = waitQueue(namespace, service, delayMs);
+      return {
+        name,
+        arguments: deadLetteringTo(exchange, undefined, { 'x-message-ttl': delayMs }),
+        bindings: [{ exchange: name, type: 'fanout', routingKey: '' }],
+      };
+    }),
   ];
 };
 
 /** A queue of commands (rpc.ts). Each command carries its own expiry. */
-export const commandQueueDefinition = (namespace: string, command: string): QueueDefinition => ({
-  name: commandQueue(namespace, command),
-  exchange: commandsExchange(namespace),
-  arguments: { ...QUORUM },
-});
-
-const declareQueue = async (channel: Channel, queue: QueueDefinition): Promise<void> => {
-  await channel.assertExchange(queue.exchange, 'direct', { durable: true });
-  await channel.assertQueue(queue.name, { durable: true, arguments: queue.arguments });
-  await channel.bindQueue(queue.name, queue.exchange, queue.name);
+export const commandQueueDefinition = (namespace: string, command: string): QueueDefinition => {
+  const name = commandQueue(namespace, command);
+  return { name, arguments: { ...QUORUM }, bindings: [byItsName(commandsExchange(namespace), name)] };
 };
 
-/** Binds the queue of a service's events to `types`. */
-const bindToEvents = async (
-  channel: Channel,
-  namespace: string,
-  service: string,
-  types: readonly string[],
-): Promise<void> => {
-  const queue = eventsQueue(namespace, service);
-  for (const type of types) await channel.bindQueue(queue, eventsExchangeName(namespace), type);
+const declareQueues = async (channel: Channel, queues: readonly QueueDefinition[]): Promise<void> => {
+  const bindings = queues.flatMap((queue) => queue.bindings);
+  const exchanges = new Map(bindings.map(({ exchange, type }) => [exchange, type]));
+  for (const [exchange, type] of exchanges) await channel.assertExchange(exchange, type, { durable: true });
+  for (const queue of queues) {
+    await channel.assertQueue(queue.name, { durable: true, arguments: queue.arguments });
+    for (const { exchange, routingKey } of queue.bindings)
+      await channel.bindQueue(queue.name, exchange, routingKey);
+  }
 };
-
-/** The services that consume at least one of `events`. */
-export const consumersOf = (events: readonly EventDefinition[]): string[] => [
-  ...new Set(events.flatMap(({ consumers = [] }) => consumers)),
-];
-
-/** The types of `events` that `service` consumes. */
-export const typesConsumedBy = (service: string, events: readonly EventDefinition[]): string[] =>
-  events.filter(({ consumers = [] }) => consumers.includes(service)).map(({ type }) => type);
 
 /** The name of a {@link topologyMark} without its hash. */
 export const topologyMarkPrefix = (namespace: string): string => `${namespace}.topology.`;
 
 /**
- * An exchange without a use but its name, which is part of the provisioned topology: it exists once the queues are bound to these
- * events. A process cannot ask for bindings, and an event without one would be lost for its consumer.
+ * An exchange without a use but its name, which is part of the provisioned topology: it exists once the consumers of these
+ * events have their queues. A process may not see those of others, and an event without one would be lost for its consumer.
  */
 export const topologyMark = (namespace: string, events: readonly EventDefinition[]): string => {
-  const bindings = events.flatMap(({ type, consumers = [] }) => consumers.map((name) => `${name} ${type}`));
-  const hash = createHash('sha256').update(bindings.toSorted().join('\n')).digest('hex');
+  const queues = consumersOf(events).map(
+    ({ service, name, type }) => `${consumerQueue(namespace, service, name)} ${type}`,
+  );
+  const hash = createHash('sha256').update(queues.toSorted().join('\n')).digest('hex');
   return `${topologyMarkPrefix(namespace)}${hash.slice(0, 16)}`;
 };
 
 /**
- * Declares the exchange and, for every service that consumes one of `events`, its queue with its bindings. A publisher
- * that has done this loses no event to a service that was never started yet. Of what is provisioned only the mark is checked,
- * because a process may not see the queues of others; it rejects with a 404 when the mark is missing.
+ * Declares the exchange and the queue of every consumer of `events`. A publisher that has done this loses no event to a
+ * consumer that was never started yet. Of what is provisioned only the mark is checked, because a process may not see the
+ * queues of others; it rejects with a 404 when the mark is missing.
  */
 export const declareConsumerQueues = async (
   channel: Channel,
@@ -161,43 +209,41 @@ export const declareConsumerQueues = async (
   events: readonly EventDefinition[],
   topology: Topology,
 ): Promise<void> => {
-  const services = consumersOf(events);
+  const consumers = consumersOf(events);
   if (topology === 'provisioned') {
-    if (services.length > 0) await channel.checkExchange(topologyMark(namespace, events));
+    if (consumers.length > 0) await channel.checkExchange(topologyMark(namespace, events));
     return;
   }
   await declareEventsExchange(channel, namespace);
-  for (const service of services) {
-    await declareQueue(channel, eventsQueueDefinition(namespace, service));
-    await bindToEvents(channel, namespace, service, typesConsumedBy(service, events));
-  }
+  await declareQueues(
+    channel,
+    consumers.map((consumer) => consumerQueueDefinition(namespace, consumer)),
+  );
 };
 
 interface ServiceQueues {
   namespace: string;
   service: string;
-  /** The event types that the service consumes. */
-  types: readonly string[];
+  /** Names of the consumers, and the types of their events. */
+  consumers: readonly Omit<Consumer, 'service'>[];
   retryDelaysMs: readonly number[];
   topology?: Topology | undefined;
 }
 
 /**
- * Declares the exchanges and all queues of one service, see {@link serviceQueueDefinitions}. Rejects when a queue of that
- * name exists with other arguments. What is provisioned is checked only.
+ * Declares the exchanges and all queues of one service. Rejects when a queue of that name exists with other arguments. What is
+ * provisioned is checked only.
  */
 export const declareServiceQueues = async (
   channel: Channel,
-  { namespace, service, types, retryDelaysMs, topology = 'declared' }: ServiceQueues,
+  { namespace, service, consumers, retryDelaysMs, topology = 'declared' }: ServiceQueues,
 ): Promise<void> => {
-  const queues = serviceQueueDefinitions(namespace, service, retryDelaysMs);
-  if (topology === 'provisioned') {
-    for (const { name } of queues) await channel.checkQueue(name);
-    return;
-  }
-  await declareEventsExchange(channel, namespace);
-  for (const queue of queues) await declareQueue(channel, queue);
-  await bindToEvents(channel, namespace, service, types);
+  const queues = [
+    ...serviceQueueDefinitions(namespace, service, retryDelaysMs),
+    ...consumers.map((consumer) => consumerQueueDefinition(namespace, { service, ...consumer })),
+  ];
+  if (topology === 'provisioned') for (const { name } of queues) await channel.checkQueue(name);
+  else await declareQueues(channel, queues);
 };
 
 /** Declares a queue of commands; what is provisioned is checked only. */
@@ -209,7 +255,7 @@ export const declareCommandQueue = async (
 ): Promise<void> => {
   const queue = commandQueueDefinition(namespace, command);
   if (topology === 'provisioned') await channel.checkQueue(queue.name);
-  else await declareQueue(channel, queue);
+  else await declareQueues(channel, [queue]);
 };
 
 /** Declares the queue of the replies to one client, which the broker deletes with its consumer. */

@@ -2,6 +2,7 @@
  * What operators see and do of one service: its outbox, its queues, its dead letters. Every service has these routes below
  * `/internal`; the page `/ops` of the gateway calls them on behalf of its user.
  */
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { z } from 'zod';
 import type { AuditLog } from '../audit/log.ts';
 import { defineRoute, ok, type Route } from '../http/define-route.ts';
@@ -17,7 +18,13 @@ import {
 import type { Broker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter } from '../messaging/dead-letter.ts';
 import { registerEventModels } from '../messaging/models.ts';
-import { deadLetterQueue, eventsQueue, RETRY_DELAYS_MS, retryQueue } from '../messaging/topology.ts';
+import {
+  consumerQueue,
+  consumersOf,
+  deadLetterQueue,
+  RETRY_DELAYS_MS,
+  waitQueue,
+} from '../messaging/topology.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 
@@ -44,13 +51,21 @@ const readOutbox = async (connection: Connection, clock: Clock): Promise<Operati
 /** Null without a broker: the outbox is shown all the same. */
 const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
   const { namespace } = broker;
-  const retries = RETRY_DELAYS_MS.map((delayMs) => retryQueue(namespace, service, delayMs));
-  const names = [eventsQueue(namespace, service), deadLetterQueue(namespace, service), ...retries];
+  const own = consumersOf(EVENTS).filter((consumer) => consumer.service === service);
+  const waiting = own.map(({ name }) => consumerQueue(namespace, service, name));
+  const retrying = RETRY_DELAYS_MS.map((delayMs) => waitQueue(namespace, service, delayMs));
   try {
-    const [waiting = 0, dead = 0, ...retrying] = await broker.withChannel((channel) =>
-      Promise.all(names.map(async (name) => (await channel.checkQueue(name)).messageCount)),
-    );
-    return { waiting, retrying: retrying.reduce((sum, count) => sum + count, 0), dead_letters: dead };
+    return await broker.withChannel(async (channel) => {
+      const countOf = async (queues: readonly string[]): Promise<number> => {
+        const counts = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
+        return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
+      };
+      return {
+        waiting: await countOf(waiting),
+        retrying: await countOf(retrying),
+        dead_letters: await countOf([deadLetterQueue(namespace, service)]),
+      };
+    });
   } catch {
     return null;
   }

@@ -6,13 +6,15 @@ import { sleep } from '../kernel/timing.ts';
 import type { Broker } from '../messaging/broker.ts';
 import {
   commandsExchange,
+  consumerQueue,
   consumersOf,
+  consumingServices,
   deadLetterQueue,
   declareEventsExchange,
-  eventsQueue,
+  formerEventsQueue,
   RETRY_DELAYS_MS,
-  retryQueue,
   serviceExchange,
+  waitQueue,
 } from '../messaging/topology.ts';
 
 export interface EventTap {
@@ -54,34 +56,41 @@ export const tapEvents = async (broker: Broker, pattern = '#'): Promise<EventTap
 };
 
 /**
- * Deletes the queues of `services`, the `queues` given by name, the queues that the service runtime declares for every
- * consumer, and the exchanges of the namespace.
+ * Deletes the queues of `services` and of their `consumers`, the `queues` given by name, the queues that the service runtime
+ * declares for every consumer, and the exchanges of the namespace.
  */
 export const deleteTopology = async (
   broker: Broker,
   {
     services = [],
+    consumers = [],
     queues = [],
     retryDelaysMs = RETRY_DELAYS_MS,
   }: {
     services?: readonly string[];
+    /** Names of consumers that are not in the catalogue. */
+    consumers?: readonly string[];
     queues?: readonly string[];
     retryDelaysMs?: readonly number[];
   },
 ): Promise<void> => {
   const { namespace, eventsExchange } = broker;
-  const ofService = (service: string): string[] => [
-    eventsQueue(namespace, service),
-    ...retryDelaysMs.map((delayMs) => retryQueue(namespace, service, delayMs)),
+  const waiting = services.flatMap((service) =>
+    retryDelaysMs.map((delayMs) => waitQueue(namespace, service, delayMs)),
+  );
+  const ofServices = services.flatMap((service) => [
+    formerEventsQueue(namespace, service),
     deadLetterQueue(namespace, service),
-  ];
+    ...consumers.map((name) => consumerQueue(namespace, service, name)),
+  ]);
+  const ofCatalogue = consumersOf(EVENTS).map(({ service, name }) => consumerQueue(namespace, service, name));
+  const ofExchanges = [...services, ...consumingServices(EVENTS)].map((name) =>
+    serviceExchange(namespace, name),
+  );
   await broker.withChannel(async (channel) => {
-    const ofEveryConsumer = consumersOf(EVENTS).map((service) => eventsQueue(namespace, service));
-    const all = new Set([...services.flatMap(ofService), ...queues, ...ofEveryConsumer]);
-    for (const queue of all) await channel.deleteQueue(queue);
-    const exchanges = [...services, ...consumersOf(EVENTS)].map((name) => serviceExchange(namespace, name));
-    for (const exchange of new Set([eventsExchange, commandsExchange(namespace), ...exchanges])) {
+    for (const queue of new Set([...ofServices, ...waiting, ...queues, ...ofCatalogue]))
+      await channel.deleteQueue(queue);
+    for (const exchange of new Set([eventsExchange, commandsExchange(namespace), ...waiting, ...ofExchanges]))
       await channel.deleteExchange(exchange);
-    }
   });
 };

@@ -13,8 +13,9 @@ import {
   declareEventsExchange,
   declareServiceQueues,
   RETRY_DELAYS_MS,
-  retryQueue,
+  serviceExchange,
   topologyMark,
+  waitQueue,
 } from '../../src/messaging/topology.ts';
 import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
 import {
@@ -138,7 +139,12 @@ describe('the topology', () => {
     const { namespace } = broker;
     await broker.withChannel(async (channel) => {
       await declareEventsExchange(channel, namespace);
-      await declareServiceQueues(channel, { namespace, service: 'lasting', types: [], retryDelaysMs: [50] });
+      await declareServiceQueues(channel, {
+        namespace,
+        service: 'lasting',
+        consumers: [],
+        retryDelaysMs: [50],
+      });
     });
     await differing(broker, (channel) =>
       channel.assertExchange(broker.eventsExchange, 'topic', { durable: false }),
@@ -147,11 +153,10 @@ describe('the topology', () => {
       'x-queue-type': 'quorum',
       'x-overflow': 'reject-publish',
       'x-dead-letter-strategy': 'at-least-once',
-      'x-dead-letter-exchange': '',
-      'x-dead-letter-routing-key': `${namespace}.lasting.events`,
+      'x-dead-letter-exchange': serviceExchange(namespace, 'lasting'),
       'x-message-ttl': 50,
     };
-    const queue = retryQueue(namespace, 'lasting', 50);
+    const queue = waitQueue(namespace, 'lasting', 50);
     await broker.withChannel((channel) => channel.assertQueue(queue, { durable: true, arguments: lasting }));
     for (const name of ['x-queue-type', 'x-overflow', 'x-dead-letter-strategy'] as const) {
       const { [name]: _without, ...rest } = lasting;
@@ -187,7 +192,7 @@ describe('the topology', () => {
       declareServiceQueues(channel, {
         namespace,
         service: 'provided',
-        types: [orderPlaced.type],
+        consumers: [{ name: orderPlaced.type, type: orderPlaced.type }],
         retryDelaysMs: RETRY_DELAYS_MS,
       }),
     );

@@ -73,7 +73,8 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const each of consumers) await each.close();
   await brokers[1]?.close();
-  await removeBroker(first(), [SERVICE], []);
+  const names = [photoTaken.type, photoSold.type, personErased.type];
+  await removeBroker(first(), [SERVICE], [], [], names);
   await dropDatabase(connection);
 });
 

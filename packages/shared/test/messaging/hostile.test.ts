@@ -4,7 +4,7 @@ import { systemRandom } from '../../src/kernel/clock.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { createDeadLetters } from '../../src/messaging/dead-letter.ts';
 import { createRpcClient, serveRpc } from '../../src/messaging/rpc.ts';
-import { commandQueue, deadLetterQueue, eventsQueue, HEADER } from '../../src/messaging/topology.ts';
+import { commandQueue, consumerQueue, deadLetterQueue, HEADER } from '../../src/messaging/topology.ts';
 import {
   cutConnection,
   log,
@@ -126,7 +126,7 @@ test('the same of an event that the broker has dead-lettered, whose consumer has
   const content = Buffer.from(envelope({ type: orderShipped.type }));
   await broker.publish(broker.eventsExchange, orderPlaced.type, content, { headers });
   const letters = createDeadLetters(broker);
-  const queue = eventsQueue(broker.namespace, 'died');
+  const queue = consumerQueue(broker.namespace, 'died', 'placed');
   await until(() =>
     broker.withChannel(async (channel) => {
       // The channel closes without an ack, as that of a dead consumer. Since 4.3 the broker does not count a nack.

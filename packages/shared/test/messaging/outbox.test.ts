@@ -8,7 +8,7 @@ import { registerEventModels } from '../../src/messaging/models.ts';
 import { createOutbox, type Outbox } from '../../src/messaging/outbox.ts';
 import { startRelay } from '../../src/messaging/relay.ts';
 import { startConsumers } from '../../src/messaging/start-consumers.ts';
-import { eventsQueue } from '../../src/messaging/topology.ts';
+import { consumerQueue } from '../../src/messaging/topology.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { CHANGES_MAX } from '../../src/mongo/steps.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await tap.close();
   await tapped.close();
-  await removeBroker(broker, services);
+  await removeBroker(broker, services, undefined, [], services);
   await dropDatabase(connection);
 });
 
@@ -271,7 +271,8 @@ describe('startRelay', () => {
     const orderReturned = defineEvent({
       type: 'shop.order.returned',
       data: orderCancelled.data,
-      consumers: ['accounting', 'warehouse'],
+      // Both services use one database here, so that their consumers have names of their own.
+      consumers: ['accounting/accounting', 'warehouse/warehouse'],
     });
     const received = (service: string) => effectsOf(connection).countDocuments({ consumer: service });
     const startService = (service: string) =>
@@ -285,7 +286,6 @@ describe('startRelay', () => {
             ...onEvent(orderReturned, async (event, { session }) => {
               await effectsOf(connection).create([{ consumer: service, eventId: event.id }], { session });
             }),
-            // Both services use one database here.
             name: service,
           },
         ],
@@ -311,7 +311,9 @@ describe('startRelay', () => {
 
     test('although the broker has lost its queues with its connections', async () => {
       for (const service of ['accounting', 'warehouse'])
-        await broker.withChannel((channel) => channel.deleteQueue(eventsQueue(broker.namespace, service)));
+        await broker.withChannel((channel) =>
+          channel.deleteQueue(consumerQueue(broker.namespace, service, service)),
+        );
       await cutConnection(publisher);
       await until(() => publisher.isConnected());
       const relay = startRelay({ connection, broker: publisher, log });
@@ -325,7 +327,9 @@ describe('startRelay', () => {
 
     test('although its queues were deleted while the publisher was connected', async () => {
       for (const service of ['accounting', 'warehouse'])
-        await broker.withChannel((channel) => channel.deleteQueue(eventsQueue(broker.namespace, service)));
+        await broker.withChannel((channel) =>
+          channel.deleteQueue(consumerQueue(broker.namespace, service, service)),
+        );
       const relay = startRelay({ connection, broker: publisher, log, pollIntervalMs: 20 });
       const before = await received('warehouse');
       await emitAll(orderReturned, ['after-the-deletion']);

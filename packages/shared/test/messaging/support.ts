@@ -62,10 +62,12 @@ export const removeBroker = async (
   services: string[],
   retryDelaysMs?: readonly number[],
   queues: string[] = [],
+  consumers: string[] = [orderPlaced.type, orderShipped.type],
 ): Promise<void> => {
   await until(() => broker.isConnected());
   await deleteTopology(broker, {
     services,
+    consumers,
     queues,
     ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
   });
@@ -107,6 +109,10 @@ export const publishEvent = async (
     version?: number;
     data?: unknown;
     traceparent?: string;
+    /** By default that of all events, and the type. */
+    exchange?: string;
+    routingKey?: string;
+    headers?: Record<string, unknown>;
   } = {},
 ): Promise<string> => {
   const id = options.id ?? systemRandom.uuid();
@@ -123,7 +129,8 @@ export const publishEvent = async (
     traceparent: options.traceparent,
     data: options.data ?? { order_id: 1 },
   };
-  await broker.publish(broker.eventsExchange, type, Buffer.from(JSON.stringify(event)));
+  const { exchange = broker.eventsExchange, routingKey = type, headers = {} } = options;
+  await broker.publish(exchange, routingKey, Buffer.from(JSON.stringify(event)), { headers });
   return id;
 };
 
@@ -157,6 +164,7 @@ export const openConsumers = async (given: { retryDelaysMs: readonly number[]; p
   const connection = await openDatabase();
   const broker = await openBroker();
   const services = new Set<string>();
+  const names = new Set<string>();
   const outcomes: EventOutcome[] = [];
   let running: Consumers | undefined;
   type Handle = Parameters<typeof onEvent<typeof orderPlaced>>[1];
@@ -187,6 +195,7 @@ export const openConsumers = async (given: { retryDelaysMs: readonly number[]; p
     effects: (name: string) => effectsOf(connection).countDocuments({ consumer: name }),
     consume: async (service: string, consumers: EventConsumer[], clock?: Clock): Promise<void> => {
       services.add(service);
+      for (const { name } of consumers) names.add(name);
       const onOutcome = (_type: string, outcome: EventOutcome) => void outcomes.push(outcome);
       running = await startConsumers({
         ...given,
@@ -206,7 +215,7 @@ export const openConsumers = async (given: { retryDelaysMs: readonly number[]; p
     },
     close: async (queues: string[] = []): Promise<void> => {
       await stop();
-      await removeBroker(broker, [...services], given.retryDelaysMs, queues);
+      await removeBroker(broker, [...services], given.retryDelaysMs, queues, [...names]);
       await dropDatabase(connection);
     },
   };

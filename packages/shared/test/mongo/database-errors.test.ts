@@ -393,7 +393,7 @@ describe.each(TABLE)('%i %s (%s)', (code, name, kind, expected, counts) => {
         firstFailure: undefined,
         notBefore: undefined,
       },
-      { error },
+      { error, consumer: 'orders' },
     );
     expect([headers[HEADER.attempts] === 1 ? 'counts' : 'does not count', outcome]).toEqual([
       counts[index],
@@ -471,7 +471,7 @@ test('the limit of a transaction counts an hour after the first failure', () => 
         firstFailure: new Date(now.getTime() - minutes * MINUTE_MS).toISOString(),
         notBefore: undefined,
       },
-      { error },
+      { error, consumer: 'orders' },
     ).headers[HEADER.attempts];
   expect([attemptsAfter(59), attemptsAfter(61)]).toEqual([0, 1]);
 });

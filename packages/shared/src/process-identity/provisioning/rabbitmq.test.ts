@@ -2,17 +2,18 @@ import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { describe, expect, test } from '@jest/globals';
 import {
   commandQueue,
+  consumerQueue,
   consumersOf,
+  consumingServices,
   deadLetterLock,
   deadLetterQueue,
   eventsExchangeName,
-  eventsQueue,
   RETRY_DELAYS_MS,
   replyQueue,
-  retryQueue,
   serviceExchange,
   serviceQueueDefinitions,
   topologyMark,
+  waitQueue,
 } from '../../messaging/topology.ts';
 import { OPERATOR, PROCESSES } from './processes.ts';
 import { eventPrefix, rabbitmqDefinitions } from './rabbitmq.ts';
@@ -21,9 +22,16 @@ const NAMESPACE = 'fitness';
 const names = [...PROCESSES.map(({ name }) => name), OPERATOR];
 const passwords = new Map(names.map((name) => [name, `password of ${name}`]));
 const definitions = rabbitmqDefinitions({ namespace: NAMESPACE, events: EVENTS, passwords });
-const services = consumersOf(EVENTS);
+const services = consumingServices(EVENTS);
+/** The queues of its consumers. */
+const consumerQueues = (service: string): string[] =>
+  consumersOf(EVENTS)
+    .filter((consumer) => consumer.service === service)
+    .map(({ name }) => consumerQueue(NAMESPACE, service, name));
+const waitQueues = (service: string): string[] =>
+  RETRY_DELAYS_MS.map((delayMs) => waitQueue(NAMESPACE, service, delayMs));
 
-const LATER_QUEUE = eventsQueue(NAMESPACE, 'wallet.later');
+const LATER_QUEUE = consumerQueue(NAMESPACE, 'wallet', 'wallet.later');
 
 /** Every name that exists on the broker, the default exchange, and some that do not exist. */
 const all = [
@@ -57,8 +65,13 @@ describe.each(services)('%s', (service) => {
     expect(permitted(service, 'configure')).toEqual(own.sort());
   });
 
-  test('publishes to the exchange of all events, to its own and to that of its commands', () => {
-    const own = [eventsExchangeName(NAMESPACE), serviceExchange(NAMESPACE, service)];
+  test('publishes to the exchange of all events, to its own, to those that wait, and to that of its commands', () => {
+    const own = [
+      eventsExchangeName(NAMESPACE),
+      serviceExchange(NAMESPACE, service),
+      // An exchange and a queue have this name.
+      ...[...waitQueues(service), ...waitQueues(service)],
+    ];
     expect(permitted(service, 'write')).toEqual([...own, ...ofCommands(service, COMMANDS, REPLIES)].sort());
   });
 
@@ -75,10 +88,10 @@ describe.each(services)('%s', (service) => {
 
   test('reads its own queues, those of later releases and the mark of the topology, and nothing else', () => {
     const own = [
-      eventsQueue(NAMESPACE, service),
+      ...consumerQueues(service),
       deadLetterQueue(NAMESPACE, service),
       deadLetterLock(NAMESPACE, service),
-      ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(NAMESPACE, service, delayMs)),
+      ...[...waitQueues(service), ...waitQueues(service)],
       ...(service === 'wallet' ? [LATER_QUEUE] : []),
     ];
     const mark = topologyMark(NAMESPACE, EVENTS);
@@ -92,33 +105,40 @@ describe.each(services)('%s', (service) => {
     const checked = [
       topologyMark(NAMESPACE, EVENTS),
       ...serviceQueueDefinitions(NAMESPACE, service, RETRY_DELAYS_MS).map(({ name }) => name),
+      ...consumerQueues(service),
       ...ofCommands(service, SMS),
     ];
     expect(permitted(service, 'read')).toEqual(expect.arrayContaining(checked));
   });
 
-  test('reaches all its queues by its own exchange, and no others', () => {
+  test('reaches its dead letters and its consumers by its own exchange, and nothing else', () => {
     const reached = definitions.bindings
       .filter(({ source }) => source === serviceExchange(NAMESPACE, service))
       .map(({ destination }) => destination);
-    expect(reached.sort()).toEqual(
-      [
-        eventsQueue(NAMESPACE, service),
-        deadLetterQueue(NAMESPACE, service),
-        ...RETRY_DELAYS_MS.map((delayMs) => retryQueue(NAMESPACE, service, delayMs)),
-      ].sort(),
-    );
+    expect(reached.sort()).toEqual([...consumerQueues(service), deadLetterQueue(NAMESPACE, service)].sort());
+  });
+
+  test('an event that waits returns to the queue of its consumer by its routing key', () => {
+    for (const queue of waitQueues(service)) {
+      const found = definitions.queues.find(({ name }) => name === queue);
+      expect(found?.arguments).toMatchObject({
+        'x-dead-letter-exchange': serviceExchange(NAMESPACE, service),
+      });
+      expect(found?.arguments).not.toHaveProperty('x-dead-letter-routing-key');
+      expect(definitions.bindings.filter(({ destination }) => destination === queue)).toMatchObject([
+        { source: queue },
+      ]);
+    }
   });
 
   test('gets the events that list it as a consumer', () => {
     const bound = definitions.bindings
-      .filter(({ source, destination }) => {
-        const isEvents = source === eventsExchangeName(NAMESPACE);
-        return isEvents && destination === eventsQueue(NAMESPACE, service);
-      })
-      .map(({ routing_key: type }) => type);
+      .filter(({ source }) => source === eventsExchangeName(NAMESPACE))
+      .filter(({ destination }) => consumerQueues(service).includes(destination))
+      .map(({ destination, routing_key: type }) => [destination, type]);
     const consumed = EVENTS.filter(({ consumers = [] }) => consumers.includes(service));
-    expect(bound.sort()).toEqual(consumed.map(({ type }) => type).sort());
+    const expected = consumed.map(({ type }) => [consumerQueue(NAMESPACE, service, type), type]);
+    expect(bound.sort()).toEqual(expected.sort());
   });
 });
 

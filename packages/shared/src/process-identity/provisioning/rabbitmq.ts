@@ -6,14 +6,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { EventDefinition } from '@fitness/proto/events/define-event.ts';
 import {
+  type Binding,
   commandQueue,
   commandQueueDefinition,
   commandsExchange,
+  consumerQueueDefinition,
   consumersOf,
+  consumingServices,
   deadLetterLock,
   deadLetterQueue,
   eventsExchangeName,
-  eventsQueue,
   type QueueDefinition,
   RETRY_DELAYS_MS,
   replyQueue,
@@ -21,7 +23,7 @@ import {
   serviceQueueDefinitions,
   topologyMark,
   topologyMarkPrefix,
-  typesConsumedBy,
+  waitQueuePrefix,
 } from '../../messaging/topology.ts';
 import { OPERATOR, PROCESSES, type ProcessNeeds } from './processes.ts';
 
@@ -59,12 +61,10 @@ const permissionsOf = (namespace: string, { name, commands }: ProcessNeeds): Per
   const exchanges = commands.length === 0 ? [] : [commandsExchange(namespace)];
   return {
     configure: matching([deadLetterLock(namespace, name), ...replies]),
-    write: matching([
-      eventsExchangeName(namespace),
-      serviceExchange(namespace, name),
-      ...exchanges,
-      ...replies,
-    ]),
+    write: matching(
+      [eventsExchangeName(namespace), serviceExchange(namespace, name), ...exchanges, ...replies],
+      [waitQueuePrefix(namespace, name)],
+    ),
     read: matching(
       [...exchanges, ...commands.map((command) => commandQueue(namespace, command)), ...replies],
       [`${serviceExchange(namespace, name)}.`, topologyMarkPrefix(namespace)],
@@ -94,7 +94,7 @@ const bind = (source: string, destination: string, key: string) => ({
   arguments: {},
 });
 
-const exchange = (name: string, type: 'topic' | 'direct' | 'fanout') => ({
+const exchange = ({ exchange: name, type }: Pick<Binding, 'exchange' | 'type'>) => ({
   name,
   type,
   durable: true,
@@ -122,17 +122,19 @@ export const rabbitmqDefinitions = ({
   const inVhost = <T extends object>(definitions: readonly T[]) =>
     definitions.map((definition) => ({ ...definition, vhost }));
   const processes = PROCESSES.filter(({ hasEvents }) => hasEvents);
-  const consumers = consumersOf(events);
+  const services = consumingServices(events);
   const queues: QueueDefinition[] = [
-    ...consumers.flatMap((service) => serviceQueueDefinitions(namespace, service, RETRY_DELAYS_MS)),
+    ...services.flatMap((service) => serviceQueueDefinitions(namespace, service, RETRY_DELAYS_MS)),
+    ...consumersOf(events).map((consumer) => consumerQueueDefinition(namespace, consumer)),
     ...processes.flatMap(({ commands }) =>
       commands.map((command) => commandQueueDefinition(namespace, command)),
     ),
   ];
   const permissions = [
     ...processes.map((needs) => ({ user: needs.name, ...permissionsOf(namespace, needs) })),
-    { user: OPERATOR, ...operatorPermissions(namespace, consumers) },
+    { user: OPERATOR, ...operatorPermissions(namespace, services) },
   ];
+  const bindings = queues.flatMap(({ name, bindings: own }) => own.map((each) => ({ ...each, queue: name })));
   return {
     vhosts: [{ name: vhost }],
     users: permissions.map(({ user }) => ({
@@ -150,11 +152,12 @@ export const rabbitmqDefinitions = ({
         read: NOTHING,
       })),
     ),
-    exchanges: inVhost([
-      exchange(eventsExchangeName(namespace), 'topic'),
-      exchange(topologyMark(namespace, events), 'fanout'),
-      ...[...new Set(queues.map((queue) => queue.exchange))].map((name) => exchange(name, 'direct')),
-    ]),
+    exchanges: inVhost(
+      [
+        { exchange: topologyMark(namespace, events), type: 'fanout' as const },
+        ...new Map(bindings.map((each) => [each.exchange, each])).values(),
+      ].map(exchange),
+    ),
     queues: inVhost(
       queues.map((queue) => ({
         name: queue.name,
@@ -163,14 +166,9 @@ export const rabbitmqDefinitions = ({
         arguments: queue.arguments,
       })),
     ),
-    bindings: inVhost([
-      ...queues.map((queue) => bind(queue.exchange, queue.name, queue.name)),
-      ...consumers.flatMap((service) =>
-        typesConsumedBy(service, events).map((type) =>
-          bind(eventsExchangeName(namespace), eventsQueue(namespace, service), type),
-        ),
-      ),
-    ]),
+    bindings: inVhost(
+      bindings.map(({ exchange: source, queue, routingKey }) => bind(source, queue, routingKey)),
+    ),
   };
 };
 
