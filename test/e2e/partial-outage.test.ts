@@ -1,6 +1,7 @@
-/** The gateway while a service is down. */
+/** The product while one of its parts is down. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Account, api, baseUrl, eventually, register, stack } from './support.ts';
+import { MongoClient } from 'mongodb';
+import { type Account, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
 
 describe('while a service is down', () => {
   let account: Account;
@@ -29,5 +30,47 @@ describe('while a service is down', () => {
     await stack().restart('gateway');
     await eventually(async () => (await isReady()) === 200);
     await expectOthersServed();
+  });
+});
+
+describe('while RabbitMQ is down', () => {
+  const SERVICES = ['identity', 'gyms', 'content'] as const;
+  let account: Account;
+  let database: MongoClient;
+  beforeAll(async () => {
+    account = await register();
+    database = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
+    await stack().stop('rabbitmq');
+  });
+  afterAll(async () => {
+    await stack().start('rabbitmq');
+    await database.close();
+  });
+
+  /** Its readiness, and what it says of RabbitMQ. */
+  const readinessOf = async (service: string): Promise<unknown> => {
+    const response = await fetch(`${stack().part(service).url}/health/ready`).catch(() => undefined);
+    const body = (await response?.json()) as { dependencies?: Record<string, { state: string }> } | undefined;
+    return { status: response?.status, rabbitmq: body?.dependencies?.rabbitmq?.state };
+  };
+  const databaseOf = (service: string) =>
+    database.db(stack().part(service).environment.MONGODB_DATABASE ?? '');
+
+  test('services start, answer and write; their events arrive when it is back', async () => {
+    for (const service of SERVICES) await stack().restart(service);
+    for (const service of SERVICES)
+      expect(await readinessOf(service)).toEqual({ status: 200, rabbitmq: 'down' });
+    const { token } = account;
+    expect((await api('GET', '/auth/me', { token })).status).toBe(200);
+    const body = { name: 'Without a broker', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
+    const { gym } = expectStatus(await api('POST', '/gyms', { token, body }), 201).body;
+    const waiting = databaseOf('gyms').collection('outbox');
+    const subject = `/services/gyms/${gym.id}`;
+    expect(await waiting.countDocuments({ aggregate: subject })).toBeGreaterThan(0);
+
+    await stack().start('rabbitmq');
+    await eventually(async () => (await waiting.countDocuments({ aggregate: subject })) === 0);
+    const profiles = databaseOf('content').collection('profiles');
+    await eventually(async () => (await profiles.countDocuments({ _id: `gym:${gym.id}` as never })) === 1);
   });
 });

@@ -4,6 +4,8 @@ import type { Logger } from '../kernel/log.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 
 const START_TIMEOUT_MS = 30_000;
+/** Longer than a try may take. */
+const FIRST_TRY_MS = 6_000;
 const HEARTBEAT_S = 5;
 const SOCKET_TIMEOUT_MS = 5_000;
 const RECONNECT_MIN_MS = 100;
@@ -16,17 +18,18 @@ export interface BrokerConnectionOptions {
   name: string;
   log: Logger;
   startTimeoutMs?: number | undefined;
+  mayBeAbsent?: boolean | undefined;
 }
 
 export interface BrokerConnection {
   /** The open connection; undefined while there is none. */
   current(): ChannelModel | undefined;
-  /** Calls `listener` after every later connect; returns how to stop. */
+  /** Calls `listener` after every later connect, also the first; returns how to stop. */
   onConnect(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
-/** Connects; see `connectBroker` for how long it tries. */
+/** Connects; see `connectBroker` for how long it waits. */
 export const openBrokerConnection = async (options: BrokerConnectionOptions): Promise<BrokerConnection> => {
   const { url, log, name } = options;
   const listeners = new Set<() => void>();
@@ -55,7 +58,8 @@ export const openBrokerConnection = async (options: BrokerConnectionOptions): Pr
     live = undefined;
   });
   logChanges(recovering, log);
-  await firstConnection(recovering, options.startTimeoutMs ?? START_TIMEOUT_MS);
+  if (options.mayBeAbsent === true) await firstTry(recovering);
+  else await firstConnection(recovering, options.startTimeoutMs ?? START_TIMEOUT_MS);
   return {
     current: () => live,
     onConnect: (listener) => {
@@ -104,6 +108,12 @@ const logChanges = (recovering: RecoveringChannelModel, log: Logger): void => {
     log.error({ reason }, 'RabbitMQ accepts no messages: it is short of resources'),
   );
   recovering.on('unblocked', () => log.info('RabbitMQ accepts messages again'));
+};
+
+/** Resolves when the broker is connected, or the first try has failed. */
+const firstTry = async (recovering: RecoveringChannelModel): Promise<void> => {
+  const failed = new Promise<void>((resolve) => recovering.once('connect-failed', () => resolve()));
+  await finishesWithin(Promise.race([recovering.waitForConnect(), failed]), FIRST_TRY_MS);
 };
 
 const firstConnection = async (recovering: RecoveringChannelModel, timeoutMs: number): Promise<void> => {

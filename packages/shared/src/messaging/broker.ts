@@ -20,6 +20,8 @@ export interface BrokerOptions {
   name?: string | undefined;
   /** How long the first connection may take, in milliseconds. Default 30 s. */
   startTimeoutMs?: number | undefined;
+  /** Resolve after a first try that has failed; what is declared and consumed begins when the broker is there. */
+  mayBeAbsent?: boolean | undefined;
   /**
    * The events of the product. The queues of their consumers are declared after every connect, before anything is
    * published: an event published before a consumer was ever started waits in its queue.
@@ -52,7 +54,8 @@ export interface Broker {
   restoreConsumerQueues(type: string): Promise<boolean>;
   /**
    * Opens a confirm channel and runs `setup` on it, which declares queues and consumers; again after every reconnect and
-   * whenever the broker closes the channel. Resolves after the first setup; rejects when the broker refuses a declaration.
+   * whenever the broker closes the channel. Resolves after the first setup, or at once without a connection; rejects when the
+   * broker refuses a declaration of the first setup.
    */
   openChannel(name: string, setup: (channel: ConfirmChannel) => Promise<void>): Promise<ManagedChannel>;
   /** Runs `use` on a new channel and closes it. Rejects with `BrokerUnavailableError` when not connected. */
@@ -63,8 +66,8 @@ export interface Broker {
 }
 
 /**
- * Connects, trying for up to 30 s because services start in parallel with their broker; rejects with the last error.
- * Later it reconnects without a limit.
+ * Connects, trying for up to 30 s, and rejects with the last error; with `mayBeAbsent` it goes on without a connection. Later
+ * it reconnects without a limit.
  */
 export const connectBroker = async (options: BrokerOptions): Promise<Broker> => {
   const { namespace, log, events = [], topology = 'declared' } = options;
@@ -74,6 +77,7 @@ export const connectBroker = async (options: BrokerOptions): Promise<Broker> => 
     name: options.name ?? namespace,
     log,
     startTimeoutMs: options.startTimeoutMs,
+    mayBeAbsent: options.mayBeAbsent,
   });
   const openChannel: Broker['openChannel'] = (name, setup) =>
     openManagedChannel({ connection, name, setup, log });

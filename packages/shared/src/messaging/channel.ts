@@ -46,7 +46,8 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
   new Promise((resolve, reject) => {
     const { connection, name, log } = options;
     let current: ConfirmChannel | undefined;
-    let ready = false;
+    /** The caller knows: it is set up, refused, or there is no connection yet. */
+    let settled = false;
     let closed = false;
     let opening = false;
 
@@ -76,10 +77,10 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
         if (live === undefined) break;
         try {
           current = await openOnce(live, options, lost);
-          ready = true;
+          settled = true;
           resolve(managed);
         } catch (error) {
-          if (!ready && REFUSALS.has((error as { code?: number }).code ?? 0)) {
+          if (!settled && REFUSALS.has((error as { code?: number }).code ?? 0)) {
             closed = true;
             unsubscribe();
             reject(error as Error);
@@ -90,6 +91,8 @@ export const openManagedChannel = (options: ManagedChannelOptions): Promise<Mana
         }
       }
       opening = false;
+      settled = true;
+      resolve(managed);
       if (closed) await managed.close();
     };
 

@@ -232,6 +232,8 @@ const connectServers = async (
       name: service,
       events: EVENTS,
       topology: config.AMQP_TOPOLOGY,
+      // Reads need none, and events wait in the outbox.
+      mayBeAbsent: true,
     }).then((opened) => {
       cleanup.defer('rabbitmq', () => opened.close());
       return opened;
