@@ -111,6 +111,9 @@ export const composeEnvironment = (owner: string, env: Environment): Environment
 
 interface Container {
   name: string;
+  image?: string;
+  args?: string[];
+  volumeMounts?: { name: string; mountPath: string }[];
   env?: { name: string; value: string }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
   startupProbe?: { httpGet: { path?: string; scheme?: string } };
@@ -135,6 +138,7 @@ interface Manifest {
     template?: {
       spec?: {
         containers?: Container[];
+        initContainers?: Container[];
         volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
       };
     };

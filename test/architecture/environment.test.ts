@@ -431,13 +431,27 @@ describe('deploy/kubernetes', () => {
     // The gateway serves the ingress controller without TLS.
     const scheme = name === 'gateway' ? undefined : 'HTTPS';
     expect(schemes).toEqual([scheme, scheme, scheme]);
-    // Neither ends a process that waits for an index or an upgrade of stored data.
+    // Neither ends a process that waits for its servers.
     if (name !== 'gateway')
       expect([startupProbe, livenessProbe].map((probe) => probe?.httpGet.path)).toEqual([
         '/health/live',
         '/health/live',
       ]);
   });
+
+  test.each(owners.filter((owner) => owner !== 'gateway'))(
+    'upgrades the data of %s before its pod, with what the pod has',
+    (owner) => {
+      const name = nameOf(owner);
+      const manifests = manifestsOf(`deploy/kubernetes/${name}.yaml`);
+      const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
+      const [container] = pod?.containers ?? [];
+      const { image, args = [], env, envFrom, volumeMounts } = container ?? {};
+      expect(pod?.initContainers).toMatchObject([
+        { name: 'upgrade', image, args: [...args, 'upgrade'], env, envFrom, volumeMounts },
+      ]);
+    },
+  );
 
   test.each(owners)('sets every required variable of %s', (owner) => {
     const names = new Set(given(owner));

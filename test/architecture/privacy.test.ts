@@ -9,12 +9,11 @@ import {
   privacyOf,
 } from '@fitness/shared/mongo/privacy.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import mongoose, { type Schema } from 'mongoose';
-import { productSources, read, root, SERVICES } from './support.ts';
+import type { Schema } from 'mongoose';
+import { databaseSources, loadSchemas } from './schemas.ts';
+import { read, root, SERVICES } from './support.ts';
 
 const DOCUMENT = 'docs/erasure.md';
-/** Sources of processes with a database. */
-const services = productSources.filter((file) => /^(?:packages|services)\//.test(file));
 const HANDLINGS: readonly Handling[] = ['erase', 'pseudonymise', 'retain'];
 
 interface Collection {
@@ -25,38 +24,13 @@ interface Collection {
   declared: readonly Declaration[] | undefined;
 }
 
-/** Every schema with a collection, recorded while the files that create them are loaded. */
-const made: { owner: string; schema: Schema }[] = [];
-let owner = '';
 let collections: Collection[] = [];
 
-const isOfService = (service: string) => (file: string) => file.startsWith(`services/${service}/src/`);
-
 beforeAll(async () => {
-  const { prototype } = mongoose.Schema;
-  const add = Reflect.get(prototype, 'add') as (this: Schema, ...given: unknown[]) => Schema;
-  // The constructor of every schema calls it.
-  prototype.add = function (this: Schema, ...given: unknown[]) {
-    if (!made.some(({ schema }) => schema === this)) made.push({ owner, schema: this });
-    return add.apply(this, given);
-  } as typeof add;
-  try {
-    const makers = services.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
-    for (owner of ['every service', ...SERVICES]) {
-      const isOurs =
-        owner === 'every service'
-          ? (file: string) => file.startsWith('packages/shared/')
-          : isOfService(owner);
-      const mine = makers.filter(isOurs);
-      expect(mine).not.toEqual([]);
-      for (const file of mine) await import(pathToFileURL(join(root, file)).href);
-    }
-    // Collections without a schema.
-    for (const file of services.filter((name) => /\bcollectionPrivacy</.test(read(name))))
-      await import(pathToFileURL(join(root, file)).href);
-  } finally {
-    prototype.add = add;
-  }
+  const made = await loadSchemas();
+  // Collections without a schema.
+  for (const file of databaseSources.filter((name) => /\bcollectionPrivacy</.test(read(name))))
+    await import(pathToFileURL(join(root, file)).href);
   const described = made.flatMap(({ owner: of, schema }): Collection[] => {
     const name: unknown = schema.get('collection');
     return typeof name === 'string' ? [{ owner: of, name, schema, declared: privacyOf(schema) }] : [];
@@ -138,7 +112,7 @@ describe('every stored field declares what an erasure does to it', () => {
   });
 
   test('a collection without a schema is declared as well', () => {
-    const users = services.filter((file) => /\bconnection\.collection[<(]/.test(read(file)));
+    const users = databaseSources.filter((file) => /\bconnection\.collection[<(]/.test(read(file)));
     expect(users).not.toEqual([]);
     expect(users.filter((file) => !/\bcollectionPrivacy</.test(read(file)))).toEqual([]);
   });

@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startContent } from './service.ts';
 
-await runProcess(async () => startContent(readConfig()));
+await runService(async (mode) => startContent(readConfig(), mode));

@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startGyms } from './service.ts';
 
-await runProcess(async () => startGyms(readConfig()));
+await runService(async (mode) => startGyms(readConfig(), mode));

@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startIdentity } from './service.ts';
 
-await runProcess(async () => startIdentity(readConfig()));
+await runService(async (mode) => startIdentity(readConfig(), mode));

@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startMedia } from './service.ts';
 
-await runProcess(async () => startMedia(readConfig()));
+await runService(async (mode) => startMedia(readConfig(), mode));

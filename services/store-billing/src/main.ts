@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startStoreBilling } from './service.ts';
 
-await runProcess(async () => startStoreBilling(readConfig()));
+await runService(async (mode) => startStoreBilling(readConfig(), mode));

@@ -1,5 +1,5 @@
-import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
+import { runService } from '@fitness/shared/runtime/lifecycle.ts';
 import { readConfig } from './config.ts';
 import { startWallet } from './service.ts';
 
-await runProcess(() => startWallet(readConfig()));
+await runService(async (mode) => startWallet(readConfig(), mode));

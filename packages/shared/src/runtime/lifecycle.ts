@@ -38,15 +38,54 @@ export const createCleanup = (log?: Logger): Cleanup => {
   };
 };
 
+interface Opened {
+  close(): Promise<void>;
+  log: Logger;
+}
+
+export interface ServiceMode {
+  /** Prepare the database, serve nothing. */
+  upgradeOnly: boolean;
+}
+
+const UPGRADE = 'upgrade';
+
+/**
+ * The process of a service: {@link runProcess}. With the argument `upgrade` it prepares the database as a start does, and ends:
+ * 0, 78 for an invalid configuration, 1 for any other failure.
+ */
+export const runService = async (open: (mode: ServiceMode) => Promise<Opened>): Promise<void> => {
+  if (process.argv[2] !== UPGRADE) {
+    await runProcess(async () => open({ upgradeOnly: false }));
+    return;
+  }
+  try {
+    const upgraded = await open({ upgradeOnly: true });
+    await upgraded.close();
+  } catch (error) {
+    exitUnstarted(error);
+  }
+  process.exit(0);
+};
+
+const exitUnstarted = (error: unknown): never => {
+  if (error instanceof ConfigError) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CONFIG);
+  }
+  process.stderr.write(`could not start: ${(error as Error)?.stack ?? String(error)}\n`);
+  process.exit(1);
+};
+
 /**
  * Runs `open`, waits for SIGTERM or SIGINT, closes, and exits 0. An invalid configuration prints one line and exits 78;
  * another failure at start, or an uncaught exception later, exits 1. An unhandled rejection is logged only.
  */
 export const runProcess = async (
-  open: () => Promise<{ close(): Promise<void>; log: Logger }>,
+  open: () => Promise<Opened>,
   deadlineMs = SHUTDOWN_DEADLINE_MS,
 ): Promise<void> => {
-  let running: { close(): Promise<void>; log: Logger };
+  let running: Opened;
   let stopRequested = false;
   let stop = (): void => {
     stopRequested = true;
@@ -57,12 +96,7 @@ export const runProcess = async (
   try {
     running = await open();
   } catch (error) {
-    if (error instanceof ConfigError) {
-      process.stderr.write(`${error.message}\n`);
-      process.exit(EXIT_CONFIG);
-    }
-    process.stderr.write(`could not start: ${(error as Error)?.stack ?? String(error)}\n`);
-    process.exit(1);
+    return exitUnstarted(error);
   }
   const { log } = running;
   stop = () => {

@@ -69,6 +69,8 @@ export interface Overrides {
   databaseWaitMs?: number | undefined;
   /** How often the log tells of an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
+  /** Of the command `upgrade`: prepare the database, serve nothing. */
+  upgradeOnly?: boolean | undefined;
 }
 
 export interface Job {
@@ -317,6 +319,7 @@ const serve = async (
   transports: Transports,
   overrides: Overrides,
 ): Promise<RunningService> => {
+  if (overrides.upgradeOnly === true) return upgrade(runtime, transports, overrides);
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeApp = async (): Promise<void> => undefined;
   try {
@@ -357,6 +360,23 @@ const serve = async (
     return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
   } catch (error) {
     await closeApp();
+    await cleanup.close();
+    throw error;
+  }
+};
+
+/** All that a start does before it serves; no port is opened, so that it may run beside the service. */
+const upgrade = async (
+  runtime: Omit<ServiceRuntime, 'serve'>,
+  transports: Transports,
+  { indexNoticeMs }: Overrides,
+): Promise<RunningService> => {
+  const { log, cleanup } = runtime;
+  try {
+    await prepareDatabase(runtime, transports, indexNoticeMs);
+    log.info('the stored data and the indexes are those of this release');
+    return { url: '', grpcAddress: '', log, close: () => cleanup.close() };
+  } catch (error) {
     await cleanup.close();
     throw error;
   }

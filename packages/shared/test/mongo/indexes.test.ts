@@ -61,33 +61,30 @@ describe('the indexes of a new release', () => {
     expect(await namesOf(next)).toEqual(['_id_', 'name_1', 'state_1']);
   });
 
-  test('replace a changed index of the same name; no document is lost', async () => {
-    const before = await release([
-      [{ name: 1 }, {}],
-      [{ state: 1 }, {}],
-    ]);
+  test('replace none of the same name: a changed index is refused, and the stored one stays', async () => {
+    const before = await release([[{ name: 1 }, { unique: true }]]);
     await before.prepare();
-    await before.model.create([
-      { name: 'a', state: 'open' },
-      { name: 'a', state: 'shut' },
-    ]);
-    const next = await release([[{ name: 1 }, { unique: true, ...OPEN }]]);
-    await next.prepare();
-    const made = (await next.model.collection.indexes()).find(({ name }) => name === 'name_1');
-    expect(made).toMatchObject({ unique: true, ...OPEN });
-    expect(await namesOf(next)).toEqual(['_id_', 'name_1', 'state_1']);
-    expect(await next.model.countDocuments({})).toBe(2);
-    await expect(next.model.create({ name: 'a', state: 'open' })).rejects.toMatchObject({ code: 11_000 });
+    for (const change of [{}, OPEN, { unique: true, ...OPEN }]) {
+      const next = await release([[{ name: 1 }, change]]);
+      await expect(next.prepare()).rejects.toThrow(/name_1 .* another definition.*another name/);
+      const [, kept] = await next.model.collection.indexes();
+      expect(kept).toMatchObject({ name: 'name_1', unique: true });
+      expect(kept).not.toHaveProperty('partialFilterExpression');
+    }
   });
 
-  test('cover all documents where the older release had an index of a part of them', async () => {
-    const before = await release([[{ name: 1 }, OPEN]]);
-    await before.prepare();
-    const next = await release([[{ name: 1 }, {}]]);
-    await next.prepare();
-    const made = (await next.model.collection.indexes()).find(({ name }) => name === 'name_1');
-    expect(made).toBeDefined();
-    expect(made).not.toHaveProperty('partialFilterExpression');
+  test('stay while the older release starts again beside them: no duplicate is stored, and the newer one starts again', async () => {
+    const older = await release([[{ name: 1 }, {}]]);
+    await older.prepare();
+    await older.model.create({ name: 'a', state: 'open' });
+    const newer = await release([[{ name: 1 }, { unique: true, name: 'name_1_unique' }]]);
+    await newer.prepare();
+    for (let restart = 0; restart < 3; restart += 1) {
+      await Promise.all([older.prepare(), (await release([[{ name: 1 }, {}]])).prepare(), newer.prepare()]);
+      await expect(older.model.create({ name: 'a', state: 'shut' })).rejects.toMatchObject({ code: 11_000 });
+      expect(await namesOf(newer)).toEqual(['_id_', 'name_1', 'name_1_unique']);
+    }
+    expect(await newer.model.countDocuments({})).toBe(1);
   });
 
   test('are refused when stored documents violate them', async () => {
@@ -97,9 +94,8 @@ describe('the indexes of a new release', () => {
       { name: 'a', state: 'open' },
       { name: 'a', state: 'open' },
     ]);
-    await expect((await release([[{ name: 1 }, { unique: true }]])).prepare()).rejects.toMatchObject({
-      code: 11_000,
-    });
+    const unique = await release([[{ name: 1 }, { unique: true, name: 'name_1_unique' }]]);
+    await expect(unique.prepare()).rejects.toMatchObject({ code: 11_000 });
   });
 });
 

@@ -1,0 +1,40 @@
+/** The mongoose schemas of all processes. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect } from '@jest/globals';
+import mongoose, { type Schema } from 'mongoose';
+import { productSources, read, root, SERVICES } from './support.ts';
+
+/** Sources of processes with a database. */
+export const databaseSources = productSources.filter((file) => /^(?:packages|services)\//.test(file));
+
+interface OwnedSchema {
+  /** A service, or `every service`. */
+  owner: string;
+  schema: Schema;
+}
+
+/** Every schema, recorded while the files that create them are loaded. */
+export const loadSchemas = async (): Promise<OwnedSchema[]> => {
+  const made: OwnedSchema[] = [];
+  let owner = '';
+  const { prototype } = mongoose.Schema;
+  const add = Reflect.get(prototype, 'add') as (this: Schema, ...given: unknown[]) => Schema;
+  // The constructor of every schema calls it.
+  prototype.add = function (this: Schema, ...given: unknown[]) {
+    if (!made.some(({ schema }) => schema === this)) made.push({ owner, schema: this });
+    return add.apply(this, given);
+  } as typeof add;
+  try {
+    const makers = databaseSources.filter((file) => /\bnew (?:mongoose\.)?Schema\b/.test(read(file)));
+    for (owner of ['every service', ...SERVICES]) {
+      const folder = owner === 'every service' ? 'packages/shared/' : `services/${owner}/src/`;
+      const mine = makers.filter((file) => file.startsWith(folder));
+      expect(mine).not.toEqual([]);
+      for (const file of mine) await import(pathToFileURL(join(root, file)).href);
+    }
+  } finally {
+    prototype.add = add;
+  }
+  return made;
+};
