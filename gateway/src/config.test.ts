@@ -17,7 +17,7 @@ describe('readConfig', () => {
       HTTP_PORT: 8080,
       OPERATIONS_PORT: 8081,
       IDENTITY_GRPC_ADDRESS: '127.0.0.1:9101',
-      STORE_BILLING_HTTP_URL: 'http://127.0.0.1:8106',
+      STORE_BILLING_HTTP_URL: ['http://127.0.0.1:8106'],
       UPSTREAM_TIMEOUT_MS: 30_000,
       OPEN_REQUESTS_LIMIT: 4_096,
       OPEN_UPLOADS_LIMIT: 256,
@@ -39,6 +39,9 @@ describe('readConfig', () => {
     ['UPLOAD_IDLE_TIMEOUT_MS', '0'],
     ['ADDRESS_LIMIT_PER_MINUTE', '-1'],
     ['WALLET_HTTP_URL', 'wallet'],
+    ['WALLET_HTTP_URL', 'http://wallet:8102/path'],
+    ['WALLET_HTTP_URL', 'http://10.0.0.1:8102,https://10.0.0.2:8102'],
+    ['WALLET_HTTP_URL', 'http://10.0.0.1:8102,http://wallet-2:8102'],
     ['IDENTITY_GRPC_ADDRESS', 'identity'],
     ['SANDBOX_URL', 'nowhere'],
     ['CORS_ORIGINS', 'app.example.com'],
@@ -47,6 +50,17 @@ describe('readConfig', () => {
     ['CORS_ORIGINS', 'https://*.fitness.example'],
   ])('the error names a wrong %s', (name, value) => {
     expect(() => readConfig({ ...needed, [name]: value })).toThrow(name);
+  });
+
+  test('the replicas of a service are origins separated by commas', () => {
+    const WALLET_HTTP_URL = 'http://10.0.0.1:8102/, http://10.0.0.2:8112';
+    expect(readConfig({ ...needed, WALLET_HTTP_URL }).WALLET_HTTP_URL).toEqual([
+      'http://10.0.0.1:8102',
+      'http://10.0.0.2:8112',
+    ]);
+    expect(() => readConfig({ ...needed, WALLET_HTTP_URL: 'http://10.0.0.1:8102,wallet' })).toThrow(
+      'WALLET_HTTP_URL: element 2 must be an origin',
+    );
   });
 
   test('origins are separated by commas', () => {

@@ -3,6 +3,7 @@ import {
   commonShape,
   flag,
   grpcAddresses,
+  httpReplicas,
   parseConfig,
   publicUrl,
   redisUrl,
@@ -38,12 +39,12 @@ const schema = z.object({
   /** Serves metrics and the health of all services, which clients must not reach. */
   OPERATIONS_PORT: z.coerce.number().int().min(0).max(65_535).default(8081),
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
-  IDENTITY_HTTP_URL: origin.default('http://127.0.0.1:8101'),
-  WALLET_HTTP_URL: origin.default('http://127.0.0.1:8102'),
-  GYMS_HTTP_URL: origin.default('http://127.0.0.1:8103'),
-  CONTENT_HTTP_URL: origin.default('http://127.0.0.1:8104'),
-  MEDIA_HTTP_URL: origin.default('http://127.0.0.1:8105'),
-  STORE_BILLING_HTTP_URL: origin.default('http://127.0.0.1:8106'),
+  IDENTITY_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8101']),
+  WALLET_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8102']),
+  GYMS_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8103']),
+  CONTENT_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8104']),
+  MEDIA_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8105']),
+  STORE_BILLING_HTTP_URL: httpReplicas.default(['http://127.0.0.1:8106']),
   /** Limit for the headers of a service's answer, and for each pause in its body. */
   UPSTREAM_TIMEOUT_MS: z.coerce.number().int().min(100).max(600_000).default(30_000),
   /** Requests that are answered at one time; 503 past it. A quarter of it is the share of one service, and of downloads. */
@@ -91,8 +92,8 @@ export type GatewayConfig = z.output<typeof schema>;
 export const readConfig = (env: Record<string, string | undefined> = process.env): GatewayConfig =>
   parseConfig(schema, env);
 
-/** HTTP origins of the services, without a slash at the end. */
-export const serviceUrls = (config: GatewayConfig): Record<Service, string> => ({
+/** HTTP origins of the replicas of each service: one with a name, or several with IP addresses. */
+export const serviceReplicas = (config: GatewayConfig): Record<Service, readonly string[]> => ({
   identity: config.IDENTITY_HTTP_URL,
   wallet: config.WALLET_HTTP_URL,
   gyms: config.GYMS_HTTP_URL,

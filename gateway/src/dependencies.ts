@@ -14,9 +14,9 @@ import { type ProcessTls, readProcessTls } from '@fitness/shared/process-identit
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
-import { type GatewayConfig, serviceUrls } from './config.ts';
+import { type GatewayConfig, serviceReplicas } from './config.ts';
 import type { DemoAccount } from './pages/docs/reference.ts';
 import { type AddressLimit, createAddressLimit } from './request/address-limit.ts';
 import { BODY_LIMIT_BYTES, createReadBody } from './request/body.ts';
@@ -26,12 +26,18 @@ import { createCredentialCache } from './request/credential-cache.ts';
 import { createCredentialEpochs } from './request/credential-epochs.ts';
 import { type Authenticate, createAuthenticate, createIntrospect } from './request/introspect.ts';
 import { createOpenRequests, type OpenRequests, shareOfTotal } from './request/open-requests.ts';
+import { createReplicas } from './request/replicas.ts';
 import type { Service } from './request/routes.ts';
 
 const READ_TIMEOUT_MS = 60_000;
 /** How often a page of `/ops` looks for what has changed. */
 const LIVE_POLL_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 3_000;
+/**
+ * Of an idle connection to a service; less than `DRAIN_MS` in Kubernetes: while a service stops, the gateway has closed every
+ * connection by the time that the service does, so that no request meets its end.
+ */
+const KEEP_ALIVE_MS = 4_000;
 /** Of the tools of `/mcp`: one request may call many. */
 const TOOL_CONNECTIONS_PER_SERVICE = 64;
 /** Of all bodies that are arriving, except files. */
@@ -51,12 +57,12 @@ export interface GatewayOverrides extends Overrides {
  * requests are the limits on connections: a request never waits for the connection of a slow client.
  */
 interface Agents {
-  ordinary: Agent;
-  uploads: Agent;
-  downloads: Agent;
-  tools: Agent;
+  ordinary: Dispatcher;
+  uploads: Dispatcher;
+  downloads: Dispatcher;
+  tools: Dispatcher;
   /** What the gateway itself asks: health, descriptions of routes. */
-  internal: Agent;
+  internal: Dispatcher;
 }
 
 /** What `/account-deletion` tells of the app. */
@@ -73,7 +79,7 @@ export interface Dependencies {
   app: App;
   /** The page of the emulated providers. Undefined without the demo data. */
   sandboxUrl: string | undefined;
-  /** Where each service answers HTTP. */
+  /** The origin of each service at the agents, which know the addresses of its replicas. */
   urls: Record<Service, string>;
   agents: Agents;
   openRequests: OpenRequests;
@@ -124,7 +130,9 @@ export const createDependencies = async (
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = readProcessTls(NAME, config);
-  const urls = serviceUrls(config);
+  const replicas = createReplicas(serviceReplicas(config));
+  cleanup.defer('addresses of the services', () => replicas.close());
+  const urls = replicas.origins;
   const identity = createGrpcClient({
     definition: grpcDefinitions.identity(),
     address: config.IDENTITY_GRPC_ADDRESS,
@@ -134,7 +142,7 @@ export const createDependencies = async (
     metrics,
   });
   cleanup.defer('grpc client identity', () => identity.close());
-  const agents = createAgents(config, urls, tls, cleanup);
+  const agents = createAgents(config, replicas.balance, tls, cleanup);
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
     timeoutMs: config.BODY_TIMEOUT_MS,
@@ -186,21 +194,22 @@ const appOf = (config: GatewayConfig): Dependencies['app'] => ({
 
 const createAgents = (
   config: GatewayConfig,
-  urls: Record<Service, string>,
+  balance: (agent: Agent) => Dispatcher,
   tls: ProcessTls | undefined,
   cleanup: Cleanup,
 ): Agents => {
-  const connection = { urls, tls, timeoutMs: CONNECT_TIMEOUT_MS };
+  const connection = { tls, timeoutMs: CONNECT_TIMEOUT_MS };
   const connect = createConnect(connection);
-  const create = (name: string, options: Agent.Options = {}): Agent => {
+  const create = (name: string, options: Agent.Options = {}): Dispatcher => {
     const agent = new Agent({
       connect,
       headersTimeout: config.UPSTREAM_TIMEOUT_MS,
       bodyTimeout: config.UPSTREAM_TIMEOUT_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
       ...options,
     });
     cleanup.defer(`connections to the services (${name})`, () => agent.destroy());
-    return agent;
+    return balance(agent);
   };
   return {
     ordinary: create('ordinary'),

@@ -3,7 +3,7 @@ import { etagOf } from '@fitness/shared/http/caching.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from '../request/routes.ts';
 import { mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
@@ -21,7 +21,7 @@ const documentSchema = z.object({
 
 export interface OpenapiOptions {
   urls: Record<Service, string>;
-  agent: Agent;
+  agent: Dispatcher;
   baseUrl: string;
   clock: Clock;
   log: Logger;

@@ -1,6 +1,6 @@
 /** The services' readiness, requested from each at the moment of the call. */
 
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from '../request/routes.ts';
 
@@ -21,7 +21,7 @@ export interface ServiceHealth {
   dependencies: Record<string, unknown>;
 }
 
-const askService = async (agent: Agent, url: string): Promise<ServiceHealth> => {
+const askService = async (agent: Dispatcher, url: string): Promise<ServiceHealth> => {
   const startedAt = performance.now();
   const elapsed = (): number => Math.round(performance.now() - startedAt);
   try {
@@ -36,7 +36,7 @@ const askService = async (agent: Agent, url: string): Promise<ServiceHealth> => 
 
 /** Concurrent; never rejects. */
 export const askServices = async (
-  agent: Agent,
+  agent: Dispatcher,
   urls: Record<Service, string>,
 ): Promise<Record<Service, ServiceHealth>> => {
   const answers = await Promise.all(
@@ -45,8 +45,8 @@ export const askServices = async (
   return Object.fromEntries(answers) as Record<Service, ServiceHealth>;
 };
 
-export const isReady = async (agent: Agent, url: string): Promise<boolean> =>
+export const isReady = async (agent: Dispatcher, url: string): Promise<boolean> =>
   (await askService(agent, url)).status === 'ready';
 
-export const areReady = async (agent: Agent, urls: Record<Service, string>): Promise<boolean> =>
+export const areReady = async (agent: Dispatcher, urls: Record<Service, string>): Promise<boolean> =>
   Object.values(await askServices(agent, urls)).every(({ status }) => status === 'ready');

@@ -1,7 +1,7 @@
 /** Calls of services that the gateway makes for a client: by `/mcp`, and by its pages. */
 import { API_PREFIX, INTERNAL_PREFIX } from '@fitness/shared/http/server.ts';
 import type { FastifyRequest } from 'fastify';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Dependencies } from '../dependencies.ts';
 import { clientAddressOf } from './client-address.ts';
 import { lostAnswer } from './lost-answer.ts';
@@ -25,7 +25,7 @@ export interface ApiAnswer {
 type CallDependencies = Pick<
   Dependencies,
   'authenticate' | 'serviceTimeoutMs' | 'signer' | 'trustedProxies' | 'urls'
-> & { agent: Agent };
+> & { agent: Dispatcher };
 
 /** Headers of the request that the resulting call has too. */
 const FORWARDED_HEADERS = ['accept-language', 'traceparent', 'user-agent'] as const;

@@ -2,31 +2,27 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import type { ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import { buildConnector } from 'undici';
-import { SERVICES, type Service } from './routes.ts';
 
 /** What one read of the socket of a download takes at most. */
 export const PIECE_BYTES = 8 * 1024;
 
 interface ConnectOptions {
-  urls: Record<Service, string>;
   tls: ProcessTls | undefined;
   timeoutMs: number;
 }
 
 type Connect = buildConnector.connector;
 
-/** The certificate must name the service, whatever the address is. */
-export const createConnect = (options: ConnectOptions): Connect =>
-  named(options, buildConnector(toBuild(options)));
+export const createConnect = (options: ConnectOptions): Connect => buildConnector(toBuild(options));
 
 /**
  * For many slow clients at once: Node would read 64 KiB from a socket at a time and keep them until the client takes them.
  * Connections read into one buffer in turn, and keep a copy of what arrived. TLS is read by records, of 16 KiB at most.
  */
 export const createDownloadConnect = (options: ConnectOptions): Connect => {
-  if (options.tls !== undefined) return named(options, buildConnector(toBuild(options)));
+  if (options.tls !== undefined) return createConnect(options);
   const buffer = Buffer.allocUnsafeSlow(PIECE_BYTES);
-  return named(options, (target, callback) => {
+  return (target, callback) => {
     let socket: Socket | undefined;
     const onread = {
       buffer,
@@ -39,7 +35,7 @@ export const createDownloadConnect = (options: ConnectOptions): Connect => {
       socket = result[1] ?? undefined;
       callback(...result);
     });
-  });
+  };
 };
 
 /** With memory of its own: a part of a pool would keep the whole pool as long as its client is slow. */
@@ -53,11 +49,3 @@ const toBuild = ({ tls, timeoutMs }: ConnectOptions): buildConnector.BuildOption
   timeout: timeoutMs,
   ...tls,
 });
-
-const named = ({ urls }: ConnectOptions, connect: Connect): Connect => {
-  const names = new Map(SERVICES.map((service) => [new URL(urls[service]).host, service]));
-  return (options, callback) => {
-    const servername = options.protocol === 'https:' ? names.get(options.host ?? '') : undefined;
-    connect(servername === undefined ? options : { ...options, servername }, callback);
-  };
-};

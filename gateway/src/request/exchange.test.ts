@@ -9,7 +9,6 @@ import Fastify from 'fastify';
 import { Agent } from 'undici';
 import { createDownloadConnect, PIECE_BYTES } from './connect.ts';
 import { startExchange } from './exchange.ts';
-import { SERVICES, type Service } from './routes.ts';
 
 /** No two pieces are alike. */
 const content = randomBytes(12 * 1024 * 1024);
@@ -28,8 +27,7 @@ beforeAll(async () => {
   service.listen(0, '127.0.0.1');
   await once(service, 'listening');
   const origin = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-  const urls = Object.fromEntries(SERVICES.map((name) => [name, origin])) as Record<Service, string>;
-  agent = new Agent({ connect: createDownloadConnect({ urls, tls: undefined, timeoutMs: 3_000 }) });
+  agent = new Agent({ connect: createDownloadConnect({ tls: undefined, timeoutMs: 3_000 }) });
   app.get('/', (_request, reply) => {
     client = reply.raw;
     const { calls } = jest.spyOn(client, 'write').mock;

@@ -5,16 +5,16 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { releaseMemory } from '@fitness/shared/kernel/release-memory.ts';
 import type { FastifyReply } from 'fastify';
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { clientGone } from './body.ts';
 
 /** Connection lost before an answer began: a retry may reach the restarted service or another replica. */
-const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 const RETRY_DELAY_MS = 50;
 
 interface ExchangeOptions {
   reply: FastifyReply;
-  agent: Agent;
+  agent: Dispatcher;
   request: Dispatcher.DispatchOptions;
   /** Sent once more when its connection is lost before an answer. */
   isRepeatable: boolean;

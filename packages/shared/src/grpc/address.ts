@@ -1,6 +1,18 @@
+import { isIPv6 } from 'node:net';
+
 /** `host:port` as gRPC reads it: without brackets the last group of an IPv6 host would be taken for the port. */
 export const grpcAddress = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** The host of a {@link grpcAddress}, with the brackets of an IPv6 host. */
 export const hostOf = (address: string): string => address.slice(0, address.lastIndexOf(':'));
+
+/**
+ * What a channel connects to, for one address or the list of a configuration variable: a name is resolved again, and an address
+ * of a list is used as it is.
+ */
+export const targetOf = (addresses: string): string => {
+  if (!addresses.includes(',')) return addresses;
+  const host = hostOf(addresses.slice(0, addresses.indexOf(','))).replace(/^\[|\]$/g, '');
+  return `${isIPv6(host) ? 'ipv6' : 'ipv4'}:${addresses}`;
+};

@@ -24,11 +24,12 @@ import { sleep } from '../kernel/timing.ts';
 import { childTraceparent, currentTrace } from '../kernel/trace.ts';
 import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import type { ProcessTls } from '../process-identity/process-tls.ts';
+import { targetOf } from './address.ts';
 import { codeOf, fromServiceError, isRefusal } from './errors.ts';
 
 export interface GrpcClientOptions<Definition> {
   definition: Definition;
-  /** `host:port` */
+  /** `host:port`, or the list of a configuration variable. Calls take the replicas in turn. */
   address: string;
   /** The called process. */
   target: ProcessName;
@@ -81,6 +82,12 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 500,
+  // By default the first replica that answers would get every call.
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // A name server could replace it.
+  'grpc.service_config_disable_resolution': 1,
+  // A name is resolved again whenever a connection ends, but no sooner than this.
+  'grpc.dns_min_time_between_resolutions_ms': 5_000,
 } as const;
 
 /** The longest delay before a reconnection to a target that is up again. */
@@ -90,7 +97,7 @@ export const createGrpcClient = <Definition>(
   options: GrpcClientOptions<Definition>,
 ): GrpcClient<Definition> => {
   const { target, name = target, signer, metrics } = options;
-  const channel = new Client(options.address, ...channelOf(target, options.tls));
+  const channel = new Client(targetOf(options.address), ...channelOf(target, options.tls));
   const send = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {
     const definition = (options.definition as ServiceDefinition)[method];
     if (definition === undefined) throw new Error(`${name} has no method ${method}`);

@@ -82,11 +82,21 @@ export interface GrpcServer {
 
 export const GRPC_CLOSE_GRACE_MS = 3_000;
 
+/**
+ * After it a client connects again, and so learns of replicas that its name has got since; a call that has begun may end on
+ * the old connection. With the pause between two look-ups of a name, a new replica has its share within 30 s.
+ */
+const CONNECTION_AGE_MS = 15_000;
+/** Longer than the deadline of any call. */
+const CONNECTION_AGE_GRACE_MS = 60_000;
+
 export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcServer> => {
   const server = new Server({
     'grpc.enable_channelz': 0,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.http2.min_ping_interval_without_data_ms': 5_000,
+    'grpc.max_connection_age_ms': CONNECTION_AGE_MS,
+    'grpc.max_connection_age_grace_ms': CONNECTION_AGE_GRACE_MS,
   });
   for (const { definition, handlers } of options.services) {
     const wrapped = Object.fromEntries(

@@ -56,6 +56,10 @@ describe('an invalid value is named in one line', () => {
     ['PUBLIC_BASE_URL', 'here'],
     ['WALLET_GRPC_ADDRESS', 'wallet'],
     ['WALLET_GRPC_ADDRESS', 'http://wallet:9102'],
+    ['WALLET_GRPC_ADDRESS', 'wallet:65536'],
+    ['WALLET_GRPC_ADDRESS', '[wallet]:9102'],
+    ['WALLET_GRPC_ADDRESS', '10.0.0.1:9102,'],
+    ['WALLET_GRPC_ADDRESS', '10.0.0.1:9102,[::1]:9102'],
   ])('%s=%s', (name, value) => {
     const problem = problemOf({ [name]: value });
     expect(problem).toMatch(new RegExp(`^Wrong configuration: ${name}: .+$`));
@@ -73,6 +77,27 @@ describe('an invalid value is named in one line', () => {
 
   test.each(Object.keys(keys))('a missing %s too', (name) => {
     expect(problemOf({ [name]: undefined })).toContain(`${name}: is missing`);
+  });
+});
+
+describe('the addresses of replicas', () => {
+  test.each([
+    ['wallet:9102', 'wallet:9102'],
+    ['10.0.0.1:9102, 10.0.0.2:9112', '10.0.0.1:9102,10.0.0.2:9112'],
+    ['[fd00::1]:9102,[fd00::2]:9102', '[fd00::1]:9102,[fd00::2]:9102'],
+  ])('are one name, or IP addresses separated by commas: %s', (value, list) => {
+    expect(read({ WALLET_GRPC_ADDRESS: value }).WALLET_GRPC_ADDRESS).toBe(list);
+  });
+
+  test.each([
+    ['10.0.0.1:9102,wallet', 'element 2 must be host:port'],
+    ['10.0.0.1:9102,wallet-2:9102', 'element 2 must have an IP address'],
+    ['10.0.0.1:9102,10.0.0.1:9102', 'element 2 is there twice'],
+    ['10.0.0.1:9102,[fd00::1]:9102', 'all elements must be of one family'],
+  ])('each is checked: %s', (value, problem) => {
+    expect(problemOf({ WALLET_GRPC_ADDRESS: value })).toContain(
+      `Wrong configuration: WALLET_GRPC_ADDRESS: ${problem}`,
+    );
   });
 });
 

@@ -2,6 +2,7 @@
  * Configuration is read from the environment and validated once, at start. An invalid value ends the process with one
  * line that names the variable, and exit code 78 (EX_CONFIG); in production so does a value of known-values.ts.
  */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isSecretName, type PublicUse, refusedInProduction } from './known-values.ts';
 
@@ -55,8 +56,61 @@ const refusals = (schema: z.ZodObject, values: readonly Record<string, unknown>[
 const port = z.coerce.number().int().min(0).max(65_535);
 /** `1`, `true`, `yes`, `on` and their opposites. */
 export const flag = z.stringbool();
-const address = z.string().regex(/^(?:\[[^\]\s]+\]|[^:\s]+):\d+$/, 'must be host:port');
 export const url = z.url();
+
+interface Replica {
+  /** Without the brackets of an IPv6 address. */
+  host: string;
+  /** What all elements of a list have in common besides. */
+  kind?: string;
+  /** As it is used. */
+  text: string;
+}
+
+/**
+ * Where the replicas of a process are: one name, whose records are the addresses of all, or IP addresses of one family,
+ * separated by commas. A list of names would need a resolver of our own in gRPC.
+ */
+const replicas = (form: string, read: (element: string) => Replica | undefined) =>
+  z.string().transform((value, context) => {
+    const elements = value.split(',').map((element) => element.trim());
+    const refuse = (message: string): never => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    const found: Replica[] = [];
+    for (const [index, element] of elements.entries()) {
+      const replica = read(element);
+      const place = elements.length === 1 ? '' : `element ${index + 1} `;
+      if (replica === undefined) return refuse(`${place}must be ${form}`);
+      if (elements.length > 1 && isIP(replica.host) === 0)
+        return refuse(`${place}must have an IP address: of several elements, none may have a name`);
+      if (found.some(({ text }) => text === replica.text)) return refuse(`${place}is there twice`);
+      found.push(replica);
+    }
+    if (new Set(found.map(({ host, kind }) => `${isIP(host)} ${kind}`)).size > 1)
+      return refuse('all elements must be of one family of addresses, and of one scheme');
+    return found.map(({ text }) => text);
+  });
+
+const MAX_PORT = 65_535;
+const HOST_AND_PORT = /^(?:\[([^\]\s]+)\]|([^:\s/]+)):(\d{1,5})$/;
+
+const grpcReplicas = replicas('host:port', (text) => {
+  const [, bracketed, host = bracketed, port] = HOST_AND_PORT.exec(text) ?? [];
+  const isValid =
+    host !== undefined && Number(port) <= MAX_PORT && (bracketed === undefined || isIP(host) === 6);
+  return isValid ? { host, text } : undefined;
+}).transform((elements) => elements.join(','));
+
+/** Origins of the replicas of a service. */
+export const httpReplicas = replicas('an origin such as http://host:port', (element) => {
+  if (!URL.canParse(element)) return undefined;
+  const { origin, hostname, protocol, href } = new URL(element);
+  const isOrigin = /^https?:$/.test(protocol) && href === `${origin}/`;
+  return isOrigin ? { host: hostname.replace(/^\[|\]$/g, ''), kind: protocol, text: origin } : undefined;
+});
+
 const urlWithoutSlash = url.transform((value) => value.replace(/\/+$/, ''));
 /** The address of an external provider, without a slash at its end; in production not that of the sandbox. */
 export const providerUrl = (defaultUrl: string) => urlWithoutSlash.default(defaultUrl).register(providerUrls);
@@ -132,12 +186,12 @@ export const databaseOf = (service: string, env: Record<string, string | undefin
   return database;
 };
 
-/** The gRPC addresses of the services; the defaults are for one machine. */
+/** The gRPC addresses of the services, each as `replicas` says; the defaults are for one machine. */
 export const grpcAddresses = {
-  IDENTITY_GRPC_ADDRESS: address.default('127.0.0.1:9101'),
-  WALLET_GRPC_ADDRESS: address.default('127.0.0.1:9102'),
-  GYMS_GRPC_ADDRESS: address.default('127.0.0.1:9103'),
-  CONTENT_GRPC_ADDRESS: address.default('127.0.0.1:9104'),
-  MEDIA_GRPC_ADDRESS: address.default('127.0.0.1:9105'),
-  STORE_BILLING_GRPC_ADDRESS: address.default('127.0.0.1:9106'),
+  IDENTITY_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9101'),
+  WALLET_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9102'),
+  GYMS_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9103'),
+  CONTENT_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9104'),
+  MEDIA_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9105'),
+  STORE_BILLING_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9106'),
 } as const;

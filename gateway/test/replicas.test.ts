@@ -1,0 +1,217 @@
+/** A gateway with several replicas of a service: a list of addresses, and a name whose records are those of all replicas. */
+import dns from 'node:dns';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { bearer, type Harness, startHarness } from './support.ts';
+
+const NAME = 'wallet.replicas.test';
+/** Every address of this network leads to this machine. */
+const hostOf = (index: number): string =>
+  `127.${150 + Number(process.env.JEST_WORKER_ID ?? 0)}.0.${index + 1}`;
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Replica {
+  url: string;
+  port: number;
+  /** The bodies of its requests. */
+  bodies: string[];
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Promise<Replica> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    const isChecked = request.url?.startsWith('/internal/') === true;
+    if (!isChecked) replica.bodies.push(body);
+    if (delayMs > 0) await pause(delayMs);
+    if (isDraining) response.setHeader('connection', 'close');
+    response.writeHead(isChecked ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ index }));
+  };
+  let server: Server;
+  let isDraining = false;
+  const replica: Replica = {
+    url: '',
+    port,
+    bodies: [],
+    // As the product does: for a while it answers, and ends each connection with its answer.
+    stop: async () => {
+      isDraining = true;
+      await pause(500);
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+    start: async () => {
+      isDraining = false;
+      server = createServer(answer);
+      await new Promise<void>((resolve) => server.listen(replica.port, hostOf(index), resolve));
+      replica.port = (server.address() as AddressInfo).port;
+      replica.url = `http://${hostOf(index)}:${replica.port}`;
+    },
+  };
+  await replica.start();
+  closers.push(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return replica;
+};
+
+/** What the system says of `NAME`. */
+const resolveTo = (hosts: string[]): { hosts: string[] } => {
+  const records = { hosts };
+  const { lookup } = dns.promises;
+  const replaced = async (name: string, options: object) =>
+    name === NAME
+      ? records.hosts.map((address) => ({ address, family: 4 }))
+      : lookup(name, options as dns.LookupAllOptions);
+  dns.promises.lookup = replaced as typeof lookup;
+  closers.push(() => {
+    dns.promises.lookup = lookup;
+  });
+  return records;
+};
+
+const startGateway = async (WALLET_HTTP_URL: string): Promise<Harness> => {
+  const harness = await startHarness({ WALLET_HTTP_URL });
+  closers.push(() => harness.close());
+  return harness;
+};
+
+const reading = (harness: Harness) => fetch(`${harness.url}/api/v1/payments`, { headers: bearer() });
+const posting = (harness: Harness, body: string) =>
+  fetch(`${harness.url}/api/v1/payments/deposit`, {
+    method: 'POST',
+    headers: { ...bearer(), 'content-type': 'application/json' },
+    body,
+  });
+
+interface Outcome {
+  /** How many requests each replica has answered. */
+  counts: number[];
+  statuses: Set<number>;
+}
+
+const load = async (
+  requests: number,
+  atOnce: number,
+  send: (number: number) => Promise<Response>,
+): Promise<Outcome> => {
+  const counts: number[] = [];
+  const statuses = new Set<number>();
+  let sent = 0;
+  const work = async (): Promise<void> => {
+    while (sent < requests) {
+      sent += 1;
+      const answer = await send(sent);
+      const { index = 0 } = (await answer.json()) as { index?: number };
+      statuses.add(answer.status);
+      counts[index] = (counts[index] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return { counts: Array.from(counts, (count = 0) => count), statuses };
+};
+
+const expectEven = ({ counts, statuses }: Outcome, replicas: number): void => {
+  const share = counts.reduce((sum, count) => sum + count, 0) / replicas;
+  expect([...statuses]).toEqual([200]);
+  expect(counts).toHaveLength(replicas);
+  for (const count of counts) expect(Math.abs(count - share) / share).toBeLessThanOrEqual(0.2);
+};
+
+describe('three replicas share the requests', () => {
+  test.each([1, 8])('of a list of addresses, %i at a time', async (atOnce) => {
+    const replicas = await Promise.all([0, 1, 2].map((index) => startReplica(index)));
+    const harness = await startGateway(replicas.map(({ url }) => url).join(','));
+    expectEven(await load(300, atOnce, () => reading(harness)), 3);
+    expectEven(await load(150, atOnce, (number) => posting(harness, `{"number":${number}}`)), 3);
+  });
+
+  test.each([1, 8])('of a name with several records, %i at a time', async (atOnce) => {
+    const { port } = await startReplica(0);
+    for (const index of [1, 2]) await startReplica(index, { port });
+    resolveTo([0, 1, 2].map(hostOf));
+    const harness = await startGateway(`http://${NAME}:${port}`);
+    expectEven(await load(300, atOnce, () => reading(harness)), 3);
+  });
+});
+
+test('a fourth replica of a name has its share within 30 s, also while the requests never pause', async () => {
+  const { port } = await startReplica(0);
+  for (const index of [1, 2, 3]) await startReplica(index, { port });
+  const records = resolveTo([0, 1, 2].map(hostOf));
+  const harness = await startGateway(`http://${NAME}:${port}`);
+  expectEven(await load(60, 8, () => reading(harness)), 3);
+  records.hosts = [0, 1, 2, 3].map(hostOf);
+  const addedAt = performance.now();
+  while ((await load(20, 8, () => reading(harness))).counts[3] === undefined)
+    expect(performance.now() - addedAt).toBeLessThan(30_000);
+  expectEven(await load(400, 8, () => reading(harness)), 4);
+}, 45_000);
+
+test('a name that cannot be resolved any more keeps its addresses', async () => {
+  const { port } = await startReplica(0);
+  resolveTo([hostOf(0)]);
+  const harness = await startGateway(`http://${NAME}:${port}`);
+  expect((await reading(harness)).status).toBe(200);
+  dns.promises.lookup = (async () => {
+    throw Object.assign(new Error('no name server'), { code: 'EAI_AGAIN' });
+  }) as never;
+  await pause(6_000);
+  expect((await reading(harness)).status).toBe(200);
+}, 15_000);
+
+describe('a replica that leaves and comes back', () => {
+  test('costs no request, and none is sent twice', async () => {
+    const options = { delayMs: 10 };
+    const replicas = [
+      await startReplica(0, options),
+      await startReplica(1, options),
+      await startReplica(2, options),
+    ];
+    const harness = await startGateway(replicas.map(({ url }) => url).join(','));
+    const loads = [
+      load(800, 4, () => reading(harness)),
+      load(800, 4, (number) => posting(harness, `{"number":${number}}`)),
+    ];
+    await eventually(() => (replicas[1]?.bodies.length ?? 0) > 20);
+    await replicas[1]?.stop();
+    await pause(1_000);
+    await replicas[1]?.start();
+    const outcomes = await Promise.all(loads);
+    expect(outcomes.map(({ statuses }) => [...statuses])).toEqual([[200], [200]]);
+    const posted = replicas.flatMap(({ bodies }) => bodies.filter((body) => body !== ''));
+    expect(posted).toHaveLength(800);
+    expect(new Set(posted).size).toBe(800);
+    await eventually(
+      async () => (await load(30, 1, () => reading(harness))).counts.filter(Boolean).length === 3,
+      { timeoutMs: 15_000 },
+    );
+    expectEven(await load(300, 8, () => reading(harness)), 3);
+  }, 45_000);
+
+  test('is found by every kind of request at its next try, files included', async () => {
+    const [first, second] = [await startReplica(0), await startReplica(1)];
+    const list = [first, second].map(({ url }) => url).join(',');
+    const harness = await startHarness({ WALLET_HTTP_URL: list, MEDIA_HTTP_URL: list });
+    closers.push(() => harness.close());
+    await second.stop();
+    const upload = () => {
+      const body = new FormData();
+      body.set('file', new Blob(['content']), 'a.txt');
+      return fetch(`${harness.url}/api/v1/media`, { method: 'POST', headers: bearer(), body });
+    };
+    const sends = [reading, (to: Harness) => posting(to, '{}'), upload];
+    for (const send of sends) {
+      for (let count = 0; count < 4; count += 1) expect((await send(harness)).status).toBe(200);
+    }
+  });
+});
