@@ -21,10 +21,14 @@ import { limitReading, shareOf } from './request/open-requests.ts';
 import { addProxy, CHALLENGE } from './request/proxy.ts';
 
 /** Not listening yet. */
-export const createHttpServer = async (dependencies: Dependencies): Promise<FastifyInstance> => {
+export const createHttpServer = async (
+  dependencies: Dependencies,
+  connections: { closeGraceMs: number },
+): Promise<FastifyInstance> => {
   const { openRequests, baseUrl, corsOrigins, demoAccounts, random } = dependencies;
   const app = createBaseServer({
     ...baseOptions(dependencies),
+    connections,
     logsRequests: true,
     readBody: (source) => openRequests.readBody(source, JSON_LIMIT_BYTES),
     addFirstHooks: (server) => {

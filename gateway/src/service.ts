@@ -4,7 +4,7 @@ import { grpcAddress } from '@fitness/shared/grpc/address.ts';
 import { startGrpcServer } from '@fitness/shared/grpc/server.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
-import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { type Cleanup, createCleanup, drain, shutdownTimes } from '@fitness/shared/runtime/lifecycle.ts';
 import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
 import type { GatewayConfig } from './config.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
@@ -25,9 +25,10 @@ export const startGateway = async (
   try {
     const dependencies = await createDependencies(config, overrides, log, cleanup);
     const { health, metrics, signer, tls } = dependencies;
-    const app = await createHttpServer(dependencies);
+    const { drainMs, finishMs: closeGraceMs, exitMs } = shutdownTimes(config);
+    const app = await createHttpServer(dependencies, { closeGraceMs });
     const address = grpcAddress(config.HOST, config.GRPC_PORT);
-    const grpc = await startGrpcServer({ address, services: [], signer, tls, metrics, log });
+    const grpc = await startGrpcServer({ address, services: [], signer, tls, metrics, log, closeGraceMs });
     cleanup.defer('grpc server', () => grpc.close());
     const operations = createOperationsServer(dependencies);
     await operations.listen({ host: config.HOST, port: config.OPERATIONS_PORT });
@@ -37,10 +38,17 @@ export const startGateway = async (
     cleanup.defer('http server', () => app.close());
     const ownUrl = ownUrlOf(app);
     if (config.SEED_DEMO) seedDemo(config, dependencies, ownUrl, cleanup);
-    cleanup.defer('readiness', () => health.markStopping());
+    cleanup.defer('readiness', () => drain(health, grpc, drainMs));
     health.markStarted();
     log.info({ url, grpc: grpc.address, operations: operationsUrl }, 'listening');
-    return { url: ownUrl, operationsUrl, grpcAddress: grpc.address, log, close: () => cleanup.close() };
+    return {
+      url: ownUrl,
+      operationsUrl,
+      grpcAddress: grpc.address,
+      log,
+      exitMs,
+      close: () => cleanup.close(),
+    };
   } catch (error) {
     await cleanup.close();
     throw error;

@@ -129,16 +129,19 @@ interface Peer {
 
 interface Manifest {
   kind: string;
+  metadata?: { name: string };
   data?: Record<string, string>;
   images?: Record<string, string>[];
   resources?: string[];
   spec?: {
+    clusterIP?: string;
     secretName?: string;
     dnsNames?: string[];
     template?: {
       spec?: {
         containers?: Container[];
         initContainers?: Container[];
+        terminationGracePeriodSeconds?: number;
         volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
       };
     };

@@ -453,6 +453,27 @@ describe('deploy/kubernetes', () => {
     },
   );
 
+  test.each(owners)('lets %s answer while it drains, and finish before it is killed', (owner) => {
+    const name = nameOf(owner);
+    const pod = manifestsOf(`deploy/kubernetes/${name}.yaml`).find(({ kind }) => kind === 'Deployment')?.spec
+      ?.template?.spec;
+    const [drain, grace] = ['DRAIN_MS', 'SHUTDOWN_GRACE_MS'].map((variable) => Number(common.get(variable)));
+    // The gateway closes an idle connection to a service after four seconds, and asks for new records every five.
+    expect(drain).toBeGreaterThanOrEqual(10_000);
+    expect(grace).toBeGreaterThan(Number(drain) + 30_000);
+    expect(Number(pod?.terminationGracePeriodSeconds) * 1_000).toBeGreaterThanOrEqual(Number(grace) + 5_000);
+  });
+
+  test.each(owners.filter((owner) => owner !== 'gateway'))(
+    'gives the name of %s a record of each pod',
+    (owner) => {
+      const name = nameOf(owner);
+      const services = manifestsOf(`deploy/kubernetes/${name}.yaml`).filter(({ kind }) => kind === 'Service');
+      expect(services.map(({ metadata }) => metadata?.name).sort()).toEqual([`${name}-grpc`, `${name}-http`]);
+      expect(services.map(({ spec }) => spec?.clusterIP)).toEqual(['None', 'None']);
+    },
+  );
+
   test.each(owners)('sets every required variable of %s', (owner) => {
     const names = new Set(given(owner));
     const required = variables.filter(
@@ -494,7 +515,7 @@ describe('deploy/kubernetes', () => {
     const called = namesOf(owner)
       .filter((name) => name.endsWith('_GRPC_ADDRESS') || (name.endsWith('_HTTP_URL') && isFixed(name)))
       .map((name) =>
-        (settings.get(name) ?? `missing ${name}`).replace(/^https?:\/\//, '').replace('-grpc:', ':'),
+        (settings.get(name) ?? `missing ${name}`).replace(/^https?:\/\//, '').replace(/-(?:grpc|http):/, ':'),
       );
     const ports = { MONGODB_URI: [27017], REDIS_URL: [6379], AMQP_URL: [5671, 5672] };
     const servers = Object.entries(ports).flatMap(([name, numbers]) =>

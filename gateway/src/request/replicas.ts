@@ -64,8 +64,10 @@ export const createReplicas = (
     ) as Record<Service, string>,
     balance: (agent) => {
       const storage = Object.assign(new Map<string, Records>(), { full: () => false });
-      agent.on('connectionError', (origin) => forget(storage, origin));
+      const leave = (origin: string | URL): void => forget(storage, new URL(origin));
+      agent.on('connectionError', leave);
       return agent.compose(
+        noticeLeaving(leave),
         interceptors.dns({
           maxTTL: REFRESH_MS,
           storage: storage as never,
@@ -84,10 +86,11 @@ export const createReplicas = (
 };
 
 const withoutBrackets = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 const hasIp = (url: URL): boolean => isIP(withoutBrackets(url)) !== 0;
 
 const addressesOf = async (url: URL, resolve: Resolve): Promise<Address[]> => {
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  const port = portOf(url);
   const host = withoutBrackets(url);
   const found = hasIp(url) ? [{ address: host, family: isIP(host) }] : await resolve(host, { all: true });
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4, port }));
@@ -103,12 +106,34 @@ const forget = (storage: ReadonlyMap<string, Records>, origin: URL): void => {
   for (const { records } of storage.values()) {
     for (const family of [records[4], records[6]]) {
       const index = family?.ips.findIndex(
-        ({ address, port }) => address === withoutBrackets(origin) && port === Number(origin.port),
+        ({ address, port }) => address === withoutBrackets(origin) && port === portOf(origin),
       );
       if (family != null && index !== undefined && index >= 0) family.ips.splice(index, 1);
     }
   }
 };
+
+/** A service ends a connection with an answer only while it stops, and soon accepts no other one. */
+const noticeLeaving =
+  (leave: (origin: string | URL) => void): Dispatcher.DispatcherComposeInterceptor =>
+  (dispatch) =>
+  (options, handler) =>
+    dispatch(options, {
+      ...passedOn(handler),
+      onResponseStart: (...args) => {
+        if (args[2].connection === 'close' && options.origin !== undefined) leave(options.origin);
+        handler.onResponseStart?.(...args);
+      },
+    });
+
+const passedOn = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
+  onRequestStart: (...args) => handler.onRequestStart?.(...args),
+  onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
+  onResponseStart: (...args) => handler.onResponseStart?.(...args),
+  onResponseData: (...args) => handler.onResponseData?.(...args),
+  onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+  onResponseError: (...args) => handler.onResponseError?.(...args),
+});
 
 /** Also of a method that may have an effect: nothing of the request was sent. */
 const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
@@ -121,14 +146,11 @@ const sendElsewhere: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (op
     return dispatch(options, attempt);
   };
   const attempt: Dispatcher.DispatchHandler = {
+    ...passedOn(handler),
     onRequestStart: (controller, context) => {
       isSent = true;
       handler.onRequestStart?.(controller, context);
     },
-    onRequestUpgrade: (...args) => handler.onRequestUpgrade?.(...args),
-    onResponseStart: (...args) => handler.onResponseStart?.(...args),
-    onResponseData: (...args) => handler.onResponseData?.(...args),
-    onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
     onResponseError: (controller, error) => {
       if (isRefused(error)) setTimeout(send, RETRY_DELAY_MS);
       else handler.onResponseError?.(controller, error);

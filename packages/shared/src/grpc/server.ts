@@ -77,10 +77,13 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** With the port as bound. */
   address: string;
+  /** The health service says that the process stops; calls are answered. */
+  markStopping(): void;
+  /** Answers the calls that have begun, and no others. */
   close(): Promise<void>;
 }
 
-export const GRPC_CLOSE_GRACE_MS = 3_000;
+const CLOSE_GRACE_MS = 3_000;
 
 /**
  * After it a client connects again, and so learns of replicas that its name has got since; a call that has begun may end on
@@ -116,14 +119,14 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   });
   return {
     address: `${hostOf(options.address)}:${port}`,
+    markStopping: () => health.setStatus('', 'NOT_SERVING'),
     close: () =>
       new Promise((resolve) => {
-        health.setStatus('', 'NOT_SERVING');
         const force = setTimeout(() => {
           server.forceShutdown();
           // grpc-js waits without end for a connection that never spoke HTTP/2.
           resolve();
-        }, options.closeGraceMs ?? GRPC_CLOSE_GRACE_MS);
+        }, options.closeGraceMs ?? CLOSE_GRACE_MS);
         server.tryShutdown(() => {
           clearTimeout(force);
           resolve();

@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { SECOND_MS } from '../kernel/clock.ts';
+import type { Health } from '../kernel/health.ts';
 import type { MessageKey } from '../kernel/i18n/catalogue.ts';
 import { DEFAULT_LOCALE, translate } from '../kernel/i18n/translate.ts';
 
@@ -30,6 +31,8 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   checkMs: 30 * SECOND_MS,
 };
 
+/** Time for the first request of a connection that was accepted just before the server closes. */
+const UNUSED_MS = SECOND_MS / 2;
 /** Time for a client to read the error before its connection is closed. */
 const LINGER_MS = SECOND_MS;
 
@@ -70,11 +73,22 @@ const answering = new WeakMap<Socket, Set<ServerResponse>>();
 const isAnswering = (socket: Socket): boolean =>
   [...(answering.get(socket) ?? [])].some((response) => response.headersSent);
 
-/** Closes the connections of `app` when it closes. */
-export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: number): void => {
+/** Closes the connections of `app` when it closes. Before that, while the process stops, with their next answer. */
+export const endConnectionsWithServer = (
+  app: FastifyInstance,
+  closeGraceMs: number,
+  health: Pick<Health, 'onStopping'>,
+): void => {
   const server = app.server as Server;
   const open = new Set<Socket>();
+  let stopping = false;
   let closing = false;
+  health.onStopping(() => {
+    stopping = true;
+    for (const socket of open) {
+      for (const response of answering.get(socket) ?? []) endWith(response);
+    }
+  });
   server.on('connection', (socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
@@ -82,6 +96,7 @@ export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: num
   server.prependListener('request', ({ socket }, response) => {
     const responses = answering.get(socket) ?? new Set();
     answering.set(socket, responses.add(response));
+    if (stopping) endWith(response);
     response.once('close', () => {
       responses.delete(response);
       // Its response headers may have announced keep-alive before the shutdown began.
@@ -90,14 +105,20 @@ export const endConnectionsWithServer = (app: FastifyInstance, closeGraceMs: num
   });
   app.addHook('preClose', async () => {
     closing = true;
-    for (const socket of open) {
-      // Opened without a request: Node counts it as active.
-      if (socket.bytesRead === 0) socket.destroy();
-    }
+    setTimeout(() => {
+      for (const socket of open) {
+        // Opened without a request: Node counts it as active.
+        if (socket.bytesRead === 0) socket.destroy();
+      }
+    }, UNUSED_MS).unref();
     setTimeout(() => {
       for (const socket of open) socket.destroy();
     }, closeGraceMs).unref();
   });
+};
+
+const endWith = (response: ServerResponse): void => {
+  if (!response.headersSent) response.setHeader('connection', 'close');
 };
 
 export const isBodyMissing = ({ headers }: Pick<IncomingMessage, 'headers'>): boolean =>

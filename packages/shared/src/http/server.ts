@@ -136,6 +136,8 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     connectionTimeout: limits.stalledMs,
     ...nodeOptions(limits, options.tls),
     forceCloseConnections: 'idle',
+    // A request that comes over an open connection while the server closes is answered like those before it.
+    return503OnClosing: false,
     requestIdHeader: false,
     genReqId: (request) => {
       const given = request.headers['x-request-id'];
@@ -150,7 +152,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
       sendError(error, request, reply as FastifyReply);
     },
   }) as unknown as FastifyInstance;
-  endConnectionsWithServer(app, limits.closeGraceMs);
+  endConnectionsWithServer(app, limits.closeGraceMs, options.health);
   ignoreAfterEnd(app);
   continueBeforeBody(app);
   // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.

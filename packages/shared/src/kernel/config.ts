@@ -142,6 +142,10 @@ export const commonShape = (httpPort: number) => ({
   PUBLIC_KEYS_DIRECTORY: z.string('is missing (npm run keys -- create makes it)'),
   /** `tls.crt`, `tls.key` and `ca.crt`: turns on mutual TLS between the processes. */
   TLS_DIRECTORY: z.string().optional(),
+  /** How long a process that stops answers new requests: as long as balancers need to notice that it is not ready. */
+  DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
+  /** How long stopping may take in all, DRAIN_MS included. */
+  SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
   /** The origin that clients use, for links in responses; without a trailing slash. */
   PUBLIC_BASE_URL: publicUrl(urlWithoutSlash.default('http://127.0.0.1:8080'), { isOrigin: true }),
 });

@@ -21,6 +21,8 @@ export interface Health {
   /** The process is not ready before this call. */
   markStarted(): void;
   markStopping(): void;
+  /** Calls `listener` when the process begins to stop. */
+  onStopping(listener: () => void): void;
 }
 
 const CHECK_TIMEOUT_MS = 2_000;
@@ -35,6 +37,7 @@ const isUp = async (check: () => Promise<unknown>): Promise<boolean> => {
 
 export const createHealth = (): Health => {
   const checks: { name: string; check: () => Promise<unknown>; required: boolean }[] = [];
+  const listeners: (() => void)[] = [];
   let phase: 'starting' | 'started' | 'stopping' = 'starting';
   const examine = async (entry: (typeof checks)[number]): Promise<[string, DependencyHealth]> => {
     const startedAt = performance.now();
@@ -49,7 +52,9 @@ export const createHealth = (): Health => {
     },
     markStopping: () => {
       phase = 'stopping';
+      for (const listener of listeners) listener();
     },
+    onStopping: (listener) => void listeners.push(listener),
     readiness: async () => {
       const dependencies = Object.fromEntries(await Promise.all(checks.map(examine)));
       const down = Object.values(dependencies).some(({ state, required }) => required && state === 'down');

@@ -11,6 +11,7 @@ import { createWakeableSleep, onCommittedEvents } from './wake.ts';
 const BATCH_SIZE = 100;
 const LEASE_BUSY_DELAY_MS = 20;
 const DISCONNECTED_DELAY_MS = 100;
+const FLUSH_MS = 500;
 
 export interface RelayOptions {
   connection: Connection;
@@ -22,7 +23,7 @@ export interface RelayOptions {
 }
 
 export interface Relay {
-  /** Stops after the current batch; the rest stays in the outbox. */
+  /** Publishes what was committed before, for half a second at most; the rest stays in the outbox. */
   close(): Promise<void>;
 }
 
@@ -39,9 +40,9 @@ export const startRelay = (options: RelayOptions): Relay => {
   const { connection, broker, log, pollIntervalMs = 1_000 } = options;
   const { sleep, wake, takeWakeUp, end } = createWakeableSleep();
   const stopListening = onCommittedEvents(connection, wake);
-  let closed = false;
+  let closedAt: number | undefined;
   let failing = false;
-  const drain = createDrain(options, () => closed);
+  const drain = createDrain(options, () => closedAt !== undefined && performance.now() - closedAt > FLUSH_MS);
 
   const step = async (woken: boolean): Promise<number> => {
     if (!broker.isConnected()) return DISCONNECTED_DELAY_MS;
@@ -53,7 +54,8 @@ export const startRelay = (options: RelayOptions): Relay => {
   };
 
   const run = async (): Promise<void> => {
-    while (!closed) {
+    for (let isLast = false; !isLast; ) {
+      isLast = closedAt !== undefined;
       const woken = takeWakeUp();
       let delayMs = pollIntervalMs;
       try {
@@ -63,14 +65,14 @@ export const startRelay = (options: RelayOptions): Relay => {
         failing = true;
       }
       // After a failure a commit must not shorten the wait, or the loop would spin.
-      if (!closed) await sleep(delayMs, { wakeable: !failing && broker.isConnected() });
+      if (!isLast) await sleep(delayMs, { wakeable: !failing && broker.isConnected() });
     }
   };
 
   const running = run();
   return {
     close: async () => {
-      closed = true;
+      closedAt = performance.now();
       stopListening();
       end();
       await running;

@@ -2,13 +2,58 @@
  * Start and shutdown of a process. Each resource registers its closing where it is opened; shutdown closes them in
  * reverse order, under one deadline.
  */
+import type { GrpcServer } from '../grpc/server.ts';
 import { ConfigError } from '../kernel/config.ts';
+import type { Health } from '../kernel/health.ts';
 import type { Logger } from '../kernel/log.ts';
-import { finishesWithin } from '../kernel/timing.ts';
+import { finishesWithin, sleep } from '../kernel/timing.ts';
 
 export const EXIT_CONFIG = 78;
-/** Less than the ten seconds after which an orchestrator kills the process. */
+/** Less than the ten seconds after which an orchestrator kills the process. For one that has not read its configuration. */
 export const SHUTDOWN_DEADLINE_MS = 9_000;
+
+/** For the end of events, jobs and databases, after the last answer. */
+const FLUSH_MS = 1_000;
+const EXIT_MARGIN_MS = 500;
+/** What is under way has at least this. */
+const LEAST_FINISH_MS = 1_000;
+
+export interface ShutdownTimes {
+  /** How long new requests are answered. */
+  drainMs: number;
+  /** How long what is under way has after that. */
+  finishMs: number;
+  /** After it the process exits in any case. */
+  exitMs: number;
+}
+
+/** Throws ConfigError. */
+export const shutdownTimes = ({
+  DRAIN_MS,
+  SHUTDOWN_GRACE_MS,
+}: {
+  DRAIN_MS: number;
+  SHUTDOWN_GRACE_MS: number;
+}): ShutdownTimes => {
+  const exitMs = SHUTDOWN_GRACE_MS - EXIT_MARGIN_MS;
+  const finishMs = exitMs - FLUSH_MS - DRAIN_MS;
+  if (finishMs >= LEAST_FINISH_MS) return { drainMs: DRAIN_MS, finishMs, exitMs };
+  const least = DRAIN_MS + LEAST_FINISH_MS + FLUSH_MS + EXIT_MARGIN_MS;
+  throw new ConfigError(
+    `Wrong configuration: SHUTDOWN_GRACE_MS: must be at least ${least} with this DRAIN_MS`,
+  );
+};
+
+/** Says that the process stops, and answers new requests for `drainMs`. */
+export const drain = async (
+  health: Pick<Health, 'markStopping'>,
+  grpc: Pick<GrpcServer, 'markStopping'>,
+  drainMs: number,
+): Promise<void> => {
+  health.markStopping();
+  grpc.markStopping();
+  if (drainMs > 0) await sleep(drainMs);
+};
 
 export interface Cleanup {
   /** Registers `close`; the last one registered runs first. */
@@ -38,9 +83,11 @@ export const createCleanup = (log?: Logger): Cleanup => {
   };
 };
 
-interface Opened {
+interface Stoppable {
   close(): Promise<void>;
   log: Logger;
+  /** How long `close` may take. */
+  exitMs?: number;
 }
 
 export interface ServiceMode {
@@ -54,7 +101,7 @@ const UPGRADE = 'upgrade';
  * The process of a service: {@link runProcess}. With the argument `upgrade` it prepares the database as a start does, and ends:
  * 0, 78 for an invalid configuration, 1 for any other failure.
  */
-export const runService = async (open: (mode: ServiceMode) => Promise<Opened>): Promise<void> => {
+export const runService = async (open: (mode: ServiceMode) => Promise<Stoppable>): Promise<void> => {
   if (process.argv[2] !== UPGRADE) {
     await runProcess(async () => open({ upgradeOnly: false }));
     return;
@@ -82,10 +129,10 @@ const exitUnstarted = (error: unknown): never => {
  * another failure at start, or an uncaught exception later, exits 1. An unhandled rejection is logged only.
  */
 export const runProcess = async (
-  open: () => Promise<Opened>,
+  open: () => Promise<Stoppable>,
   deadlineMs = SHUTDOWN_DEADLINE_MS,
 ): Promise<void> => {
-  let running: Opened;
+  let running: Stoppable;
   let stopRequested = false;
   let stop = (): void => {
     stopRequested = true;
@@ -98,12 +145,12 @@ export const runProcess = async (
   } catch (error) {
     return exitUnstarted(error);
   }
-  const { log } = running;
+  const { log, exitMs = deadlineMs } = running;
   stop = () => {
     if (stopRequested) return;
     stopRequested = true;
     const closed = running.close().catch((error: unknown) => log.error({ err: error }, 'closing failed'));
-    void finishesWithin(closed, deadlineMs).then((finished) => {
+    void finishesWithin(closed, exitMs).then((finished) => {
       if (!finished) log.error('shutdown took too long; exiting');
       process.exit(0);
     });

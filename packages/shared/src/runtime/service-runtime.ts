@@ -35,7 +35,7 @@ import { openCallerSigner } from '../process-identity/open-caller-signer.ts';
 import { type ProcessTls, readProcessTls } from '../process-identity/process-tls.ts';
 import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
-import { type Cleanup, createCleanup } from './lifecycle.ts';
+import { type Cleanup, createCleanup, drain, type ShutdownTimes, shutdownTimes } from './lifecycle.ts';
 import { operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
@@ -56,6 +56,8 @@ export interface RuntimeConfig {
   AMQP_URL: string;
   AMQP_TOPOLOGY: Topology;
   EVENTS_NAMESPACE: string;
+  DRAIN_MS: number;
+  SHUTDOWN_GRACE_MS: number;
 }
 
 /** Replacements for tests. */
@@ -102,6 +104,9 @@ export interface RunningService {
   /** `host:port` */
   grpcAddress: string;
   log: Logger;
+  /** How long `close` may take, in milliseconds. */
+  exitMs: number;
+  /** Answers new requests for DRAIN_MS, then finishes what is under way. */
   close(): Promise<void>;
 }
 
@@ -165,6 +170,7 @@ const open = async (
   const clock = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const health = createHealth();
+  const times = shutdownTimes(config);
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(service, config, log);
   const tls = readProcessTls(service, config);
@@ -202,7 +208,7 @@ const open = async (
     }),
     grpcClient: connectWith({ signer, tls, metrics, cleanup }),
   };
-  return { ...runtime, serve: (transports) => serve(runtime, config, transports, overrides) };
+  return { ...runtime, serve: (transports) => serve(runtime, config, transports, { ...overrides, times }) };
 };
 
 const connectServers = async (
@@ -281,7 +287,7 @@ const prepareDatabase = async (
 const createGatedServer = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   { routes, prepareHttp }: Transports,
-  { closeGraceMs }: Overrides,
+  closeGraceMs: number,
 ): Promise<{ app: FastifyInstance; open: () => void }> => {
   const { service, log, clock, connection, broker, health, metrics, signer, tls, audit, limiter } = runtime;
   let isOpen = false;
@@ -300,7 +306,7 @@ const createGatedServer = async (
         if (!isOpen && !showsHealth(url)) throw unavailable('the service is starting');
       });
     },
-    ...(closeGraceMs === undefined ? {} : { connections: { closeGraceMs } }),
+    connections: { closeGraceMs },
     ...(prepareHttp === undefined ? {} : { prepare: prepareHttp }),
   });
   return {
@@ -317,30 +323,19 @@ const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   config: RuntimeConfig,
   transports: Transports,
-  overrides: Overrides,
+  { times, closeGraceMs = times.finishMs, indexNoticeMs }: Overrides & { times: ShutdownTimes },
 ): Promise<RunningService> => {
   if (overrides.upgradeOnly === true) return upgrade(runtime, transports, overrides);
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeApp = async (): Promise<void> => undefined;
   try {
-    const { app, open } = await createGatedServer(runtime, transports, overrides);
+    const { app, open } = await createGatedServer(runtime, transports, closeGraceMs);
     closeApp = async () => app.close();
     // Before all else: an index or an upgrade may take longer than a probe waits, and a restart would only begin it again.
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
-    await prepareDatabase(runtime, transports, overrides.indexNoticeMs);
+    await prepareDatabase(runtime, transports, indexNoticeMs);
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
-    const grpc = await startGrpcServer({
-      address: grpcAddress(config.HOST, config.GRPC_PORT),
-      services: [...transports.grpc, auditLogService(audit)],
-      signer,
-      tls,
-      metrics,
-      log,
-      closeGraceMs: overrides.closeGraceMs,
-    });
-    cleanup.defer('grpc server', () => grpc.close());
-    cleanup.defer('http server', closeApp);
     const consumers = await startConsumers({
       connection,
       broker,
@@ -353,11 +348,28 @@ const serve = async (
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of [...(transports.jobs ?? []), sealJob(audit)])
       cleanup.defer(`job ${job.name}`, startJob(job, log));
-    cleanup.defer('readiness', () => health.markStopping());
+    const grpc = await startGrpcServer({
+      address: grpcAddress(config.HOST, config.GRPC_PORT),
+      services: [...transports.grpc, auditLogService(audit)],
+      signer,
+      tls,
+      metrics,
+      log,
+      closeGraceMs,
+    });
+    // Before what its answers cause: events, jobs, and the connections of all.
+    cleanup.defer('servers', () => Promise.all([closeApp(), grpc.close()]));
+    cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
     open();
     health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
-    return { url, grpcAddress: grpc.address, log, close: () => cleanup.close() };
+    return {
+      url,
+      grpcAddress: grpc.address,
+      log,
+      exitMs: times.exitMs,
+      close: () => cleanup.close(),
+    };
   } catch (error) {
     await closeApp();
     await cleanup.close();

@@ -55,6 +55,8 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     AMQP_TOPOLOGY: 'declared',
     MONGODB_DATABASE: `test_${service.replaceAll('-', '_')}_${id}`,
     EVENTS_NAMESPACE: `test-${id}`,
+    DRAIN_MS: 0,
+    SHUTDOWN_GRACE_MS: 10_000,
     PUBLIC_BASE_URL: 'http://api.test',
   };
 };

@@ -179,6 +179,20 @@ describe('startRelay', () => {
     await relay.close();
   });
 
+  test('what was committed before the relay is closed is published first', async () => {
+    const relay = startRelay({ connection, broker, log, pollIntervalMs: 60_000 });
+    await place('before');
+    await until(async () => (await waiting()) === 0);
+    await inTransaction(connection, async (session) => {
+      for (let number = 0; number < 250; number += 1) {
+        const event = { subject: `last-${number}`, data: { order_id: 7 }, aggregateVersion: 1 };
+        await outbox.publish(session, orderPlaced, event);
+      }
+    });
+    await relay.close();
+    expect(await waiting()).toBe(0);
+  });
+
   test('events of one aggregate are published in the order of their versions', async () => {
     const versions = Array.from({ length: 30 }, (_, index) => index + 1);
     for (const version of versions) await place('ordered', version);

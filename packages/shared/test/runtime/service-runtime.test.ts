@@ -1,12 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { createAuditLog } from '../../src/audit/log.ts';
-import { GRPC_CLOSE_GRACE_MS } from '../../src/grpc/server.ts';
-import { CONNECTION_LIMITS } from '../../src/http/connections.ts';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
-import { SHUTDOWN_DEADLINE_MS } from '../../src/runtime/lifecycle.ts';
+import { SHUTDOWN_DEADLINE_MS, shutdownTimes } from '../../src/runtime/lifecycle.ts';
 import { createServiceRuntime, type Job, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { until } from '../messaging/support.ts';
@@ -130,6 +128,10 @@ test('idle connections do not delay the shutdown beyond its grace period', async
   expect(logged).toEqual([]);
 });
 
-test('the grace periods of both transports end before the shutdown deadline', () => {
-  expect(CONNECTION_LIMITS.closeGraceMs + GRPC_CLOSE_GRACE_MS).toBeLessThan(SHUTDOWN_DEADLINE_MS);
+test('stopping has time for new requests, for what is under way, and for what follows from it', () => {
+  const times = { drainMs: 2_000, finishMs: 6_500, exitMs: 9_500 };
+  expect(shutdownTimes({ DRAIN_MS: 2_000, SHUTDOWN_GRACE_MS: 10_000 })).toEqual(times);
+  expect(() => shutdownTimes({ DRAIN_MS: 8_000, SHUTDOWN_GRACE_MS: 10_000 })).toThrow(
+    'SHUTDOWN_GRACE_MS: must be at least 10500',
+  );
 });

@@ -1,0 +1,152 @@
+/** Replicas are stopped by SIGTERM, without any warning before it, under a load of clients that keep their connections. */
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { eventually, testKeys } from '@fitness/shared/testing/harness.ts';
+import { type Running, startNode, startService, uploadSlowly } from '@fitness/shared/testing/processes.ts';
+import { afterEach, expect, test } from '@jest/globals';
+import { bearer, startHarness } from './support.ts';
+
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const kept = (running: Running): Running => {
+  closers.push(() => running.child.kill('SIGKILL'));
+  return running;
+};
+
+/** Reads and writes over kept connections until `stop`, which resolves with how often each outcome occurred. */
+const startLoad = (url: string, path: string, headers: Record<string, string>) => {
+  const agent = new Agent({ keepAlive: true });
+  const outcomes: Record<string, number> = {};
+  let stopped = false;
+  const send = (method: string) =>
+    new Promise<string>((resolve) => {
+      const sending = httpRequest(`${url}${path}`, { method, agent, headers }, (answer: IncomingMessage) => {
+        answer.resume().once('end', () => resolve(`${method} ${answer.statusCode}`));
+      });
+      sending.once('error', (error: NodeJS.ErrnoException) => resolve(`${method} ${error.code}`));
+      if (method === 'POST') sending.setHeader('content-type', 'application/json');
+      sending.end(method === 'POST' ? '{}' : undefined);
+    });
+  const work = async (method: string): Promise<void> => {
+    while (!stopped) {
+      const outcome = await send(method);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    }
+  };
+  const workers = Promise.all(['GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST', 'POST'].map(work));
+  return {
+    outcomes,
+    stop: async (): Promise<Record<string, number>> => {
+      stopped = true;
+      await workers;
+      agent.destroy();
+      return outcomes;
+    },
+  };
+};
+
+test('one of two replicas of a service: no request of the gateway fails', async () => {
+  const times = { DRAIN_MS: 1_500, SHUTDOWN_GRACE_MS: 10_000 };
+  const replicas = (await Promise.all([startService('wallet', times), startService('wallet', times)])).map(
+    kept,
+  );
+  const harness = await startHarness({ WALLET_HTTP_URL: replicas.map(({ ready }) => ready.url).join(',') });
+  closers.push(() => harness.close());
+  const load = startLoad(harness.url, '/api/v1/payments', bearer());
+  await eventually(() => (load.outcomes['POST 200'] ?? 0) > 50);
+  replicas[0]?.child.kill('SIGTERM');
+  expect(await replicas[0]?.exited).toBe(0);
+  await pause(500);
+  const outcomes = await load.stop();
+  expect(Object.keys(outcomes).sort()).toEqual(['GET 200', 'POST 200']);
+}, 60_000);
+
+test('a service with an upload that takes 8 s more: the upload is finished', async () => {
+  const media = kept(await startService('media', { DRAIN_MS: 0, SHUTDOWN_GRACE_MS: 10_000 }));
+  const harness = await startHarness({ MEDIA_HTTP_URL: media.ready.url });
+  closers.push(() => harness.close());
+  const headers = { ...bearer(), 'content-type': 'multipart/form-data; boundary=a' };
+  const uploading = uploadSlowly(`${harness.url}/api/v1/media`, headers, 8_000);
+  await pause(500);
+  media.child.kill('SIGTERM');
+  expect(await uploading).toBe(200);
+  expect(await media.exited).toBe(0);
+}, 60_000);
+
+/** As a load balancer does: new connections go to gateways that are ready. */
+const startBalancer = async (gateways: readonly string[]): Promise<string> => {
+  let ready = [...gateways];
+  const check = async (url: string): Promise<boolean> =>
+    fetch(`${url}/health/ready`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  const checking = setInterval(async () => {
+    const states = await Promise.all(gateways.map(check));
+    ready = gateways.filter((_, index) => states[index]);
+  }, 200);
+  let turn = 0;
+  const server = createServer((client) => {
+    turn += 1;
+    const { hostname, port } = new URL(ready[turn % ready.length] ?? '');
+    const upstream = connect(Number(port), hostname);
+    client.pipe(upstream).pipe(client);
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => {
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => {
+    clearInterval(checking);
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+test('one of two gateways behind a balancer, with an upload that takes 8 s more: nothing fails', async () => {
+  const services = await startHarness();
+  closers.push(() => services.close());
+  const urls = Object.entries(services.upstreams).map(([name, { url }]) => [
+    `${name.toUpperCase().replaceAll('-', '_')}_HTTP_URL`,
+    url,
+  ]);
+  const startGateway = () =>
+    startNode(
+      fileURLToPath(new URL('../src/main.ts', import.meta.url)),
+      {
+        ...Object.fromEntries(urls),
+        ...testKeys('gateway'),
+        NODE_ENV: 'test',
+        LOG_LEVEL: 'info',
+        HTTP_PORT: '0',
+        GRPC_PORT: '0',
+        OPERATIONS_PORT: '0',
+        REDIS_URL: 'redis://127.0.0.1:1',
+        DRAIN_MS: '1500',
+        SHUTDOWN_GRACE_MS: '20000',
+      },
+      'listening',
+    );
+  const gateways = (await Promise.all([startGateway(), startGateway()])).map(kept);
+  const [first = gateways[0]] = gateways;
+  const url = await startBalancer(gateways.map(({ ready }) => ready.url));
+  const load = startLoad(url, '/api/v1/gyms', {});
+  const headers = { 'content-type': 'multipart/form-data; boundary=a' };
+  const uploading = uploadSlowly(`${first?.ready.url}/api/v1/media`, headers, 8_000);
+  await eventually(() => (load.outcomes['POST 200'] ?? 0) > 50);
+  first?.child.kill('SIGTERM');
+  await pause(3_000);
+  const outcomes = await load.stop();
+  expect(Object.keys(outcomes).sort()).toEqual(['GET 200', 'POST 200']);
+  expect(await uploading).toBe(200);
+  expect(await first?.exited).toBe(0);
+}, 60_000);
