@@ -10,7 +10,7 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
 import type { CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
 import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
-import { type ProcessTls, readProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
+import { openProcessTls, type ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
@@ -129,7 +129,13 @@ export const createDependencies = async (
   const health = createHealth();
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
-  const tls = readProcessTls(NAME, config);
+  const tls = openProcessTls({
+    process: NAME,
+    directory: config.TLS_DIRECTORY,
+    metrics,
+    onProblem: (problem) => log.error({ err: problem }, 'the files of the certificate cannot be used'),
+  });
+  cleanup.defer('certificate', () => tls?.close());
   const replicas = createReplicas(serviceReplicas(config));
   cleanup.defer('addresses of the services', () => replicas.close());
   const urls = replicas.origins;

@@ -1,13 +1,16 @@
 /** A gateway with certificates, and services that show theirs. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import { createMissingCertificates, tlsDirectory } from '@fitness/shared/process-identity/certificates.ts';
-import { readProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
+import { readTlsFiles, TLS_FILES } from '@fitness/shared/process-identity/process-tls.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, startHarness } from './support.ts';
 
@@ -17,14 +20,14 @@ let harness: Harness;
 
 /** Answers with the name in the certificate of the client, and takes no client without one. */
 const startService = async (process: ProcessName): Promise<string> => {
-  const tls = readProcessTls(process, { TLS_DIRECTORY: tlsDirectory(directory, process) });
+  const tls = readTlsFiles(process, tlsDirectory(directory, process));
   const server = createServer(
     { ...tls, requestCert: true, rejectUnauthorized: true },
     (request, response) => {
-      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      const { subject, serialNumber: serial } = (request.socket as TLSSocket).getPeerCertificate();
       response.setHeader('content-type', 'application/json');
       const health = { status: 'ready', dependencies: {} };
-      response.end(JSON.stringify(request.url === '/health/ready' ? health : { client: subject.CN }));
+      response.end(JSON.stringify(request.url === '/health/ready' ? health : { client: subject.CN, serial }));
     },
   );
   servers.push(server);
@@ -33,7 +36,8 @@ const startService = async (process: ProcessName): Promise<string> => {
 };
 
 beforeAll(async () => {
-  await createMissingCertificates(directory);
+  // They end in 65 days, so that the next call renews them.
+  await createMissingCertificates(directory, new Date(Date.now() - 300 * DAY_MS));
   harness = await startHarness({
     TLS_DIRECTORY: tlsDirectory(directory, 'gateway'),
     CONTENT_HTTP_URL: await startService('content'),
@@ -54,7 +58,10 @@ afterAll(async () => {
 test('a service is reached over TLS, and knows the gateway by its certificate', async () => {
   for (let i = 0; i < 2; i += 1) {
     const answer = await fetch(`${harness.url}/api/v1/posts`);
-    expect([answer.status, await answer.json()]).toEqual([200, { client: 'gateway' }]);
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ client: 'gateway' }),
+    ]);
   }
 });
 
@@ -70,3 +77,14 @@ test('their health is asked in the same way', async () => {
     wallet: { state: 'up' },
   });
 });
+
+test('a renewed certificate of the gateway is used by its next connections', async () => {
+  const ask = async (): Promise<string> =>
+    ((await (await fetch(`${harness.url}/api/v1/posts`)).json()) as { serial: string }).serial;
+  const before = await ask();
+  await createMissingCertificates(directory);
+  // The gateway keeps a connection that it uses; it closes an idle one after four seconds.
+  await eventually(async () => (await ask()) !== before, { timeoutMs: 40_000, intervalMs: 5_000 });
+  const renewed = readFileSync(join(tlsDirectory(directory, 'gateway'), TLS_FILES.cert));
+  expect(await ask()).toBe(new X509Certificate(renewed).serialNumber);
+}, 60_000);

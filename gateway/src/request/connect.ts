@@ -13,7 +13,14 @@ interface ConnectOptions {
 
 type Connect = buildConnector.connector;
 
-export const createConnect = (options: ConnectOptions): Connect => buildConnector(toBuild(options));
+/** A new certificate is used by new connections, and with it no session that was begun with the old one. */
+export const createConnect = (options: ConnectOptions): Connect => {
+  let connect = buildConnector(toBuild(options));
+  options.tls?.onRenewal(() => {
+    connect = buildConnector(toBuild(options));
+  });
+  return (target, callback) => connect(target, callback);
+};
 
 /**
  * For many slow clients at once: Node would read 64 KiB from a socket at a time and keep them until the client takes them.
@@ -47,5 +54,5 @@ const copyOf = (buffer: Buffer, bytes: number): Buffer => {
 
 const toBuild = ({ tls, timeoutMs }: ConnectOptions): buildConnector.BuildOptions => ({
   timeout: timeoutMs,
-  ...tls,
+  ...tls?.current(),
 });

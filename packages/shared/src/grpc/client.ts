@@ -7,7 +7,6 @@ import {
   type ChannelCredentials,
   Client,
   type ClientOptions,
-  credentials,
   Metadata,
   type ServiceDefinition,
   type ServiceError,
@@ -25,6 +24,7 @@ import { childTraceparent, currentTrace } from '../kernel/trace.ts';
 import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import type { ProcessTls } from '../process-identity/process-tls.ts';
 import { targetOf } from './address.ts';
+import { channelCredentials } from './credentials.ts';
 import { codeOf, fromServiceError, isRefusal } from './errors.ts';
 
 export interface GrpcClientOptions<Definition> {
@@ -159,11 +159,10 @@ export const createGrpcClient = <Definition>(
 };
 
 const channelOf = (target: ProcessName, tls: ProcessTls | undefined): [ChannelCredentials, ClientOptions] => {
-  if (tls === undefined) return [credentials.createInsecure(), CHANNEL_OPTIONS];
-  const { ca, key, cert } = tls;
+  if (tls === undefined) return [channelCredentials(tls), CHANNEL_OPTIONS];
   // The certificate names the process, not the address.
   const named = { 'grpc.ssl_target_name_override': target, 'grpc.default_authority': target };
-  return [credentials.createSsl(ca, key, cert), { ...CHANNEL_OPTIONS, ...named }];
+  return [channelCredentials(tls), { ...CHANNEL_OPTIONS, ...named }];
 };
 
 const createMetadata = (context: string): Metadata => {

@@ -2,7 +2,6 @@
 import {
   Metadata,
   Server,
-  ServerCredentials,
   type ServerUnaryCall,
   type ServiceDefinition,
   type ServiceError,
@@ -26,6 +25,7 @@ import {
 import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
 import { hostOf } from './address.ts';
 import { callersOf } from './callers.ts';
+import { serverCredentials } from './credentials.ts';
 import { toServiceError } from './errors.ts';
 
 interface Method {
@@ -113,7 +113,7 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   const health = new HealthImplementation({ '': 'SERVING' });
   health.addToServer(server);
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(options.address, credentialsOf(options.tls), (error, bound) =>
+    server.bindAsync(options.address, serverCredentials(options.tls), (error, bound) =>
       error === null ? resolve(bound) : reject(error),
     );
   });
@@ -143,11 +143,6 @@ const contextOf = (metadata: Metadata, signer: CallerSigner): InternalContext | 
     return undefined;
   }
 };
-
-const credentialsOf = (tls: ProcessTls | undefined): ServerCredentials =>
-  tls === undefined
-    ? ServerCredentials.createInsecure()
-    : ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
 
 const firstValue = (metadata: Metadata, key: string): string | undefined => metadata.get(key)[0]?.toString();
 

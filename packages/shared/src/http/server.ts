@@ -1,7 +1,7 @@
 /** The HTTP server of a process: routes, health, metrics, errors, and the OpenAPI document of its routes. */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import { TLSSocket, type Server as TlsServer } from 'node:tls';
 import swagger from '@fastify/swagger';
 import Fastify, {
   type FastifyBodyParser,
@@ -153,6 +153,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     },
   }) as unknown as FastifyInstance;
   endConnectionsWithServer(app, limits.closeGraceMs, options.health);
+  options.tls?.onRenewal((files) => (app.server as unknown as TlsServer).setSecureContext(files));
   ignoreAfterEnd(app);
   continueBeforeBody(app);
   // An `Expect` header other than 100-continue may be ignored; Node would answer it with an empty 417.
@@ -240,7 +241,7 @@ const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {
   // Probes and Prometheus have no certificate: what needs one is decided for each request.
   return tls === undefined
     ? { http: common }
-    : { https: { ...common, ...tls, requestCert: true, rejectUnauthorized: false } };
+    : { https: { ...common, ...tls.current(), requestCert: true, rejectUnauthorized: false } };
 };
 
 /** The text of a 415 names what the route accepts. */

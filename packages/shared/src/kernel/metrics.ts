@@ -10,6 +10,7 @@ export interface Metrics {
   grpcClientDuration: Histogram<'target' | 'method' | 'code'>;
   breakerOpen: Gauge<'target'>;
   eventsHandled: Counter<'event' | 'outcome'>;
+  certificateEnd: Gauge<'certificate'>;
   /** A counter of one service only. */
   counter<Label extends string>(options: { name: string; help: string; labelNames: Label[] }): Counter<Label>;
   /** All series in the Prometheus text format. */
@@ -57,6 +58,12 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
       name: 'events_handled_total',
       help: 'Events by outcome: done, duplicate, retried, dead',
       labelNames: ['event', 'outcome'],
+      registers,
+    }),
+    certificateEnd: new Gauge({
+      name: 'tls_certificate_not_after_seconds',
+      help: 'When the certificate of this process, or of the authority, ends: seconds since 1970',
+      labelNames: ['certificate'],
       registers,
     }),
     counter: (options) => new Counter({ ...options, registers }),

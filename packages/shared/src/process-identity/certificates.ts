@@ -26,7 +26,7 @@ import { TLS_FILES } from './process-tls.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const AUTHORITY_DAYS = 3_650;
 const CERTIFICATE_DAYS = 365;
-/** A certificate that ends sooner is made again: processes read theirs at start. */
+/** A certificate that ends sooner is made again. */
 const RENEW_DAYS = 120;
 /** For clocks that differ. */
 const EARLIER_MS = DAY_MS;

@@ -6,37 +6,112 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PeerCertificate } from 'node:tls';
+import { SECOND_MS } from '../kernel/clock.ts';
 import { ConfigError } from '../kernel/config.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 
-export interface ProcessTls {
+export interface TlsFiles {
   cert: Buffer;
   key: Buffer;
   /** Of the authority. */
   ca: Buffer;
 }
 
+/** The certificate of a process. Its files are read again while the process runs, as those of its keys are. */
+export interface ProcessTls {
+  /** For new connections. */
+  current(): TlsFiles;
+  /** Calls `listener` after each change of the files, until the returned function is called. */
+  onRenewal(listener: (files: TlsFiles) => void): () => void;
+}
+
+/** How soon new files are used. */
+const CHECK_MS = 10 * SECOND_MS;
+
 /** In `TLS_DIRECTORY`; the names that Kubernetes and cert-manager use. */
 export const TLS_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+const NAMES = ['cert', 'key', 'ca'] as const;
+
+interface ProcessTlsOptions {
+  process: ProcessName;
+  /** `TLS_DIRECTORY` */
+  directory: string | undefined;
+  metrics: Pick<Metrics, 'certificateEnd'>;
+  /** The files cannot be used, once for each reason; those that were read before stay in use. */
+  onProblem: (problem: Error) => void;
+}
 
 /** Undefined without `TLS_DIRECTORY`. Throws ConfigError for files that cannot be used. */
-export const readProcessTls = (
-  process: ProcessName,
-  { TLS_DIRECTORY: directory }: { TLS_DIRECTORY?: string | undefined },
-): ProcessTls | undefined => {
+export const openProcessTls = ({
+  process,
+  directory,
+  metrics,
+  onProblem,
+}: ProcessTlsOptions): (ProcessTls & { close(): void }) | undefined => {
   if (directory === undefined) return undefined;
+  let files: TlsFiles;
   try {
-    const read = (name: string): Buffer => readFileSync(join(directory, name));
-    const tls = { cert: read(TLS_FILES.cert), key: read(TLS_FILES.key), ca: read(TLS_FILES.ca) };
-    const certificate = new X509Certificate(tls.cert);
-    if (certificate.checkHost(process) === undefined)
-      throw new Error(`its certificate is not for ${process}`);
-    if (!certificate.checkPrivateKey(createPrivateKey(tls.key)))
-      throw new Error(`${TLS_FILES.key} is not the key of the certificate`);
-    return tls;
+    files = readTlsFiles(process, directory);
   } catch (error) {
     throw new ConfigError(`Wrong configuration: TLS_DIRECTORY: ${(error as Error).message}`);
   }
+  showEnds(files, metrics);
+  const listeners = new Set<(files: TlsFiles) => void>();
+  let known: string | undefined;
+  const check = (): void => {
+    try {
+      const found = readTlsFiles(process, directory);
+      known = undefined;
+      if (NAMES.every((name) => found[name].equals(files[name]))) return;
+      files = found;
+      showEnds(files, metrics);
+      for (const listener of listeners) listener(files);
+    } catch (error) {
+      // Also between the replacement of the first file and that of the last one.
+      const { message } = error as Error;
+      if (message !== known) onProblem(error as Error);
+      known = message;
+    }
+  };
+  const timer = setInterval(check, CHECK_MS).unref();
+  return {
+    current: () => files,
+    onRenewal: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => clearInterval(timer),
+  };
+};
+
+/** Throws for files that do not belong to each other or to the process. */
+export const readTlsFiles = (process: ProcessName, directory: string): TlsFiles => {
+  const read = (name: string): Buffer => readFileSync(join(directory, name));
+  const files = { cert: read(TLS_FILES.cert), key: read(TLS_FILES.key), ca: read(TLS_FILES.ca) };
+  const certificate = new X509Certificate(files.cert);
+  if (certificate.checkHost(process) === undefined) throw new Error(`its certificate is not for ${process}`);
+  if (!certificate.checkPrivateKey(createPrivateKey(files.key)))
+    throw new Error(`${TLS_FILES.key} is not the key of the certificate`);
+  certificatesIn(files.ca);
+  return files;
+};
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** A file has several while an authority is replaced. */
+const certificatesIn = (pem: Buffer): X509Certificate[] => {
+  const found = (pem.toString('latin1').match(PEM_CERTIFICATE) ?? []).map(
+    (text) => new X509Certificate(text),
+  );
+  if (found.length === 0) throw new Error(`${TLS_FILES.ca} has no certificate`);
+  return found;
+};
+
+const showEnds = ({ cert, ca }: TlsFiles, metrics: Pick<Metrics, 'certificateEnd'>): void => {
+  const endOf = ({ validTo }: X509Certificate): number => new Date(validTo).getTime() / SECOND_MS;
+  metrics.certificateEnd.set({ certificate: 'process' }, endOf(new X509Certificate(cert)));
+  metrics.certificateEnd.set({ certificate: 'authority' }, Math.min(...certificatesIn(ca).map(endOf)));
 };
 
 /** `certificate`: verified against the authority. */

@@ -32,7 +32,7 @@ import { leaseSessions } from '../mongo/session-lease.ts';
 import { type Upgrade, upgradeData } from '../mongo/upgrades.ts';
 import type { CallerSigner } from '../process-identity/caller-context.ts';
 import { openCallerSigner } from '../process-identity/open-caller-signer.ts';
-import { type ProcessTls, readProcessTls } from '../process-identity/process-tls.ts';
+import { openProcessTls, type ProcessTls } from '../process-identity/process-tls.ts';
 import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup, drain, type ShutdownTimes, shutdownTimes } from './lifecycle.ts';
@@ -173,7 +173,13 @@ const open = async (
   const times = shutdownTimes(config);
   const metrics = createMetrics(service, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(service, config, log);
-  const tls = readProcessTls(service, config);
+  const tls = openProcessTls({
+    process: service,
+    directory: config.TLS_DIRECTORY,
+    metrics,
+    onProblem: (problem) => log.error({ err: problem }, 'the files of the certificate cannot be used'),
+  });
+  cleanup.defer('certificate', () => tls?.close());
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => assertPrimary(redis), { required: false });
@@ -323,9 +329,10 @@ const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   config: RuntimeConfig,
   transports: Transports,
-  { times, closeGraceMs = times.finishMs, indexNoticeMs }: Overrides & { times: ShutdownTimes },
+  options: Overrides & { times: ShutdownTimes },
 ): Promise<RunningService> => {
-  if (overrides.upgradeOnly === true) return upgrade(runtime, transports, overrides);
+  if (options.upgradeOnly === true) return upgrade(runtime, transports, options);
+  const { times, closeGraceMs = times.finishMs, indexNoticeMs } = options;
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeApp = async (): Promise<void> => undefined;
   try {
@@ -381,13 +388,13 @@ const serve = async (
 const upgrade = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   transports: Transports,
-  { indexNoticeMs }: Overrides,
+  { indexNoticeMs, times }: Overrides & { times: ShutdownTimes },
 ): Promise<RunningService> => {
   const { log, cleanup } = runtime;
   try {
     await prepareDatabase(runtime, transports, indexNoticeMs);
     log.info('the stored data and the indexes are those of this release');
-    return { url: '', grpcAddress: '', log, close: () => cleanup.close() };
+    return { url: '', grpcAddress: '', log, exitMs: times.exitMs, close: () => cleanup.close() };
   } catch (error) {
     await cleanup.close();
     throw error;

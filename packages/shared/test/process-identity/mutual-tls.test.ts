@@ -18,7 +18,13 @@ import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { ProcessName } from '../../src/kernel/process-name.ts';
 import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { createMissingCertificates, tlsDirectory } from '../../src/process-identity/certificates.ts';
-import { type ProcessTls, readProcessTls, TLS_FILES } from '../../src/process-identity/process-tls.ts';
+import {
+  openProcessTls,
+  type ProcessTls,
+  readTlsFiles,
+  TLS_FILES,
+  type TlsFiles,
+} from '../../src/process-identity/process-tls.ts';
 import { createServiceRuntime, type RunningService } from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, gatewayContext, testConfig, testSigner } from '../../src/testing/harness.ts';
 
@@ -38,11 +44,10 @@ const createCertificates = async (): Promise<string> => {
 
 let ours: string;
 let others: string;
-const tlsOf = (process: ProcessName, directory = ours): ProcessTls => {
-  const tls = readProcessTls(process, { TLS_DIRECTORY: tlsDirectory(directory, process) });
-  if (tls === undefined) throw new Error('not configured');
-  return tls;
-};
+const tlsOf = (process: ProcessName, directory = ours): TlsFiles =>
+  readTlsFiles(process, tlsDirectory(directory, process));
+/** Certificates that are never renewed. */
+const fixed = (files: TlsFiles): ProcessTls => ({ current: () => files, onRenewal: () => () => undefined });
 
 beforeAll(async () => {
   ours = await createCertificates();
@@ -56,7 +61,7 @@ describe('gRPC', () => {
   let server: GrpcServer;
   let impostor: GrpcServer;
 
-  const startWallet = (tls: ProcessTls): Promise<GrpcServer> => {
+  const startWallet = (tls: TlsFiles): Promise<GrpcServer> => {
     const handlers = { GetRates: async () => ({ commission_percent: 10 }) };
     return startGrpcServer({
       address: '127.0.0.1:0',
@@ -64,7 +69,7 @@ describe('gRPC', () => {
         grpcService(grpcDefinitions.wallet(), handlers as unknown as GrpcHandlers<WalletDefinition>),
       ],
       signer: testSigner('wallet'),
-      tls,
+      tls: fixed(tls),
       metrics,
       log,
     });
@@ -79,13 +84,13 @@ describe('gRPC', () => {
     await impostor.close();
   });
 
-  const outcomeOf = async (address: string, tls: ProcessTls | undefined): Promise<unknown> => {
+  const outcomeOf = async (address: string, tls: TlsFiles | undefined): Promise<unknown> => {
     const client = createGrpcClient({
       definition: grpcDefinitions.wallet(),
       address,
       target: 'wallet',
       signer: testSigner('content'),
-      tls,
+      tls: tls && fixed(tls),
     });
     try {
       return (await client.call('GetRates', {})).commission_percent;
@@ -138,7 +143,7 @@ describe('HTTP', () => {
         }),
       ],
       signer: testSigner('wallet'),
-      tls: tlsOf('wallet'),
+      tls: fixed(tlsOf('wallet')),
       limiter: { consume: () => Promise.reject(new Error('no limit here')) },
       health: createHealth(),
       metrics: createMetrics('wallet', { defaults: false }),
@@ -149,7 +154,7 @@ describe('HTTP', () => {
   });
   afterAll(() => app.close());
 
-  const statusOf = (path: string, tls: Partial<ProcessTls>): Promise<number | undefined> =>
+  const statusOf = (path: string, tls: Partial<TlsFiles>): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const headers = { [CALLER_HEADER]: gatewayContext('wallet') };
       const options = { host: '127.0.0.1', port, path, headers, servername: 'wallet', ...tls };
@@ -230,6 +235,9 @@ describe('a service with TLS_DIRECTORY', () => {
 });
 
 describe('the files', () => {
+  const openTls = (directory: string | undefined) =>
+    openProcessTls({ process: 'wallet', directory, metrics, onProblem: () => undefined });
+
   test('certificates are kept until they end soon', async () => {
     const directory = await createCertificates();
     const file = join(tlsDirectory(directory, 'media'), TLS_FILES.cert);
@@ -247,12 +255,10 @@ describe('the files', () => {
     ['of another process', () => tlsDirectory(ours, 'media')],
     ['that are missing', () => join(ours, 'nowhere')],
   ])('a process does not start with files %s: the variable is named', (_which, directory) => {
-    expect(() => readProcessTls('wallet', { TLS_DIRECTORY: directory() })).toThrow(
-      /^Wrong configuration: TLS_DIRECTORY: /,
-    );
+    expect(() => openTls(directory())).toThrow(/^Wrong configuration: TLS_DIRECTORY: /);
   });
 
   test('without the variable there is no TLS', () => {
-    expect(readProcessTls('wallet', {})).toBeUndefined();
+    expect(openTls(undefined)).toBeUndefined();
   });
 });
