@@ -129,13 +129,7 @@ export const createDependencies = async (
   const health = createHealth();
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
-  const tls = openProcessTls({
-    process: NAME,
-    directory: config.TLS_DIRECTORY,
-    metrics,
-    onProblem: (problem) => log.error({ err: problem }, 'the files of the certificate cannot be used'),
-  });
-  cleanup.defer('certificate', () => tls?.close());
+  const tls = openTls(config, metrics, log, cleanup);
   const replicas = createReplicas(serviceReplicas(config));
   cleanup.defer('addresses of the services', () => replicas.close());
   const urls = replicas.origins;
@@ -190,6 +184,22 @@ export const createDependencies = async (
     clock,
     random,
   };
+};
+
+const openTls = (
+  config: GatewayConfig,
+  metrics: Metrics,
+  log: Logger,
+  cleanup: Cleanup,
+): ProcessTls | undefined => {
+  const tls = openProcessTls({
+    process: NAME,
+    directory: config.TLS_DIRECTORY,
+    metrics,
+    onProblem: (problem) => log.error({ err: problem }, 'the files of the certificate cannot be used'),
+  });
+  cleanup.defer('certificate', () => tls?.close());
+  return tls;
 };
 
 const appOf = (config: GatewayConfig): Dependencies['app'] => ({
