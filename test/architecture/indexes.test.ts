@@ -36,6 +36,6 @@ test('each index is recorded under its name, and no definition has changed under
   const sorted = Object.fromEntries(Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const text = `${JSON.stringify(sorted, null, 2)}\n`;
   if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, RECORD), text);
-  // New ones: UPDATE_DOCS=1 npm test -- --only architecture indexes
+  // New ones: npm run generate
   expect(read(RECORD)).toBe(text);
 });
