@@ -22,7 +22,7 @@ export const eventsExchangeName = (namespace: string): string => `${namespace}.e
 /** The queue of one consumer of a service, which is bound to the type of its event alone. */
 export const consumerQueue = (namespace: string, service: string, consumer: string): string =>
   `${formerEventsQueue(namespace, service)}.${consumer}`;
-/** The one queue of all consumers of a service, up to release 1.1. It is read as long as it exists, and not declared. */
+/** The one queue of all consumers of a service, in release 1.0. It is read as long as it exists, and not declared. */
 export const formerEventsQueue = (namespace: string, service: string): string =>
   `${namespace}.${service}.events`;
 export const deadLetterQueue = (namespace: string, service: string): string => `${namespace}.${service}.dead`;

@@ -151,7 +151,7 @@ test('rolled forward, back and forward again, nothing is lost or doubled', async
   await untilEffects(5 * EVENTS);
 });
 
-/** The queue of all consumers of the service, as release 1.1 declares it. */
+/** The queue of all consumers of the service, as release 1.0 declares it. */
 const declareFormerQueue = async (): Promise<string> => {
   const { namespace, eventsExchange } = broker;
   const exchange = serviceExchange(namespace, service);
@@ -165,7 +165,7 @@ const declareFormerQueue = async (): Promise<string> => {
   return queue;
 };
 
-/** An event whose try by `consumer` has failed in release 1.1: it returns by the exchange of the service. */
+/** An event whose try by `consumer` has failed in release 1.0: it returns by the exchange of the service. */
 const returnToFormerQueue = (routingKey: string, consumer: string): Promise<string> =>
   publishEvent(broker, {
     exchange: serviceExchange(broker.namespace, service),
@@ -173,12 +173,12 @@ const returnToFormerQueue = (routingKey: string, consumer: string): Promise<stri
     headers: { [HEADER.consumer]: consumer, [HEADER.originalRoutingKey]: orderPlaced.type },
   });
 
-test('what is in the queue of release 1.1 is handled, and once beside its copy in the new queue', async () => {
+test('what is in the queue of release 1.0 is handled, and once beside its copy in the new queue', async () => {
   newService();
   const former = await declareFormerQueue();
   const retried = await returnToFormerQueue(former, orderPlaced.type);
   const unknown = await returnToFormerQueue(former, 'unknown');
-  // While no new queue exists: the publisher is of release 1.1, too.
+  // While no new queue exists: the publisher is of release 1.0, too.
   await publishAll();
   await startNewer();
   // Both queues get each event.
