@@ -8,6 +8,12 @@ import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BLOCKERS, type BlockersOf, blockerMessageKey, blockersService } from '../src/blockers.ts';
 
+/** As many as these tests need; the type check asks the wallet for all of its blockers. */
+const SOME: Partial<BlockersOf<'wallet'>> = {
+  unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
+  pending_withdrawal: async () => ({ count: 2 }),
+};
+
 let server: GrpcServer;
 let client: GrpcClient<ReturnType<typeof grpcDefinitions.blockers>>;
 
@@ -15,13 +21,7 @@ beforeAll(async () => {
   const metrics = createMetrics('blockers-test', { defaults: false });
   server = await startGrpcServer({
     address: '127.0.0.1:0',
-    services: [
-      // As many as this test needs; the type check asks the wallet for all of its own.
-      blockersService<'wallet'>({
-        unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
-        pending_withdrawal: async () => ({ count: 2 }),
-      } satisfies Partial<BlockersOf<'wallet'>> as BlockersOf<'wallet'>),
-    ],
+    services: [blockersService(SOME as BlockersOf<'wallet'>)],
     signer: testSigner('wallet'),
     metrics,
     log: createLog({ service: 'test', level: 'silent' }),
