@@ -81,7 +81,7 @@ const CHANNEL_OPTIONS = {
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 500,
+  'grpc.max_reconnect_backoff_ms': 250,
   // By default the first replica that answers would get every call.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // A name server could replace it.

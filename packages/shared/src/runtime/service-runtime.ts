@@ -334,13 +334,23 @@ const serve = async (
   if (options.upgradeOnly === true) return upgrade(runtime, transports, options);
   const { times, closeGraceMs = times.finishMs, indexNoticeMs } = options;
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
-  let closeApp = async (): Promise<void> => undefined;
+  let closeServers = async (): Promise<unknown> => undefined;
   try {
     const { app, open } = await createGatedServer(runtime, transports, closeGraceMs);
-    closeApp = async () => app.close();
+    closeServers = async () => app.close();
     // Before all else: an index or an upgrade may take longer than a probe waits, and a restart would only begin it again.
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     await prepareDatabase(runtime, transports, indexNoticeMs);
+    const grpc = await startGrpcServer({
+      address: grpcAddress(config.HOST, config.GRPC_PORT),
+      services: [...transports.grpc, auditLogService(audit)],
+      signer,
+      tls,
+      metrics,
+      log,
+      closeGraceMs,
+    });
+    closeServers = () => Promise.all([app.close(), grpc.close()]);
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
     const consumers = await startConsumers({
@@ -355,17 +365,8 @@ const serve = async (
     cleanup.defer('event consumers', () => consumers.close());
     for (const job of [...(transports.jobs ?? []), sealJob(audit)])
       cleanup.defer(`job ${job.name}`, startJob(job, log));
-    const grpc = await startGrpcServer({
-      address: grpcAddress(config.HOST, config.GRPC_PORT),
-      services: [...transports.grpc, auditLogService(audit)],
-      signer,
-      tls,
-      metrics,
-      log,
-      closeGraceMs,
-    });
     // Before what its answers cause: events, jobs, and the connections of all.
-    cleanup.defer('servers', () => Promise.all([closeApp(), grpc.close()]));
+    cleanup.defer('servers', closeServers);
     cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
     open();
     health.markStarted();
@@ -378,7 +379,7 @@ const serve = async (
       close: () => cleanup.close(),
     };
   } catch (error) {
-    await closeApp();
+    await closeServers();
     await cleanup.close();
     throw error;
   }
