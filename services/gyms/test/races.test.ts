@@ -158,7 +158,7 @@ describe('a review during the clearing of its document', () => {
     );
     expect(statuses).toEqual(Array(30).fill(200));
     const license = ((await stored(id)) as unknown as { license: Record<string, unknown> }).license;
-    expect(license).toMatchObject({ image: null, mediaId: null, approved: null, newestMediaId: 700 });
+    expect(license).toMatchObject({ image: null, mediaId: null, newestMediaId: 700 });
     await put(id, operator())(harness.send, { description: 'settled' });
     await settled(id);
     expect(eventsOf(id, 'gyms.gym.license_cleared').map(({ data }) => data)).toEqual([
