@@ -34,7 +34,7 @@ const READ_TIMEOUT_MS = 60_000;
 const LIVE_POLL_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 /**
- * Of an idle connection to a service; less than `DRAIN_MS` in Kubernetes: while a service stops, the gateway has closed every
+ * Lifetime of an idle connection to a service; less than `DRAIN_MS` in Kubernetes: while a service stops, the gateway has closed every
  * connection by the time that the service does, so that no request meets its end.
  */
 const KEEP_ALIVE_MS = 4_000;

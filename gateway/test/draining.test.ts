@@ -79,7 +79,7 @@ test('a service with an upload that takes 8 s more: the upload is finished', asy
   expect(await media.exited).toBe(0);
 }, 60_000);
 
-/** As a load balancer does: new connections go to gateways that are ready. */
+/** A load balancer: new connections go to gateways that are ready. */
 const startBalancer = async (gateways: readonly string[]): Promise<string> => {
   let ready = [...gateways];
   const check = async (url: string): Promise<boolean> =>

@@ -42,7 +42,7 @@ const startReplica = async (index: number, { port = 0, delayMs = 0 } = {}): Prom
     url: '',
     port,
     bodies: [],
-    // As the product does: for a while it answers, and ends each connection with its answer.
+    // The product also answers for a while, and ends each connection with its answer.
     stop: async () => {
       isDraining = true;
       await pause(500);

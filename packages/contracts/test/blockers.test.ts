@@ -8,7 +8,7 @@ import { testClient, testSigner } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BLOCKERS, type BlockersOf, blockerMessageKey, blockersService } from '../src/blockers.ts';
 
-/** As many as these tests need; the type check asks the wallet for all of its blockers. */
+/** The blockers that these tests need; the type check asks the wallet for all of its own. */
 const SOME: Partial<BlockersOf<'wallet'>> = {
   unsettled_balance: async (userId) => (userId === 7 ? { balance: -3 } : undefined),
   pending_withdrawal: async () => ({ count: 2 }),

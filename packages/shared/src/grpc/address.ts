@@ -8,8 +8,8 @@ export const grpcAddress = (host: string, port: number): string =>
 export const hostOf = (address: string): string => address.slice(0, address.lastIndexOf(':'));
 
 /**
- * What a channel connects to, for one address or the list of a configuration variable: a name is resolved again, and an address
- * of a list is used as it is.
+ * What a channel connects to, for one address or the list of a configuration variable: a name is resolved again, while the
+ * addresses of a list never change.
  */
 export const targetOf = (addresses: string): string => {
   if (!addresses.includes(',')) return addresses;

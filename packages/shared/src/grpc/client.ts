@@ -82,7 +82,7 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 250,
-  // By default the first replica that answers would get every call.
+  // The default policy sends every call to the first replica that answers.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // A name server could replace it.
   'grpc.service_config_disable_resolution': 1,

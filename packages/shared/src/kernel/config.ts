@@ -63,7 +63,7 @@ interface Replica {
   host: string;
   /** What all elements of a list have in common besides. */
   kind?: string;
-  /** As it is used. */
+  /** The form in which it is used. */
   text: string;
 }
 

@@ -116,7 +116,7 @@ const isLastingLimit = (
   isTransactionLimit(error) &&
   clock.now().getTime() - new Date(firstFailure).getTime() > LIMIT_PATIENCE_MS;
 
-/** By the shortest delay that is long enough, else by the longest one: the event is then delivered too early. */
+/** The route with the shortest delay that is long enough; without one the longest, which delivers the event too early. */
 export const waitFor = (
   { namespace, service, retryDelaysMs }: Omit<RetryContext, 'clock'>,
   consumer: string,
