@@ -1,3 +1,4 @@
+import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { allReceived, bearer, type Harness, type Received, rawRequest, startHarness } from './support.ts';
 
@@ -325,7 +326,7 @@ describe('with TLS in front', () => {
     expect(fields).toEqual({
       Contact: 'mailto:security@example.com',
       Expires: expect.any(String),
-      'Preferred-Languages': 'en, fa',
+      'Preferred-Languages': [...CATALOGUES.keys()].join(', '),
       Canonical: 'https://api.example.com/.well-known/security.txt',
     });
     const days = (Date.parse(fields.Expires) - Date.now()) / 86_400_000;

@@ -322,10 +322,13 @@ describe('scheduling', () => {
     expect(statuses.filter((status) => status === 202)).toHaveLength(1);
     expect(statuses.filter((status) => ![202, 422, 429].includes(status))).toEqual([]);
     expect(await isLive(harness, person.token)).toBe(false);
-    const own = () =>
-      tap.events.filter(({ subject }) => subject === String(person.id)).map(({ type }) => type);
-    await eventually(() => own().length >= 2);
-    expect(own().sort()).toEqual(['identity.account.deletion_requested', 'identity.credentials.revoked']);
+    const wanted = ['identity.account.deletion_requested', 'identity.credentials.revoked'];
+    const published = () =>
+      tap.events
+        .filter(({ subject, type }) => subject === String(person.id) && wanted.includes(type))
+        .map(({ type }) => type);
+    await eventually(() => published().length >= 2);
+    expect(published().sort()).toEqual(wanted);
     await tap.close();
     await broker.close();
   });
@@ -369,10 +372,9 @@ describe('password reset', () => {
     expect((await logIn(harness, person.user.username, 'a whole new password')).status).toBe(200);
     expect((await logIn(harness, person.user.username, PASSWORD)).status).toBe(422);
     expect((await reset(person.user.username, code)).status).toBe(422);
-    const published = (await events.publishedAbout(person.id)).map(({ type, data }) => [type, data]);
-    expect(published).toEqual([
-      ['identity.credentials.revoked', { user_id: person.id, reason: 'password_reset' }],
-    ]);
+    const published = await events.publishedAbout(person.id);
+    const revoked = published.filter(({ type }) => type === 'identity.credentials.revoked');
+    expect(revoked.map(({ data }) => data)).toEqual([{ user_id: person.id, reason: 'password_reset' }]);
     await events.close();
   });
 
