@@ -37,7 +37,7 @@ test.each(SERVICES)(
   async (service, collection, index) => {
     const { environment } = stack().part(service);
     const stored = database.db(environment.MONGODB_DATABASE ?? '').collection(collection);
-    // Of a later release: it stays.
+    // It belongs to a later release, and stays.
     await stored.createIndex({ of_a_later_release: 1 });
     await stored.dropIndex(index);
     const runs = await Promise.all([upgrade(service), upgrade(service)]);

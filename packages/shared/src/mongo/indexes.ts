@@ -6,7 +6,7 @@ type Model = Connection['models'][string];
 type AnyModel = Pick<Model, 'collection' | 'createCollection' | 'schema'>;
 type Collection = Pick<Model['collection'], 'createIndex' | 'collectionName'>;
 
-/** By default that of the driver: the fields and their order. */
+/** Without one, the driver's: the fields and their order. */
 export const indexName = (fields: IndexDefinition, name: string | undefined): string =>
   name ?? Object.entries(fields).flat().join('_');
 

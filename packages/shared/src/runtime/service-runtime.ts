@@ -71,7 +71,7 @@ export interface Overrides {
   databaseWaitMs?: number | undefined;
   /** How often the log tells of an index or an upgrade that takes long, in milliseconds. */
   indexNoticeMs?: number | undefined;
-  /** Of the command `upgrade`: prepare the database, serve nothing. */
+  /** For the command `upgrade`: prepare the database, serve nothing. */
   upgradeOnly?: boolean | undefined;
 }
 

@@ -25,7 +25,7 @@ const EVENTS = 100;
 const RETRY_DELAYS_MS = [50, 100];
 
 let connection: Connection;
-/** Of the newer release: its catalogue has the new event and the second consumer. */
+/** The newer release: its catalogue has the new event and the second consumer. */
 let broker: Broker;
 /** Each test has its own service. */
 let service = '';

@@ -109,7 +109,7 @@ export const publishEvent = async (
     version?: number;
     data?: unknown;
     traceparent?: string;
-    /** By default that of all events, and the type. */
+    /** The default is the exchange of all events, and the type. */
     exchange?: string;
     routingKey?: string;
     headers?: Record<string, unknown>;
