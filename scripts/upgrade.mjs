@@ -1,6 +1,7 @@
 /**
- * `npm run upgrade`: creates the indexes and upgrades the stored data of every service, as its start does; `npm run upgrade -- wallet`
- * of those named. It may run beside the services, of this release and of the one before, and ends with the exit code of the first failure.
+ * `npm run upgrade` creates the indexes and upgrades the stored data of every service, as its start does. `npm run upgrade -- wallet`
+ * does so for the named services alone. It may run beside the services of this release and of the one before. Its exit code is that of
+ * the first failure.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
