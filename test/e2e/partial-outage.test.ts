@@ -1,4 +1,6 @@
 /** The product while one of its parts is down. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { type Account, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
@@ -73,4 +75,25 @@ describe('while RabbitMQ is down', () => {
     const profiles = databaseOf('content').collection('profiles');
     await eventually(async () => (await profiles.countDocuments({ _id: `gym:${gym.id}` as never })) === 1);
   });
+});
+
+test('a server that runs is not started again, so that it can still be stopped', async () => {
+  const accepts = async (): Promise<boolean> => {
+    const { hostname, port } = new URL(stack().describe().servers.AMQP_URL);
+    const socket = connect(Number(port), hostname);
+    const accepted = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    return accepted;
+  };
+  await stack().start('rabbitmq');
+  await stack().stop('rabbitmq');
+  try {
+    expect(await accepts()).toBe(false);
+  } finally {
+    await stack().start('rabbitmq');
+  }
+  expect(await accepts()).toBe(true);
 });

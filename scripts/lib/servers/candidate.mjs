@@ -31,7 +31,7 @@ import {
  *
  * @typedef {object} Server
  * @property {string} uri
- * @property {() => Promise<void>} start resolves when it answers
+ * @property {() => Promise<void>} start resolves when it answers; does nothing while it runs
  * @property {() => Promise<void>} stop it can be started again
  * @property {() => Promise<void>} [remove] ends what is not a child process of the supervisor
  *
@@ -185,6 +185,8 @@ export function processServer(context, uri, launch, answers, prepare = nothing) 
   return {
     uri,
     async start() {
+      // A second process would end on the port of the first, which then could not be stopped any more.
+      if (child !== undefined && child.ended === undefined) return;
       const started = await spawnServer();
       // Until it answers, its end is not the end of everything: there may be another candidate.
       started.endExpected = true;
