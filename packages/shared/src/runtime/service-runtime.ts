@@ -11,7 +11,6 @@ import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
 import { type Clock, type Random, SECOND_MS, systemClock, systemRandom } from '../kernel/clock.ts';
-import { unavailable } from '../kernel/error.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics.ts';
@@ -140,7 +139,7 @@ export interface ServiceRuntime {
     address: string,
     name?: string,
   ): GrpcClient<Definition>;
-  /** Builds the indexes, then opens the transports. Until then the port of HTTP answers 503, but for what shows its health. */
+  /** Builds the indexes and runs the upgrades, then opens the transports. */
   serve(transports: Transports): Promise<RunningService>;
 }
 
@@ -289,15 +288,14 @@ const prepareDatabase = async (
   await beforeTransports?.();
 };
 
-/** The HTTP server of the service, with all its routes. They are 503 until `open` is called. */
-const createGatedServer = async (
+/** The HTTP server of the service, with all its routes. It does not listen yet. */
+const createHttpServer = (
   runtime: Omit<ServiceRuntime, 'serve'>,
   { routes, prepareHttp }: Transports,
   closeGraceMs: number,
-): Promise<{ app: FastifyInstance; open: () => void }> => {
+): Promise<FastifyInstance> => {
   const { service, log, clock, connection, broker, health, metrics, signer, tls, audit, limiter } = runtime;
-  let isOpen = false;
-  const app = await createServer({
+  return createServer({
     service,
     routes: [...routes, ...operationsRoutes({ service, connection, broker, audit, clock })],
     signer,
@@ -307,23 +305,10 @@ const createGatedServer = async (
     metrics,
     log,
     uuid: runtime.random.uuid,
-    addFirstHooks: (server) => {
-      server.addHook('onRequest', async ({ routeOptions: { url = '' } }) => {
-        if (!isOpen && !showsHealth(url)) throw unavailable('the service is starting');
-      });
-    },
     connections: { closeGraceMs },
     ...(prepareHttp === undefined ? {} : { prepare: prepareHttp }),
   });
-  return {
-    app,
-    open: () => {
-      isOpen = true;
-    },
-  };
 };
-
-const showsHealth = (url: string): boolean => url === '/metrics' || url.startsWith('/health/');
 
 const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
@@ -336,10 +321,8 @@ const serve = async (
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeServers = async (): Promise<unknown> => undefined;
   try {
-    const { app, open } = await createGatedServer(runtime, transports, closeGraceMs);
+    const app = await createHttpServer(runtime, transports, closeGraceMs);
     closeServers = async () => app.close();
-    // Before all else: an index or an upgrade may take longer than a probe waits, and a restart would only begin it again.
-    const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     await prepareDatabase(runtime, transports, indexNoticeMs);
     const grpc = await startGrpcServer({
       address: grpcAddress(config.HOST, config.GRPC_PORT),
@@ -368,7 +351,8 @@ const serve = async (
     // Before what its answers cause: events, jobs, and the connections of all.
     cleanup.defer('servers', closeServers);
     cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
-    open();
+    // Not before: a replica that accepts a connection gets requests.
+    const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
     health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
     return {
