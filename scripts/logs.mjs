@@ -1,12 +1,12 @@
 /**
- * `npm run logs`: the logs of the processes of `npm start`, readable; `npm run logs -- wallet` of those named, servers included. It
- * ends when the product does.
+ * `npm run logs`: the logs of the processes of `npm start`, readable; `npm run logs -- wallet` of those named, with all their
+ * replicas, servers included. It ends when the product does.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { followLogs } from './lib/logs.mjs';
 import { dataDirectory } from './lib/paths.mjs';
-import { processes } from './lib/process-definitions.mjs';
+import { processes, programOf } from './lib/process-definitions.mjs';
 import { runningSupervisor } from './lib/supervisor.mjs';
 import { pause } from './lib/time.mjs';
 
@@ -17,11 +17,11 @@ const present = existsSync(directory)
       .map((file) => basename(file, '.log'))
   : [];
 const named = process.argv.slice(2);
-const names =
-  named.length > 0 ? named : processes.map(({ name }) => name).filter((name) => present.includes(name));
-const unknown = names.find((name) => !present.includes(name));
+const wanted = named.length > 0 ? named : processes.map(({ name }) => name);
+const names = wanted.flatMap((name) => present.filter((each) => each === name || programOf(each) === name));
+const unknown = named.find((name) => !present.includes(name));
 
-if (present.length === 0 || names.length === 0) {
+if (present.length === 0 || (named.length === 0 && names.length === 0)) {
   console.error(`There are no logs of the product in ${directory}: npm start writes them.`);
   process.exitCode = 1;
 } else if (unknown !== undefined) {

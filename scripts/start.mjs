@@ -1,15 +1,16 @@
 /**
  * `npm start`: the whole product on this machine, with demo data.
+ * `npm start -- --replicas 2`: two of each service and of the gateway.
  * `npm run dev -- wallet`: the same, but this process restarts on a change, has an inspector, and its log is shown; all of them
  * without a name.
  * Plain JavaScript without packages, because it installs them.
  */
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withProgress } from '../packages/shared/src/kernel/progress.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
-import { Failure, Stopped } from './lib/failure.mjs';
+import { Failure, messageOf, Stopped } from './lib/failure.mjs';
 import { greeting } from './lib/greeting.mjs';
 import { followLogs, logFileOf } from './lib/logs.mjs';
 import { writeEnvironment } from './lib/operator-environment.mjs';
@@ -21,11 +22,14 @@ import {
   inspectorPorts,
   portNeeds,
   processes,
+  programOf,
   serverPortNeeds,
   usualPorts,
   usualServerPorts,
 } from './lib/process-definitions.mjs';
+import { removeLogsOfOthers, replicate, startInOrder, startOptions } from './lib/replicas.mjs';
 import { createRestarts, describeEnd } from './lib/restarts.mjs';
+import { startBalancer } from './lib/servers/balancer.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
@@ -38,11 +42,13 @@ const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
-const [mode, ...named] = process.argv.slice(2);
-const command = mode === '--dev' ? 'npm run dev' : 'npm start';
+const { isDev, named, replicas } = readOptions();
+const command = isDev ? 'npm run dev' : 'npm start';
 const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
-const ports = usualPorts(wanted);
+const usual = usualPorts(wanted);
 const serverPorts = usualServerPorts();
+const publicPort = usual.get('gateway')?.http ?? 0;
+const publicUrl = `http://127.0.0.1:${publicPort}`;
 
 /** @type {Promise<void> | undefined} */
 let ending;
@@ -53,7 +59,7 @@ let isUp = false;
 const restart = createRestarts({ log, giveUp: (why) => void end(1, new Failure(why)) });
 const supervisor = createSupervisor({
   recordFile,
-  url: originOf('gateway'),
+  url: publicUrl,
   // A part that ends before everything was up once would do so again.
   onUnexpectedExit: (child) => void (isUp ? restart(child) : end(1, new Failure(describeEnd(child)))),
 });
@@ -71,14 +77,20 @@ function end(exitCode, error) {
   return ending;
 }
 
-/** @param {string} name of a process */
-function originOf(name) {
-  return `http://127.0.0.1:${ports.get(name)?.http}`;
+function readOptions() {
+  try {
+    return startOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(messageOf(error));
+    process.exit(1);
+  }
 }
 
-/** The processes that are developed, with the ports of their inspectors. */
-function chosenInspectors() {
-  if (mode !== '--dev') return new Map();
+/** @typedef {Awaited<ReturnType<typeof replicate>>} Product */
+
+/** The processes that are developed, with the ports of their inspectors. @param {Product} product */
+function chosenInspectors({ ports }) {
+  if (!isDev) return new Map();
   const unknown = named.find((name) => !ports.has(name));
   if (unknown) {
     throw new Failure(`There is no process "${unknown}"; there are: ${[...ports.keys()].join(', ')}.`);
@@ -98,19 +110,23 @@ async function preparePorts(inspectors) {
   if (ended.length > 0)
     log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
   await removeContainers(['mongodb', 'redis', 'rabbitmq']);
-  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
+  await assertFree([...portNeeds(usual), ...serverPortNeeds(serverPorts), ...inspectorPortNeeds(inspectors)]);
 }
 
 async function main() {
   const elapsed = stopwatch();
-  const inspectors = chosenInspectors();
+  const reserved = Object.values(serverPorts);
+  const product = await replicate(wanted, usual, { count: replicas, reserved });
+  const inspectors = chosenInspectors(product);
   await preparePorts(inspectors);
+  mkdirSync(logDirectory, { recursive: true });
+  removeLogsOfOthers(logDirectory, product.ports);
   await ensurePackages(supervisor, { logFile: join(logDirectory, 'npm-ci.log'), log });
   if (inspectors.size > 0) {
     for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
     await followLogs(logDirectory, [...inspectors.keys()], { write: log });
   }
-  const waitingFor = new Set([...SERVERS, ...wanted.map(({ name }) => name)]);
+  const waitingFor = new Set([...SERVERS, ...product.parts.map(({ name }) => name)]);
   await withProgress(
     (progress) => {
       const now = () => `ready, waiting for ${[...waitingFor].join(', ')}`;
@@ -124,17 +140,18 @@ async function main() {
         progress.advance(now());
         log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
       };
-      return startAll(inspectors, onReady);
+      return startAll(product, inspectors, onReady);
     },
     { write: log, areAlike: false },
   );
   isUp = true;
   log(
     greeting({
-      gateway: originOf('gateway'),
-      operations: `http://127.0.0.1:${ports.get('gateway')?.operations}`,
-      sandbox: ports.has('sandbox') ? originOf('sandbox') : undefined,
-      providerPort: ports.get('sandbox')?.providers,
+      gateway: publicUrl,
+      operations: operationsUrls(product),
+      sandbox: usual.has('sandbox') ? `http://127.0.0.1:${usual.get('sandbox')?.http}` : undefined,
+      providerPort: usual.get('sandbox')?.providers,
+      replicas,
       logDirectory,
       inspectors,
       took: elapsed(),
@@ -142,12 +159,20 @@ async function main() {
   );
 }
 
+/** Of each gateway. @param {Product} product */
+function operationsUrls({ ports }) {
+  const gateways = [...ports].filter(([name]) => programOf(name) === 'gateway');
+  return gateways.map(([, { operations }]) => `http://127.0.0.1:${operations}`);
+}
+
 /**
- * The servers, then all processes at once.
+ * The servers, then all processes.
+ * @param {Product} product
  * @param {Map<string, number>} inspectors
  * @param {(name: string, took: string, remark: string) => void} onReady
  */
-async function startAll(inspectors, onReady) {
+async function startAll(product, inspectors, onReady) {
+  const { ports } = product;
   const context = {
     supervisor,
     directory: dataDirectory,
@@ -164,19 +189,18 @@ async function startAll(inspectors, onReady) {
   const environment = sharedEnvironment({
     directory: dataDirectory,
     ports,
+    publicUrl,
     sandbox: ports.has('sandbox'),
     servers: servers.environment,
   });
-  const running = wanted.map((part) =>
-    startProcess(
-      part,
-      { supervisor, logDirectory, ports, environment },
-      { inspectorPort: inspectors.get(part.name) },
-    ),
-  );
   writeEnvironment('servers', servers.environment);
-  for (const { part, environment: own } of running) writeEnvironment(part.name, own);
-  await Promise.all(running.map(async ({ part, ready, url }) => onReady(part.name, await ready, url)));
+  const start = async (/** @type {import('./lib/process-definitions.mjs').Process} */ part) => {
+    const inspectorPort = inspectors.get(part.name);
+    const started = startProcess(part, { supervisor, logDirectory, ports, environment }, { inspectorPort });
+    writeEnvironment(part.name, started.environment);
+    onReady(part.name, await started.ready, started.url);
+  };
+  await startInOrder(product, start, (gateways) => startBalancer(context, { port: publicPort, gateways }));
 }
 
 onEndSignal(() => void end(0));

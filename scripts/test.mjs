@@ -6,6 +6,7 @@
  *                                               compose
  *   npm test -- --only service,e2e wallet -t x  further arguments go to jest
  *   npm run test:long                           the long tests (docs/testing.md)
+ *   npm run test:replicas                       the end-to-end tests on two of each service and of the gateway
  *   npm run test:compose                        docker-compose.yml
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -32,7 +33,7 @@ import { createSummary } from './lib/test-summary.mjs';
 import { stopwatch, within } from './lib/time.mjs';
 
 const usualKinds = ['unit', 'typecheck', 'lint', 'service', 'architecture', 'e2e'];
-const kinds = [...usualKinds, 'long', 'servers', 'compose'];
+const kinds = [...usualKinds, 'long', 'servers', 'compose', 'replicas'];
 /** What depends on the broker and on Redis: `servers` runs it on the newest ones. */
 const onServers = {
   ofServices: [
@@ -191,15 +192,15 @@ async function untilJestEnds(child, resultFile) {
  * @param {Promise<import('./lib/servers/index.mjs').Servers>} starting
  * @param {NodeJS.ProcessEnv} browser
  * @param {string[]} args
- * @param {string} directory
+ * @param {{ directory: string, replicas: number }} options
  */
-async function runEndToEnd(projects, starting, browser, args, directory) {
+async function runEndToEnd(projects, starting, browser, args, { directory, replicas }) {
   const elapsed = stopwatch();
   let servers;
   let stack;
   try {
     servers = await starting;
-    stack = await startStack({ supervisor, servers, directory, logDirectory });
+    stack = await startStack({ supervisor, servers, directory, logDirectory, replicas });
   } catch (error) {
     if (supervisor.closing) throw new Stopped();
     summary.count(false, `--only ${projects.includes('e2e') ? 'e2e' : 'long'}`);
@@ -233,6 +234,8 @@ async function main() {
   temporary = directory;
   makeKeys(keysDirectory());
   const isServers = selected.has('servers');
+  const isReplicas = selected.has('replicas');
+  if (isReplicas) summary.rerunBy = 'npm run test:replicas --';
   if (isNewest) {
     summary.rerunBy = isServers ? 'npm run test:servers --' : `npm test -- ${newestServers}`;
     await useNewestServers({ supervisor, logDirectory, log });
@@ -242,7 +245,9 @@ async function main() {
   const ofProduct = mayRunTestsIn('test/e2e', forJest)
     ? isServers
       ? ['e2e', 'e2e-long']
-      : chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
+      : isReplicas
+        ? ['e2e']
+        : chosen(['e2e', 'long']).map((kind) => (kind === 'long' ? 'e2e-long' : kind))
     : [];
   const patternsOf = (/** @type {keyof typeof onServers} */ part) =>
     isServers && forJest.length === 0 ? onServers[part] : forJest;
@@ -284,7 +289,10 @@ async function main() {
     runProjects(ofServices, { ...servers?.environment, ...browser }, patternsOf('ofServices')),
     startingForProduct && ofProduct.length > 0
       ? runStage('end-to-end tests', () =>
-          runEndToEnd(ofProduct, startingForProduct, browser, patternsOf('ofProduct'), directory),
+          runEndToEnd(ofProduct, startingForProduct, browser, patternsOf('ofProduct'), {
+            directory,
+            replicas: isReplicas ? 2 : 1,
+          }),
         )
       : undefined,
   ]);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeKeys, privateKey, publicKeys } from './keys.mjs';
 import { nodeBinary, root } from './paths.mjs';
-import { services, variablePrefix } from './process-definitions.mjs';
+import { programOf, services, variablePrefix } from './process-definitions.mjs';
 
 /**
  * A secret of the product: created once, readable by its owner only.
@@ -44,19 +44,22 @@ const providersInSandbox = (sandbox, smtpPort) =>
  * The variables of all processes. The caller's environment has priority.
  * @param {object} options
  * @param {string} options.directory
- * @param {import('./process-definitions.mjs').ProcessPorts} options.ports
+ * @param {import('./process-definitions.mjs').ProcessPorts} options.ports of all replicas
+ * @param {string} options.publicUrl
  * @param {boolean} options.sandbox whether it stands in for the providers
  * @param {NodeJS.ProcessEnv} options.servers
  * @param {NodeJS.ProcessEnv} [options.caller]
  * @returns {NodeJS.ProcessEnv}
  */
-export function sharedEnvironment({ directory, ports, sandbox, servers, caller = process.env }) {
+export function sharedEnvironment({ directory, ports, publicUrl, sandbox, servers, caller = process.env }) {
   const origin = (/** @type {string} */ name) => `http://127.0.0.1:${ports.get(name)?.http}`;
   /** @type {NodeJS.ProcessEnv} */
   const addresses = {};
   for (const name of services) {
-    addresses[`${variablePrefix(name)}_GRPC_ADDRESS`] = `127.0.0.1:${ports.get(name)?.grpc}`;
-    addresses[`${variablePrefix(name)}_HTTP_URL`] = origin(name);
+    const replicas = [...ports.keys()].filter((each) => programOf(each) === name);
+    const grpc = replicas.map((each) => `127.0.0.1:${ports.get(each)?.grpc}`);
+    addresses[`${variablePrefix(name)}_GRPC_ADDRESS`] = grpc.join(',');
+    addresses[`${variablePrefix(name)}_HTTP_URL`] = replicas.map(origin).join(',');
   }
   const keys = join(directory, 'keys');
   if (!caller.PUBLIC_KEYS_DIRECTORY) makeKeys(keys);
@@ -64,7 +67,9 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
     HOST: '127.0.0.1',
     EVENTS_NAMESPACE: 'fitness',
     SEED_DEMO: '1',
-    PUBLIC_BASE_URL: origin('gateway'),
+    PUBLIC_BASE_URL: publicUrl,
+    // The balancer in front of several gateways.
+    ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1' }),
     MEDIA_DIRECTORY: join(directory, 'media'),
     FIRST_ADMINISTRATOR_USERNAME: 'administrator',
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
@@ -90,19 +95,20 @@ export function sharedEnvironment({ directory, ports, sandbox, servers, caller =
  */
 export function ownEnvironment({ name }, ports, environment) {
   const { http, grpc, operations, providers, smtp } = ports.get(name) ?? {};
-  const database = `${variablePrefix(name)}_MONGODB_DATABASE`;
+  const program = programOf(name);
+  const database = `${variablePrefix(program)}_MONGODB_DATABASE`;
   const keys = dirname(environment.PUBLIC_KEYS_DIRECTORY ?? '');
   return {
     HTTP_PORT: String(http),
-    PRIVATE_KEY_DIRECTORY: privateKey(keys, name),
+    PRIVATE_KEY_DIRECTORY: privateKey(keys, program),
     ...(grpc ? { GRPC_PORT: String(grpc) } : {}),
     ...(operations ? { OPERATIONS_PORT: String(operations) } : {}),
     // Tests have no need of the providers' own addresses: any free ports.
     ...(name === 'sandbox' ? { PROVIDER_PORT: String(providers ?? 0), SMTP_PORT: String(smtp ?? 0) } : {}),
-    ...(services.includes(name)
+    ...(services.includes(program)
       ? {
           MONGODB_DATABASE:
-            environment[database] ?? process.env[database] ?? `fitness_${name.replaceAll('-', '_')}`,
+            environment[database] ?? process.env[database] ?? `fitness_${program.replaceAll('-', '_')}`,
         }
       : {}),
   };

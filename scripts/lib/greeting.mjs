@@ -17,9 +17,18 @@ const shown = (directory) => `${relative(process.cwd(), directory) || '.'}/`;
 
 /**
  * The text that `npm start` prints when everything is up: addresses, log-ins, and commands to try.
- * @param {{ gateway: string, operations: string, sandbox: string | undefined, providerPort: number | undefined, logDirectory: string, inspectors: Map<string, number>, took: string }} where
+ * @param {{ gateway: string, operations: string[], sandbox: string | undefined, providerPort: number | undefined, replicas: number, logDirectory: string, inspectors: Map<string, number>, took: string }} where
  */
-export function greeting({ gateway, operations, sandbox, providerPort, logDirectory, inspectors, took }) {
+export function greeting({
+  gateway,
+  operations: [operations, ...furtherOperations],
+  sandbox,
+  providerPort,
+  replicas,
+  logDirectory,
+  inspectors,
+  took,
+}) {
   const json = `-H 'content-type: application/json'`;
   const bearer = `-H "authorization: Bearer $TOKEN"`;
   const addresses = emulatedProviders.map(
@@ -30,6 +39,11 @@ export function greeting({ gateway, operations, sandbox, providerPort, logDirect
     `Ready after ${took}. The API is at ${gateway}/api/v1, and its documentation at ${gateway}/docs.`,
     `In a browser: ${gateway}, ${gateway}/account-deletion, and ${gateway}/ops (for operators with two-factor authentication)`,
     `For operators: ${operations}/health/services and ${operations}/metrics`,
+    ...(replicas > 1
+      ? [
+          `${replicas} of each service and of the gateway, behind HAProxy; the same for operators of each further gateway: ${furtherOperations.join(', ')}`,
+        ]
+      : []),
     ...(sandbox
       ? [
           `Sandbox, with the SMS inbox, payments, and in-app purchases: ${sandbox}`,

@@ -57,14 +57,16 @@ const highestFree = 32_000;
 /**
  * Free ports. All are bound until the last one is known, so that they differ.
  * @param {number} count
+ * @param {number[]} [reserved] that something else will listen on
  */
-export async function freePorts(count) {
+export async function freePorts(count, reserved = []) {
   /** @type {Map<number, import('node:net').Server>} */
   const held = new Map();
   for (let attempt = 0; held.size < count; attempt += 1) {
     if (attempt > 1_000) throw new Failure(`There are no ${count} free ports on 127.0.0.1.`);
     const port = lowestFree + Math.floor(Math.random() * (highestFree - lowestFree));
-    const server = held.has(port) ? undefined : await listen(port, '127.0.0.1');
+    const isTaken = held.has(port) || reserved.includes(port);
+    const server = isTaken ? undefined : await listen(port, '127.0.0.1');
     if (server) held.set(port, server);
   }
   await Promise.all([...held.values()].map(close));

@@ -3,7 +3,7 @@ import { root } from './paths.mjs';
 
 /**
  * @typedef {object} Process a process of the product
- * @property {string} name
+ * @property {string} name of further replicas with a number: `wallet`, `wallet-2`
  * @property {string} main
  * @property {'gateway' | 'service'} tier
  * @property {number} httpPort the default
@@ -48,6 +48,9 @@ export const processes = [
     readyPath: '/health/ready',
   },
 ];
+
+/** The process of which `name` is a replica: `wallet-2` → `wallet`, `wallet` → `wallet` @param {string} name */
+export const programOf = (name) => name.replace(/-\d+$/, '');
 
 /** `store-billing` → `STORE_BILLING` @param {string} name */
 export const variablePrefix = (name) => name.toUpperCase().replaceAll('-', '_');

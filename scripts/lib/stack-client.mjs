@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /**
  * @typedef {object} StackPart
+ * @property {string} program of which it is a replica: `wallet` of `wallet` and `wallet-2`
  * @property {number} httpPort
  * @property {number} [grpcPort]
  * @property {string} url `http://127.0.0.1:port`
@@ -19,7 +20,7 @@ import { readFileSync } from 'node:fs';
 
 /**
  * A client of the running product, for tests and benchmarks: it describes, stops, kills and starts single parts of it, or `mongodb`,
- * `redis` and `rabbitmq` where they were started with it.
+ * `redis` and `rabbitmq` where they were started with it. Its functions act on all replicas of a part.
  * @param {string | undefined} [file] the description that `startStack` has written
  */
 export function connectStack(file = process.env.E2E_STACK) {
@@ -35,20 +36,29 @@ export function connectStack(file = process.env.E2E_STACK) {
     const answer = await response.text();
     if (!response.ok) throw new Error(`${action} ${name}: ${answer}`);
   };
+  /** @param {string} program */
+  const replicas = (program) => Object.values(describe().parts).filter((part) => part.program === program);
+  /** All replicas of a process. @param {string} program @param {string} action @param {Record<string, string>} [environment] */
+  const actOnAll = async (program, action, environment) => {
+    const replicas = Object.entries(describe().parts).filter(([, part]) => part.program === program);
+    const names = replicas.length > 0 ? replicas.map(([name]) => name) : [program];
+    await Promise.all(names.map((name) => act(name, action, environment)));
+  };
   /** SIGTERM: current requests are finished. Resolves when the process has ended. @param {string} name */
-  const stop = (name) => act(name, 'stop');
+  const stop = (name) => actOnAll(name, 'stop');
   /**
    * Resolves when it is ready. Does nothing when it runs.
    * @param {string} name
    * @param {Record<string, string>} [environment] counts for this start only
    */
-  const start = (name, environment) => act(name, 'start', environment);
+  const start = (name, environment) => actOnAll(name, 'start', environment);
   return {
     describe,
+    replicas,
     part: (/** @type {string} */ name) => /** @type {StackPart} */ (describe().parts[name]),
     stop,
     /** SIGKILL. @param {string} name */
-    kill: (name) => act(name, 'kill'),
+    kill: (name) => actOnAll(name, 'kill'),
     start,
     /** @param {string} name @param {Record<string, string>} [environment] */
     async restart(name, environment) {

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { sharedEnvironment } from './environment.mjs';
 import { messageOf } from './failure.mjs';
 import { freePorts } from './ports.mjs';
-import { processes, services, variablePrefix } from './process-definitions.mjs';
+import { processes, programOf, services, variablePrefix } from './process-definitions.mjs';
+import { replicate, startInOrder } from './replicas.mjs';
+import { startBalancer } from './servers/balancer.mjs';
 import { startProcess } from './start-process.mjs';
 import { warmUp } from './warm-up.mjs';
 
@@ -15,6 +17,8 @@ import { warmUp } from './warm-up.mjs';
  * @property {import('./servers/index.mjs').Servers} servers
  * @property {string} directory for the data and the description
  * @property {string} logDirectory
+ * @property {number} [replicas] of each service and of the gateway
+ * @property {string | undefined} [release] the directory of another release, from which the gateway and the services start at first
  */
 
 /** The variables that a process needs from the caller's environment; the others must not change the result of a test. */
@@ -25,25 +29,32 @@ const passedOn = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|LOG_LEVEL|NODE_EXTRA_CA_CERTS
  * Other processes, such as tests, do that through the description in `file` (see stack-client.mjs).
  * @param {StackOptions} options
  */
-export async function startStack({ supervisor, servers, directory, logDirectory }) {
+export async function startStack({ supervisor, servers, directory, logDirectory, replicas = 1, release }) {
   await warmUp(supervisor, logDirectory);
-  const context = { supervisor, logDirectory, ports: await chosenPorts(), environment: {} };
-  context.environment = stackEnvironment(context.ports, servers, directory);
+  const single = await chosenPorts();
+  const { parts, ports } = await replicate(processes, single, { count: replicas });
+  const publicPort = single.get('gateway')?.http ?? 0;
+  const publicUrl = `http://127.0.0.1:${publicPort}`;
+  const context = { supervisor, logDirectory, ports, environment: {} };
+  context.environment = stackEnvironment(ports, publicUrl, servers, directory);
   /** @type {Map<string, import('./start-process.mjs').RunningProcess>} */
   const running = new Map();
+  /** @type {Awaited<ReturnType<typeof startBalancer>> | undefined} */
+  let balancer;
   const file = join(directory, 'stack.json');
-  const partsByName = new Map(processes.map((part) => [part.name, part]));
+  const partsByName = new Map(parts.map((part) => [part.name, part]));
 
-  /** @param {string} name @param {NodeJS.ProcessEnv} [environment] */
-  async function start(name, environment) {
+  /** @param {string} name @param {{ environment?: NodeJS.ProcessEnv, directory?: string }} [options] directory: of another release */
+  async function start(name, options = {}) {
     const part = partsByName.get(name);
     if (!part) await serverNamed(servers, name).start();
     else if (running.get(name)?.child.ended === undefined && running.has(name)) return;
     else {
-      const own = { ...servers.environmentOf?.(name), ...environment };
-      const started = startProcess(part, context, { append: running.has(name), environment: own });
+      const environment = { ...servers.environmentOf?.(programOf(name)), ...options.environment };
+      const started = startProcess(part, context, { ...options, append: running.has(name), environment });
       running.set(name, started);
       await started.ready;
+      if (part.tier === 'gateway') await balancer?.untilReady();
     }
     describe();
   }
@@ -54,18 +65,13 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
     await running.get(name)?.child.stop(force ? 0 : 10_000);
   }
 
-  const control = await startControl({ start, stop });
+  const control = await startControl({ start: (name, environment) => start(name, { environment }), stop });
 
   function describe() {
-    const parts = [...running].map(([name, { part, child, url, environment }]) => {
-      const { http, grpc, operations } = context.ports.get(name) ?? {};
-      const operationsUrl = operations ? `http://127.0.0.1:${operations}` : undefined;
-      const ports = { httpPort: http, grpcPort: grpc, operationsUrl };
-      return [name, { ...ports, url, tier: part.tier, pid: child.pid, logFile: child.logFile, environment }];
-    });
+    const described = [...running].map(([name, process]) => [name, describePart(process, ports)]);
     const description = {
       controlUrl: control.url,
-      parts: Object.fromEntries(parts),
+      parts: Object.fromEntries(described),
       servers: servers.environment,
     };
     writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 });
@@ -76,13 +82,41 @@ export async function startStack({ supervisor, servers, directory, logDirectory 
     await Promise.all([...running.values()].map(({ child }) => child.stop(5_000)));
   };
   try {
-    await Promise.all(processes.map(({ name }) => start(name)));
+    await startInOrder(
+      { parts, ports },
+      ({ name }) => start(name, name === 'sandbox' ? {} : { directory: release }),
+      async (gateways) => {
+        balancer = await startBalancer(
+          { supervisor, directory, logDirectory },
+          { port: publicPort, gateways },
+        );
+      },
+    );
+    await balancer?.untilReady();
   } catch (error) {
     await close();
     throw error;
   }
-  const urlOf = (/** @type {string} */ name) => running.get(name)?.url ?? '';
-  return { url: urlOf('gateway'), sandboxUrl: urlOf('sandbox'), file, close };
+  return { url: publicUrl, sandboxUrl: running.get('sandbox')?.url ?? '', file, start, stop, close };
+}
+
+/**
+ * @param {import('./start-process.mjs').RunningProcess} running
+ * @param {import('./process-definitions.mjs').ProcessPorts} ports
+ */
+function describePart({ part, child, url, environment }, ports) {
+  const { http, grpc, operations } = ports.get(part.name) ?? {};
+  return {
+    program: programOf(part.name),
+    httpPort: http,
+    grpcPort: grpc,
+    operationsUrl: operations ? `http://127.0.0.1:${operations}` : undefined,
+    url,
+    tier: part.tier,
+    pid: child.pid,
+    logFile: child.logFile,
+    environment,
+  };
 }
 
 async function chosenPorts() {
@@ -103,10 +137,11 @@ async function chosenPorts() {
 
 /**
  * @param {import('./process-definitions.mjs').ProcessPorts} ports
+ * @param {string} publicUrl
  * @param {import('./servers/index.mjs').Servers} servers
  * @param {string} directory
  */
-function stackEnvironment(ports, servers, directory) {
+function stackEnvironment(ports, publicUrl, servers, directory) {
   const run = randomBytes(4).toString('hex');
   const databases = services.map((name) => [
     `${variablePrefix(name)}_MONGODB_DATABASE`,
@@ -114,7 +149,14 @@ function stackEnvironment(ports, servers, directory) {
   ]);
   const caller = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name)));
   return {
-    ...sharedEnvironment({ directory, ports, sandbox: true, servers: servers.environment, caller }),
+    ...sharedEnvironment({
+      directory,
+      ports,
+      publicUrl,
+      sandbox: true,
+      servers: servers.environment,
+      caller,
+    }),
     ...Object.fromEntries(databases),
     EVENTS_NAMESPACE: `e2e-${run}`,
   };

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { ownEnvironment } from './environment.mjs';
 import { PartEnded, Stopped } from './failure.mjs';
 import { nodeFlags } from './node-flags.mjs';
@@ -27,12 +27,13 @@ export const compileCache = () => process.env.NODE_COMPILE_CACHE ?? join(dataDir
 /**
  * @param {import('./process-definitions.mjs').Process} part
  * @param {ProcessContext} context
- * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number, inspectorPort?: number }} [options]
- *   environment: has priority over all other variables; inspectorPort: it is being developed, and restarts on a change
+ * @param {{ append?: boolean, environment?: NodeJS.ProcessEnv, readyWithinMs?: number, inspectorPort?: number, directory?: string }} [options]
+ *   environment: has priority over all other variables; inspectorPort: it is being developed, and restarts on a change; directory: of
+ *   another release
  * @returns {RunningProcess}
  */
 export function startProcess(part, context, options = {}) {
-  const { append = false, readyWithinMs = 120_000, inspectorPort } = options;
+  const { append = false, readyWithinMs = 120_000, inspectorPort, directory = root } = options;
   const whileDeveloping =
     inspectorPort === undefined
       ? []
@@ -48,8 +49,8 @@ export function startProcess(part, context, options = {}) {
     name: part.name,
     tier: part.tier,
     command: nodeBinary,
-    args: [...nodeFlags, ...whileDeveloping, part.main],
-    cwd: root,
+    args: [...nodeFlags, ...whileDeveloping, join(directory, relative(root, part.main))],
+    cwd: directory,
     env: environment,
     logFile: join(context.logDirectory, `${part.name}.log`),
     append,

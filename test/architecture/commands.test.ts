@@ -109,6 +109,26 @@ test('npm run dev names the processes that there are', () => {
   ]);
 });
 
+test.each([
+  [['--replicas', '0'], '--replicas takes a whole number from 1 to 5; not "0".'],
+  [['--replicas=1.5'], '--replicas takes a whole number from 1 to 5; not "1.5".'],
+  [['--replicas', '12'], '--replicas takes a whole number from 1 to 5; not "12".'],
+  [['--replicas'], '--replicas takes a whole number from 1 to 5.'],
+  [['--replica', '2'], 'npm start takes --replicas <number>; not "--replica".'],
+  [['2'], 'npm start takes --replicas <number>; not "2".'],
+  [['--dev', '--all'], 'npm run dev takes names of processes and --replicas <number>; not "--all".'],
+])('npm start refuses %j in one sentence', (args, problem) => {
+  const { status, stderr } = run(process.execPath, ['scripts/start.mjs', ...args]);
+  expect([status, stderr]).toEqual([1, `${problem}\n`]);
+});
+
+test('npm run dev knows further replicas by their numbers', () => {
+  recordProduct();
+  const dev = (...args: string[]) => run(process.execPath, ['scripts/start.mjs', '--dev', ...args]).stderr;
+  expect(dev('wallet-2', '--replicas', '2')).toContain('The product runs already');
+  expect(dev('wallet-2')).toContain('There is no process "wallet-2"');
+});
+
 test('a full disk is named in one sentence', () => {
   expect(fullDisk(0)).toBeUndefined();
   expect(fullDisk(Number.POSITIVE_INFINITY)).toMatch(
@@ -151,6 +171,14 @@ describe('npm run logs', () => {
       ],
     ]);
     expect(logs('redis').stdout).toBe('a server, which is not shown unless it is named\n');
+  });
+
+  test('shows all replicas of a process, or the one that is named', () => {
+    write('wallet', line(1, 'wallet', 'first'));
+    write('wallet-2', line(2, 'wallet', 'second'));
+    for (const shown of [logs(), logs('wallet')])
+      expect(shown.stdout).toMatch(/^wallet {3}\| .*first[^\n]*\nwallet-2 \| .*second[^\n]*\n$/);
+    expect(logs('wallet-2').stdout).toMatch(/^\[[\d:.]+\] INFO: second[^\n]*\n$/);
   });
 
   test('shows what is added while the product runs', async () => {

@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { cacheOutcomes, keepReading, REVOCATION_WAYS, readMany, readStatus } from './revocation-ways.ts';
 import { administratorToken, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
 
-const outcomes = () => cacheOutcomes(stack().part('gateway').operationsUrl ?? '');
+const outcomes = async (): Promise<Record<string, number>> => {
+  const gateways = stack().replicas('gateway');
+  const each = await Promise.all(gateways.map(({ operationsUrl = '' }) => cacheOutcomes(operationsUrl)));
+  const all: Record<string, number> = {};
+  for (const [name, count] of each.flatMap(Object.entries)) all[name] = (all[name] ?? 0) + Number(count);
+  return all;
+};
 const hits = async (): Promise<number> => (await outcomes()).hit ?? 0;
 
 describe('after the answer to', () => {

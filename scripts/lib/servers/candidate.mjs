@@ -164,7 +164,7 @@ function rememberEngine(directory, server, engine) {
 
 /**
  * A server that runs as a child process.
- * @param {Context} context
+ * @param {Pick<Context, 'supervisor' | 'logDirectory'>} context
  * @param {string} uri
  * @param {Omit<import('../supervisor.mjs').Launch, 'tier' | 'logFile'>} launch
  * @param {() => Promise<boolean>} answers

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Failure } from './failure.mjs';
+import { root } from './paths.mjs';
+
+const run = promisify(execFile);
+
+/** Its first line without a `#` is the commit. */
+export const previousReleaseFile = join(root, 'test/releases/previous');
+
+export function previousRelease() {
+  const lines = readFileSync(previousReleaseFile, 'utf8').split('\n');
+  const commit = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'));
+  if (commit === undefined || !/^[0-9a-f]{40}$/.test(commit))
+    throw new Failure(`${previousReleaseFile} must name a commit by its 40 hexadecimal digits.`);
+  return commit;
+}
+
+/**
+ * The files of a commit, with packages, in a directory that must not exist yet.
+ * @param {string} commit
+ * @param {string} directory
+ */
+export async function checkOutRelease(commit, directory) {
+  const git = (/** @type {string[]} */ args) => run('git', ['-C', root, ...args]);
+  try {
+    await git(['cat-file', '-e', `${commit}^{commit}`]);
+  } catch {
+    throw new Failure(
+      `This clone lacks the commit ${commit} of the previous release (${previousReleaseFile}): a shallow one gets it by \`git fetch --unshallow\`.`,
+    );
+  }
+  mkdirSync(directory, { recursive: true });
+  const archive = join(directory, 'release.tar');
+  await git(['archive', '--format=tar', `--output=${archive}`, commit]);
+  await run('tar', ['-xf', archive, '-C', directory]);
+  const lock = 'package-lock.json';
+  const isSame = readFileSync(join(root, lock)).equals(readFileSync(join(directory, lock)));
+  if (isSame) linkPackages(directory);
+  else
+    await run('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], { cwd: directory, maxBuffer: 2 ** 24 });
+}
+
+/**
+ * The installed packages, for a release with the same lock file. The workspaces are links relative to `node_modules`: kept as they
+ * are, they lead to those of the release.
+ * @param {string} directory
+ */
+function linkPackages(directory) {
+  const folders = ['.', 'gateway', ...['packages', 'services'].flatMap((parent) => within(parent))];
+  for (const folder of folders) linkFolder(join(folder, 'node_modules'), directory);
+}
+
+/** @param {string} parent */
+const within = (parent) =>
+  readdirSync(join(root, parent), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(parent, name));
+
+/** @param {string} folder @param {string} directory */
+function linkFolder(folder, directory) {
+  /** @type {import('node:fs').Dirent[]} */
+  let entries;
+  try {
+    entries = readdirSync(join(root, folder), { withFileTypes: true });
+  } catch {
+    // This workspace has no packages of its own.
+    return;
+  }
+  mkdirSync(join(directory, folder), { recursive: true });
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(join(root, path)), join(directory, path));
+    else if (entry.name.startsWith('@')) linkFolder(path, directory);
+    else symlinkSync(join(root, path), join(directory, path));
+  }
+}

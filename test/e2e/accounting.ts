@@ -1,0 +1,139 @@
+/** What has become of all events, and of all indexes, of a product whose processes come and go. */
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
+import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { ProcessName } from '@fitness/shared/kernel/process-name.ts';
+import { connectBroker } from '@fitness/shared/messaging/broker.ts';
+import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
+import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-signer.ts';
+import { tapEvents } from '@fitness/shared/testing/events.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { MongoClient } from 'mongodb';
+import type { connectStack } from '../../scripts/lib/stack-client.mjs';
+
+type Product = ReturnType<typeof connectStack>;
+
+const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'] as const;
+
+const operator: UserCaller = {
+  kind: 'user',
+  userId: 1,
+  permissions: new Set(PERMISSIONS),
+  tokenId: 'of this test',
+  tokenKind: 'session',
+};
+
+export interface EventAccounts {
+  /** Different events that were published. */
+  published: number;
+  /** `<service>/<consumer>: <type>` of each event that a consumer has not handled. */
+  lost: string[];
+  deadLetters: number;
+}
+
+export interface Accounting {
+  /** When nothing waits any more, or after `withinMs`. */
+  close(withinMs?: number): Promise<EventAccounts>;
+}
+
+/** Sees every event of the product from now on. */
+export const startAccounting = async (product: Product): Promise<Accounting> => {
+  const log = createLog({ service: 'e2e', level: 'silent' });
+  const { servers } = product.describe();
+  const { EVENTS_NAMESPACE: namespace = '' } = product.part('identity').environment;
+  const broker = await connectBroker({ url: servers.AMQP_URL, namespace, name: 'accounting', log });
+  const tap = await tapEvents(broker);
+  const { PRIVATE_KEY_DIRECTORY = '', PUBLIC_KEYS_DIRECTORY = '' } = product.part('gateway').environment;
+  const signer = openCallerSigner('gateway', { PRIVATE_KEY_DIRECTORY, PUBLIC_KEYS_DIRECTORY }, log);
+
+  const statusOf = async (service: ProcessName): Promise<OperationsStatus> => {
+    const headers = { [CALLER_HEADER]: signer.sign(service, operator) };
+    const response = await fetch(`${product.part(service).url}/internal/operations`, { headers });
+    return operationsStatusSchema.parse(await response.json());
+  };
+  const statuses = (): Promise<OperationsStatus[]> => Promise.all(SERVICES.map(statusOf));
+
+  return {
+    close: async (withinMs = 60_000) => {
+      await eventually(
+        async () =>
+          (await statuses()).every(
+            ({ outbox, queues }) => outbox.waiting === 0 && queues?.waiting === 0 && queues.retrying === 0,
+          ),
+        { timeoutMs: withinMs, intervalMs: 250 },
+      ).catch(() => undefined);
+      const typesById = new Map(tap.events.map(({ id, type }) => [id, type]));
+      await tap.close();
+      await broker.close();
+      const lost: string[] = [];
+      for (const service of SERVICES) lost.push(...(await lostAt(product, service, typesById)));
+      const dead = (await statuses()).map(({ queues }) => queues?.dead_letters ?? Number.NaN);
+      return {
+        published: typesById.size,
+        lost,
+        deadLetters: dead.reduce((sum, count) => sum + count, 0),
+      };
+    },
+  };
+};
+
+/** Each consumer of a service that has handled an event of a type has to handle all of them; and at least one each event. */
+const lostAt = async (
+  product: Product,
+  service: ProcessName,
+  typesById: ReadonlyMap<string, string>,
+): Promise<string[]> => {
+  const handled = new Map<string, Set<string>>();
+  const consumers = new Map<string, Set<string>>();
+  await withDatabase(product, service, async (database) => {
+    for await (const { consumer, eventId } of database.collection('inbox').find()) {
+      const type = typesById.get(eventId);
+      if (type === undefined) continue;
+      handled.set(consumer, (handled.get(consumer) ?? new Set()).add(eventId));
+      consumers.set(type, (consumers.get(type) ?? new Set()).add(consumer));
+    }
+  });
+  const types = new Set(EVENTS.filter((event) => event.consumers?.includes(service)).map(({ type }) => type));
+  return [...typesById].flatMap(([id, type]) => {
+    const names = consumers.get(type);
+    if (names === undefined) return types.has(type) ? [`${service}/(any): ${type}`] : [];
+    return [...names]
+      .filter((name) => handled.get(name)?.has(id) !== true)
+      .map((name) => `${service}/${name}: ${type}`);
+  });
+};
+
+/** `<service> <collection> <index>` → its definition. */
+export type Indexes = ReadonlyMap<string, string>;
+
+export const readIndexes = async (product: Product): Promise<Indexes> => {
+  const found = new Map<string, string>();
+  for (const service of SERVICES) {
+    await withDatabase(product, service, async (database) => {
+      for (const { name: collection } of await database.listCollections({}, { nameOnly: true }).toArray()) {
+        for (const { name, ...definition } of await database.collection(collection).listIndexes().toArray())
+          found.set(`${service} ${collection} ${name}`, JSON.stringify(definition));
+      }
+    });
+  }
+  return found;
+};
+
+/** Those that have gone, or have another definition. A release may add some. */
+export const changedIndexes = (before: Indexes, after: Indexes): string[] =>
+  [...before].filter(([name, definition]) => after.get(name) !== definition).map(([name]) => name);
+
+const withDatabase = async (
+  product: Product,
+  service: ProcessName,
+  work: (database: ReturnType<MongoClient['db']>) => Promise<void>,
+): Promise<void> => {
+  const client = await new MongoClient(product.describe().servers.MONGODB_URI).connect();
+  try {
+    await work(client.db(product.part(service).environment.MONGODB_DATABASE));
+  } finally {
+    await client.close();
+  }
+};

@@ -1,0 +1,61 @@
+/** A product of a test's own, on the servers of all tests, with replicas. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServers } from '../../scripts/lib/servers/index.mjs';
+import { startStack } from '../../scripts/lib/stack.mjs';
+import { connectStack } from '../../scripts/lib/stack-client.mjs';
+import { createSupervisor } from '../../scripts/lib/supervisor.mjs';
+
+type Stack = Awaited<ReturnType<typeof startStack>>;
+
+export interface OwnProduct {
+  stack: Stack;
+  client: ReturnType<typeof connectStack>;
+  /** A token of the first administrator. */
+  administrator: string;
+  close(): Promise<void>;
+}
+
+const makeDirectory = (): string => {
+  const memory = '/dev/shm';
+  return mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'own-product-'));
+};
+
+/** `release`: the directory of another release, from which all processes start at first. */
+export const startOwnProduct = async (
+  replicas: number,
+  { release }: { release?: string } = {},
+): Promise<OwnProduct> => {
+  const directory = makeDirectory();
+  const logDirectory = join(directory, 'logs');
+  const supervisor = createSupervisor();
+  const close = async (): Promise<void> => {
+    await supervisor.stopAll();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  };
+  process.once('exit', () => supervisor.killAll());
+  try {
+    const ports = { mongodb: 0, redis: 0, rabbitmq: 0, rabbitmqDistribution: 0, epmd: 0 };
+    // Their addresses are given: nothing is started.
+    const servers = await startServers({
+      supervisor,
+      directory,
+      ephemeral: true,
+      logDirectory,
+      ports,
+      log: console.error,
+    });
+    const stack = await startStack({ supervisor, servers, directory, logDirectory, replicas, release });
+    const signedIn = await fetch(`${stack.url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ login: 'administrator', password: 'demo-password-1' }),
+    });
+    const { token } = (await signedIn.json()) as { token: string };
+    return { stack, client: connectStack(stack.file), administrator: token, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};
