@@ -42,6 +42,7 @@ const logDirectory = join(dataDirectory, 'logs');
 const recordFile = join(dataDirectory, 'processes.json');
 const log = (/** @type {string} */ line) => console.log(line);
 const SERVERS = ['MongoDB', 'Redis', 'RabbitMQ'];
+const BALANCER = 'HAProxy';
 const { isDev, named, replicas } = readOptions();
 const command = isDev ? 'npm run dev' : 'npm start';
 const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
@@ -126,7 +127,11 @@ async function main() {
     for (const name of inspectors.keys()) rmSync(logFileOf(logDirectory, name), { force: true });
     await followLogs(logDirectory, [...inspectors.keys()], { write: log });
   }
-  const waitingFor = new Set([...SERVERS, ...product.parts.map(({ name }) => name)]);
+  const waitingFor = new Set([
+    ...SERVERS,
+    ...product.parts.map(({ name }) => name),
+    ...(replicas > 1 ? [BALANCER] : []),
+  ]);
   await withProgress(
     (progress) => {
       const now = () => `ready, waiting for ${[...waitingFor].join(', ')}`;
@@ -138,7 +143,7 @@ async function main() {
       ) => {
         waitingFor.delete(name);
         progress.advance(now());
-        log(`${name.padEnd(14)} ${took.padStart(7)}  ${remark}`);
+        log(`${name.padEnd(15)} ${took.padStart(7)}  ${remark}`);
       };
       return startAll(product, inspectors, onReady);
     },
@@ -200,7 +205,11 @@ async function startAll(product, inspectors, onReady) {
     writeEnvironment(part.name, started.environment);
     onReady(part.name, await started.ready, started.url);
   };
-  await startInOrder(product, start, (gateways) => startBalancer(context, { port: publicPort, gateways }));
+  await startInOrder(product, start, async (gateways) => {
+    const elapsed = stopwatch();
+    await startBalancer(context, { port: publicPort, gateways });
+    onReady(BALANCER, elapsed(), publicUrl);
+  });
 }
 
 onEndSignal(() => void end(0));

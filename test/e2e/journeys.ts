@@ -94,7 +94,7 @@ const deposit = async (context: Context, { token }: Person, amount: number): Pro
     `/zibal/${new URL(asked.payment_url).pathname.split('/').at(-1)}/pay`,
   );
   const { pathname, search } = new URL(location);
-  await send('GET', `${pathname.replace('/api/v1', '')}${search}`, 302);
+  await send('GET', `${pathname.replace('/api/v1', '')}${search}`, 200);
 };
 
 const notificationsOf = async (context: Context, person: Person, type: string): Promise<number> =>
@@ -229,7 +229,7 @@ export const startLoad = (options: LoadOptions): Load => {
     for (let left = ATTEMPTS; ; left -= 1) {
       const { status, text } = await attempt(`${options.baseUrl}/api/v1${path}`, init);
       if (status === expected) return text.startsWith('{') ? JSON.parse(text) : {};
-      const what = `${method} ${path.split('?')[0]?.replaceAll(/\d+/g, 'n')}: ${status} ${text.slice(0, 200)}`;
+      const what = `${method} ${path.split('?')[0]?.replaceAll(/\d+/g, 'n')}: ${status} ${text.slice(0, 120)}`;
       const isGone = status === 0 || GONE.has(status);
       if (options.allowsInterruptions !== true || !isGone) throw new Failed(what);
       if (!isRepeatable) throw new Interrupted(what);

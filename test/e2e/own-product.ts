@@ -53,7 +53,11 @@ export const startOwnProduct = async (
       body: JSON.stringify({ login: 'administrator', password: 'demo-password-1' }),
     });
     const { token } = (await signedIn.json()) as { token: string };
-    return { stack, client: connectStack(stack.file), administrator: token, close };
+    const closeAll = async (): Promise<void> => {
+      await stack.close();
+      await close();
+    };
+    return { stack, client: connectStack(stack.file), administrator: token, close: closeAll };
   } catch (error) {
     await close();
     throw error;

@@ -27,12 +27,12 @@ defaults
   option redispatch 1
   retries 3
   retry-on conn-failure empty-response
-  http-request disable-l7-retry unless METH_GET
 frontend public
   bind 127.0.0.1:${port}
   default_backend gateways
 backend gateways
   balance roundrobin
+  http-request disable-l7-retry unless METH_GET
   option httpchk
   http-check send meth GET uri /health/ready ver HTTP/1.1 hdr Host 127.0.0.1:${port}
   default-server check inter 500ms fall 1 rise 1
