@@ -8,13 +8,15 @@ import { root } from './paths.mjs';
 const run = promisify(execFile);
 
 /** Its first line without a `#` is the commit. */
-export const previousReleaseFile = join(root, 'test/releases/previous');
+const file = join(root, 'test/releases/previous');
 
+/** The commit of the release before this one. */
 export function previousRelease() {
-  const lines = readFileSync(previousReleaseFile, 'utf8').split('\n');
+  if (process.env.PREVIOUS_RELEASE) return process.env.PREVIOUS_RELEASE;
+  const lines = readFileSync(file, 'utf8').split('\n');
   const commit = lines.map((line) => line.trim()).find((line) => line !== '' && !line.startsWith('#'));
   if (commit === undefined || !/^[0-9a-f]{40}$/.test(commit))
-    throw new Failure(`${previousReleaseFile} must name a commit by its 40 hexadecimal digits.`);
+    throw new Failure(`${file} must name a commit by its 40 hexadecimal digits.`);
   return commit;
 }
 
@@ -29,7 +31,7 @@ export async function checkOutRelease(commit, directory) {
     await git(['cat-file', '-e', `${commit}^{commit}`]);
   } catch {
     throw new Failure(
-      `This clone lacks the commit ${commit} of the previous release (${previousReleaseFile}): a shallow one gets it by \`git fetch --unshallow\`.`,
+      `This clone lacks the commit ${commit}, which ${file} names: a shallow one gets it by \`git fetch --unshallow\`.`,
     );
   }
   mkdirSync(directory, { recursive: true });

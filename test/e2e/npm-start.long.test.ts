@@ -175,6 +175,27 @@ test('a part that dies for the sixth time within a minute ends everything, and s
   expect([...pids].filter(isAlive)).toEqual([]);
 });
 
+test('two of each answer at one address, also while one is killed, and all of them end', async () => {
+  const product = await startProduct('--replicas', '2');
+  const further = [...SERVICES, 'gateway'].map((name) => `${name}-2`);
+  const pids = product.pids();
+  expect([...pids.keys()].sort()).toEqual([...PROCESSES, ...further, 'balancer', 'redis'].sort());
+  const statuses = new Map<number, number>();
+  for (const name of ['gateway', 'content-2']) {
+    process.kill(pids.get(name) ?? 0, 'SIGKILL');
+    for (let time = 0; time < 50; time += 1) {
+      const { status } = await fetch(`http://127.0.0.1:${product.port('gateway')}/api/v1/posts`);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    await eventually(() => product.output().includes(`${name} is up again`), START);
+  }
+  expect([...statuses]).toEqual([[200, 100]]);
+  const running = [...product.pids().values()];
+  product.child.kill('SIGINT');
+  expect(await product.ended).toBe(0);
+  expect(running.filter(isAlive)).toEqual([]);
+});
+
 test('npm run dev restarts its process on a change, with an inspector and its log, and no other process', async () => {
   const product = await startProduct('--dev', 'wallet');
   expect(product.output()).toContain(`each with an inspector: wallet 127.0.0.1:${product.inspectorPort}`);
