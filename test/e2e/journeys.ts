@@ -195,7 +195,7 @@ const bodyOf = ({ body, token, keyed }: Sent, key: string): RequestInit => ({
 });
 
 export interface Load {
-  /** Ends the load, and waits until each effect is there; the result has what is not there after `withinMs`. */
+  /** Ends the load, and waits until all effects are there; the result has those that are not after `withinMs`. */
   finish(withinMs?: number): Promise<LoadResult>;
   readonly result: LoadResult;
 }
@@ -284,13 +284,15 @@ export const startLoad = (options: LoadOptions): Load => {
       isStopping = true;
       await working;
       result.effects = effects.length;
+      const giveUpAt = performance.now() + withinMs;
       for (const { name, count } of effects) {
         let found: number | string = 0;
         const isOnce = async (): Promise<boolean> => {
           found = await count().catch((error: Error) => error.message);
           return found === 1;
         };
-        await eventually(isOnce, { timeoutMs: withinMs, intervalMs: 100 }).catch(() =>
+        const timeoutMs = Math.max(0, giveUpAt - performance.now());
+        await eventually(isOnce, { timeoutMs, intervalMs: 100 }).catch(() =>
           result.wrongEffects.push(`${name}: ${found}`),
         );
       }

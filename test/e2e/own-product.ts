@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { dataDirectory } from '../../scripts/lib/paths.mjs';
 import { startServers } from '../../scripts/lib/servers/index.mjs';
 import { startStack } from '../../scripts/lib/stack.mjs';
 import { connectStack } from '../../scripts/lib/stack-client.mjs';
@@ -17,6 +18,8 @@ export interface OwnProduct {
   close(): Promise<void>;
 }
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 const makeDirectory = (): string => {
   const memory = '/dev/shm';
   return mkdtempSync(join(existsSync(memory) ? memory : tmpdir(), 'own-product-'));
@@ -28,13 +31,17 @@ export const startOwnProduct = async (
   { release }: { release?: string } = {},
 ): Promise<OwnProduct> => {
   const directory = makeDirectory();
-  const logDirectory = join(directory, 'logs');
+  const logDirectory = join(dataDirectory, 'test-logs/own-product');
   const supervisor = createSupervisor();
+  process.once('exit', () => supervisor.killAll());
+  // A signal ends jest without that event.
+  const onSignal = (): void => process.exit(1);
+  for (const signal of SIGNALS) process.once(signal, onSignal);
   const close = async (): Promise<void> => {
+    for (const signal of SIGNALS) process.off(signal, onSignal);
     await supervisor.stopAll();
     rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   };
-  process.once('exit', () => supervisor.killAll());
   try {
     const ports = { mongodb: 0, redis: 0, rabbitmq: 0, rabbitmqDistribution: 0, epmd: 0 };
     // Their addresses are given: nothing is started.
