@@ -194,6 +194,63 @@ const bodyOf = ({ body, token, keyed }: Sent, key: string): RequestInit => ({
   ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
 });
 
+/** Status 0: there is no answer. */
+const request = async (url: string, init: RequestInit): Promise<{ status: number; text: string }> => {
+  try {
+    const response = await fetch(url, init);
+    return { status: response.status, text: await response.text() };
+  } catch (error) {
+    return { status: 0, text: String((error as Error).cause ?? error) };
+  }
+};
+
+const createSend =
+  ({ baseUrl, allowsInterruptions = false }: LoadOptions, result: LoadResult): Send =>
+  async (method, path, expected, sent = {}) => {
+    const init = { method, ...bodyOf(sent, randomUUID()) };
+    const isRepeatable = method === 'GET' || sent.keyed === true;
+    for (let left = ATTEMPTS; ; left -= 1) {
+      result.requests += 1;
+      const { status, text } = await request(`${baseUrl}/api/v1${path}`, init);
+      if (status === expected) return text.startsWith('{') ? JSON.parse(text) : {};
+      const what = `${method} ${path.split('?')[0]?.replaceAll(/\d+/g, 'n')}: ${status} ${text.slice(0, 120)}`;
+      const isGone = status === 0 || GONE.has(status);
+      if (!allowsInterruptions || !isGone) throw new Failed(what);
+      if (!isRepeatable) throw new Interrupted(what);
+      if (left === 0) throw new Failed(`${ATTEMPTS} attempts: ${what}`);
+      await sleep(REPEAT_AFTER_MS);
+    }
+  };
+
+const createSandbox =
+  ({ sandboxUrl }: LoadOptions): Context['sandbox'] =>
+  async (method, path, body) => {
+    const response = await fetch(`${sandboxUrl}/_sandbox${path}`, {
+      method,
+      ...bodyOf({ body }, ''),
+    });
+    if (response.status >= 400) throw new Error(`the sandbox answered ${response.status} to ${path}`);
+    await response.body?.cancel();
+    return { location: response.headers.get('location') };
+  };
+
+/** What is wrong with `effects` after `withinMs`. */
+const wrongOf = async (effects: readonly Effect[], withinMs: number): Promise<string[]> => {
+  const giveUpAt = performance.now() + withinMs;
+  const wrong: string[] = [];
+  for (const { name, count } of effects) {
+    let found: number | string = 0;
+    const isOnce = async (): Promise<boolean> => {
+      found = await count().catch((error: Error) => error.message);
+      return found === 1;
+    };
+    const timeoutMs = Math.max(0, giveUpAt - performance.now());
+    const isRight = await eventually(isOnce, { timeoutMs, intervalMs: 100 }).catch(() => false);
+    if (!isRight) wrong.push(`${name}: ${found}`);
+  }
+  return wrong;
+};
+
 export interface Load {
   /** Ends the load, and waits until all effects are there; the result has those that are not after `withinMs`. */
   finish(withinMs?: number): Promise<LoadResult>;
@@ -211,57 +268,16 @@ export const startLoad = (options: LoadOptions): Load => {
   };
   const effects: Effect[] = [];
   let isStopping = false;
-
-  /** `undefined`: there is no answer, or only one of something in between. */
-  const attempt = async (url: string, init: RequestInit): Promise<{ status: number; text: string }> => {
-    result.requests += 1;
-    try {
-      const response = await fetch(url, init);
-      return { status: response.status, text: await response.text() };
-    } catch (error) {
-      return { status: 0, text: String((error as Error).cause ?? error) };
-    }
-  };
-
-  const send: Send = async (method, path, expected, sent = {}) => {
-    const init = { method, ...bodyOf(sent, randomUUID()) };
-    const isRepeatable = method === 'GET' || sent.keyed === true;
-    for (let left = ATTEMPTS; ; left -= 1) {
-      const { status, text } = await attempt(`${options.baseUrl}/api/v1${path}`, init);
-      if (status === expected) return text.startsWith('{') ? JSON.parse(text) : {};
-      const what = `${method} ${path.split('?')[0]?.replaceAll(/\d+/g, 'n')}: ${status} ${text.slice(0, 120)}`;
-      const isGone = status === 0 || GONE.has(status);
-      if (options.allowsInterruptions !== true || !isGone) throw new Failed(what);
-      if (!isRepeatable) throw new Interrupted(what);
-      if (left === 0) throw new Failed(`${ATTEMPTS} attempts: ${what}`);
-      await sleep(REPEAT_AFTER_MS);
-    }
-  };
-
-  const sandbox: Context['sandbox'] = async (method, path, body) => {
-    const response = await fetch(`${options.sandboxUrl}/_sandbox${path}`, {
-      method,
-      redirect: 'manual',
-      ...(body === undefined
-        ? {}
-        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
-    if (response.status >= 400) throw new Error(`the sandbox answered ${response.status} to ${path}`);
-    await response.body?.cancel();
-    return { location: response.headers.get('location') };
-  };
+  const { administrator } = options;
+  const common = { send: createSend(options, result), sandbox: createSandbox(options), administrator };
 
   const run = async (name: string, journey: Journey): Promise<void> => {
     const own: Effect[] = [];
-    const context: Context = {
-      send,
-      sandbox,
-      administrator: options.administrator,
-      expectLater: (effect, count) => void own.push({ name: `${effect} (${name})`, count }),
-    };
+    const expectLater: Context['expectLater'] = (effect, count) =>
+      void own.push({ name: `${effect} (${name})`, count });
     result.journeys += 1;
     try {
-      await journey(context);
+      await journey({ ...common, expectLater });
       effects.push(...own);
     } catch (error) {
       const list = error instanceof Interrupted ? result.interrupted : result.failures;
@@ -284,18 +300,7 @@ export const startLoad = (options: LoadOptions): Load => {
       isStopping = true;
       await working;
       result.effects = effects.length;
-      const giveUpAt = performance.now() + withinMs;
-      for (const { name, count } of effects) {
-        let found: number | string = 0;
-        const isOnce = async (): Promise<boolean> => {
-          found = await count().catch((error: Error) => error.message);
-          return found === 1;
-        };
-        const timeoutMs = Math.max(0, giveUpAt - performance.now());
-        await eventually(isOnce, { timeoutMs, intervalMs: 100 }).catch(() =>
-          result.wrongEffects.push(`${name}: ${found}`),
-        );
-      }
+      result.wrongEffects = await wrongOf(effects, withinMs);
       return result;
     },
   };
