@@ -68,8 +68,8 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     EVENTS_NAMESPACE: 'fitness',
     SEED_DEMO: '1',
     PUBLIC_BASE_URL: publicUrl,
-    // The balancer in front of several gateways.
-    ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1' }),
+    // The balancer in front of several gateways, which asks twice a second whether they are ready.
+    ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1', DRAIN_MS: '1500' }),
     MEDIA_DIRECTORY: join(directory, 'media'),
     FIRST_ADMINISTRATOR_USERNAME: 'administrator',
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',

@@ -33,11 +33,14 @@ import { pause, within } from './time.mjs';
  * @typedef {ReturnType<typeof createSupervisor>} Supervisor
  */
 
-/** The gateway first, so that nothing new comes in; the servers last, so that the services can finish. */
+/**
+ * The gateway first, so that nothing new comes in; the servers last, so that the services can finish. Replicas answer new requests for
+ * a while (DRAIN_MS).
+ */
 const stoppingOrder = /** @type {const} */ ([
   { tier: 'tool', graceMs: 1_000 },
-  { tier: 'gateway', graceMs: 2_000 },
-  { tier: 'service', graceMs: 2_500 },
+  { tier: 'gateway', graceMs: 4_000 },
+  { tier: 'service', graceMs: 4_000 },
   { tier: 'server', graceMs: 3_000 },
 ]);
 

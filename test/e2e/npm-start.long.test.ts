@@ -14,7 +14,7 @@ const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billi
 const PROCESSES = ['sandbox', ...SERVICES, 'gateway'];
 /** Eight processes start on a machine that may be busy with others. */
 const START = { timeoutMs: 180_000, intervalMs: 100 };
-/** The grace periods of all tiers together are 13 s. */
+/** The grace periods of all tiers together are 16 s. */
 const STOP_MAX_MS = 30_000;
 
 interface Started {
