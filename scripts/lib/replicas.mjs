@@ -9,7 +9,7 @@ import { programOf } from './process-definitions.mjs';
 const most = 5;
 
 /** @param {string | boolean | undefined} given the value of `--replicas`; true when it has none */
-export function replicaCount(given = '1') {
+function replicaCount(given = '1') {
   const count = Number(given);
   if (/^\d$/.test(String(given)) && count >= 1 && count <= most) return count;
   throw new Failure(

@@ -25,7 +25,7 @@ const operator: UserCaller = {
   tokenKind: 'session',
 };
 
-export interface EventAccounts {
+interface EventAccounts {
   /** Different events that were published. */
   published: number;
   /** `<service>/<consumer>: <type>` of each event that a consumer has not handled. */

@@ -14,7 +14,7 @@ interface Effect {
   count(): Promise<number>;
 }
 
-export interface LoadResult {
+interface LoadResult {
   journeys: number;
   requests: number;
   /** Wrong answers, and requests without one. */
