@@ -54,7 +54,7 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
       const started = startProcess(part, context, { ...options, append: running.has(name), environment });
       running.set(name, started);
       await started.ready;
-      if (part.tier === 'gateway') await balancer?.untilReady();
+      if (part.tier === 'gateway') await balancer?.untilReady(name);
     }
     describe();
   }
@@ -92,7 +92,6 @@ export async function startStack({ supervisor, servers, directory, logDirectory,
         );
       },
     );
-    await balancer?.untilReady();
   } catch (error) {
     await close();
     throw error;

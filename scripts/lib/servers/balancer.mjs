@@ -6,6 +6,9 @@ import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
+/** The gateway that has said that it is ready. */
+const ANSWERED_BY = 'x-gateway';
+
 /**
  * As an ingress controller does it: each request goes to the next gateway that is ready, and the address of the client is in
  * X-Forwarded-For. A request that a gateway has not answered at all is sent to another one if it only reads. The gateways have
@@ -33,6 +36,8 @@ frontend public
 backend gateways
   balance roundrobin
   http-request disable-l7-retry unless METH_GET
+  http-request set-var(txn.asks_readiness) bool(true) if { path /health/ready }
+  http-response set-header ${ANSWERED_BY} %s if { var(txn.asks_readiness) -m bool }
   option httpchk
   http-check send meth GET uri /health/ready ver HTTP/1.1 hdr Host 127.0.0.1:${port}
   default-server check inter 500ms fall 1 rise 1
@@ -50,7 +55,7 @@ async function findBalancer({ supervisor, logDirectory }) {
  * HAProxy in front of several gateways.
  * @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'directory' | 'logDirectory'>} context
  * @param {{ port: number, gateways: Map<string, number> }} where
- * @returns {Promise<{ untilReady: () => Promise<void> }>} untilReady: resolves when it sends requests to a gateway
+ * @returns {Promise<{ untilReady: (gateway: string) => Promise<void> }>} untilReady: resolves when it sends requests to this gateway
  */
 export async function startBalancer(context, { port, gateways }) {
   const command = await findBalancer(context);
@@ -74,10 +79,10 @@ export async function startBalancer(context, { port, gateways }) {
   // Without a gateway it answers 503 itself.
   await processServer(context, url, launch, async () => (await ask()) !== undefined).start();
   return {
-    async untilReady() {
+    async untilReady(gateway) {
       const deadline = Date.now() + 10_000;
-      while (!(await ask())?.ok) {
-        if (Date.now() > deadline) throw new Error('the balancer finds no gateway that is ready');
+      while ((await ask())?.headers.get(ANSWERED_BY) !== gateway) {
+        if (Date.now() > deadline) throw new Error(`the balancer does not find that ${gateway} is ready`);
         await pause(50);
       }
     },
