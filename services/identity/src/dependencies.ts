@@ -6,6 +6,7 @@ import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import { type Journal, openJournal } from '@fitness/shared/kernel/journal.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
@@ -36,6 +37,7 @@ import {
   smtpOf,
   staffNeedsSecondFactor,
 } from './config.ts';
+import { type Erasure, erasureSchema } from './domain/erasure.ts';
 import type { Limits } from './domain/limits.ts';
 import { createNewNotifications, type NewNotifications } from './store/notifications.ts';
 import { createStore, type Store } from './store/store.ts';
@@ -64,6 +66,8 @@ export interface Dependencies {
   networkHash: KeyedHash;
   /** Whether roles with an operator's permission cannot be used without a second factor. */
   staffNeedsSecondFactor: boolean;
+  /** Of all erasures; a restore does not undo it. */
+  erasureJournal: Journal<Erasure>;
   scoreLocks: ScoreLocks;
   /**
    * Runs assignments of roles one after the other in this process: those that take role management away write to the same
@@ -146,6 +150,10 @@ export const createDependencies = async (
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     networkHash: createKeyedHash(config.SECOND_FACTOR_KEY, 'network'),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
+    erasureJournal: await openJournal(
+      { directory: config.ERASURE_JOURNAL_DIRECTORY, schema: erasureSchema, uuid: random.uuid },
+      { mayCreate: config.NODE_ENV !== 'production' },
+    ),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     roleQueue: createKeyedQueue(),
     backgroundTasks,

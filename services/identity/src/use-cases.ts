@@ -30,6 +30,7 @@ import { createDeleteUser } from './app/deletion/delete-user.ts';
 import { createEraseAccount, createEraseRest } from './app/deletion/erase-account.ts';
 import { createGetDeletionBlockers } from './app/deletion/get-deletion-blockers.ts';
 import { createPurgeAccounts } from './app/deletion/purge-accounts.ts';
+import { createSettleErasures } from './app/deletion/settle-erasures.ts';
 import { createAttachLicense } from './app/licenses/attach-license.ts';
 import { createDetachLicense } from './app/licenses/detach-license.ts';
 import { createListLicenseReviews } from './app/licenses/list-license-reviews.ts';
@@ -67,9 +68,11 @@ const createErasureUseCases = (
 ) => {
   const eraseAccount = createEraseAccount(dependencies);
   return {
+    eraseAccount,
     purgeAccounts: createPurgeAccounts({ ...dependencies, eraseAccount, deliverNotification }),
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     eraseRest: createEraseRest(dependencies),
+    settleErasures: createSettleErasures(dependencies),
   };
 };
 

@@ -1,4 +1,7 @@
 /** An identity service on real servers, with stand-ins for the services that it calls, and registered users. */
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -138,6 +141,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
     // Longer than in production, for busy machines.
     BLOCKER_DEADLINE_MS: '30000',
     PASSWORD_QUEUE_MS: '60000',
+    ERASURE_JOURNAL_DIRECTORY: `${tmpdir()}/erasures-${randomUUID()}`,
   };
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
@@ -198,6 +202,7 @@ export const startHarness = async (
       await others.close();
       await dropDatabase(config);
       await dropQueues(config, 'identity', ['sms.send']);
+      await rm(config.ERASURE_JOURNAL_DIRECTORY, { recursive: true, force: true });
     },
   };
 };

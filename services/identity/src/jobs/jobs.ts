@@ -1,7 +1,12 @@
 /** The background jobs of identity. */
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Job } from '@fitness/shared/runtime/service-runtime.ts';
 import type { UseCases } from '../use-cases.ts';
 
-export const createJobs = ({ purgeAccounts }: Pick<UseCases, 'purgeAccounts'>, intervalMs: number): Job[] => [
+export const createJobs = (
+  { purgeAccounts, settleErasures }: Pick<UseCases, 'purgeAccounts' | 'settleErasures'>,
+  intervalMs: number,
+): Job[] => [
   { name: 'purge accounts', intervalMs, run: purgeAccounts },
+  { name: 'settle erasures', intervalMs: MINUTE_MS, run: settleErasures },
 ];

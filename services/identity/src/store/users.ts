@@ -40,6 +40,11 @@ type UserChanges = Partial<
   Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
 >;
 
+type Tombstone = Pick<User, 'version' | 'created_at'>;
+
+/** How far the deletion of an account has come. */
+type Deletion = Pick<StoredUser, 'version' | 'erased_at' | 'deletion_scheduled_at'>;
+
 type FieldWithDefault = {
   [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
 }[keyof User];
@@ -307,14 +312,14 @@ const createDeletionWrites = (
 
     /**
      * Leaves an anonymous tombstone and releases user name, e-mail and phone. With `dueOn`, only if the deletion is
-     * scheduled for that date. The new version; null, and nothing is written, if the account is not live or not due.
+     * scheduled for that date. What is left of it; null, and nothing is written, if the account is not live or not due.
      */
     erase: async (
       session: ClientSession,
       id: number,
       erasedAt: Date,
       dueOn?: Date,
-    ): Promise<number | null> => {
+    ): Promise<Tombstone | null> => {
       revocations.add(session, id);
       const due = dueOn === undefined ? {} : { deletion_scheduled_at: dueOn };
       const tombstone = await users
@@ -327,12 +332,22 @@ const createDeletionWrites = (
           },
           { returnDocument: 'after', session },
         )
-        .select({ version: 1 })
-        .lean<{ version: number }>();
+        .select({ version: 1, created_at: 1 })
+        .lean<Tombstone>();
       if (tombstone === null) return null;
       await keys.releaseAll(session, id);
       await texts.remove(session, [id]);
-      return tombstone.version;
+      return tombstone;
+    },
+
+    /** The account that was created then, also as a tombstone; null also when the id belongs to another account. */
+    findCreatedAt: async (session: ClientSession, id: number, createdAt: Date): Promise<Deletion | null> => {
+      const found = await users
+        .findById(id)
+        .select({ version: 1, created_at: 1, erased_at: 1, deletion_scheduled_at: 1 })
+        .session(session)
+        .lean<Tombstone & Deletion>();
+      return found?.created_at.getTime() === createdAt.getTime() ? found : null;
     },
 
     /**

@@ -4,6 +4,7 @@ import { access, type FileHandle, type FileReadResult, mkdir, open, rename, rm }
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
+import { flushDirectory } from '@fitness/shared/kernel/flush-directory.ts';
 import { createSpool, listOlderThan } from './spool.ts';
 import { asStorageKey, type Storage } from './storage.ts';
 
@@ -86,13 +87,4 @@ const streamOf = (file: FileHandle, { from, end, inTurn }: Part): Readable => {
       );
     },
   });
-};
-
-const flushDirectory = async (path: string): Promise<void> => {
-  const folder = await open(path);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 };

@@ -5,12 +5,18 @@
  */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { JournalEntry } from '@fitness/shared/kernel/journal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { oneStep, type Rest } from '@fitness/shared/mongo/steps.ts';
+import { afterCommit, beforeCommit } from '@fitness/shared/mongo/transaction.ts';
 import type { Dependencies } from '../../dependencies.ts';
+import type { Erasure } from '../../domain/erasure.ts';
 import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';
 
-type EraseAccountDependencies = Pick<Dependencies, 'store' | 'idempotency' | 'outbox' | 'audit' | 'clock'>;
+type EraseAccountDependencies = Pick<
+  Dependencies,
+  'store' | 'idempotency' | 'outbox' | 'audit' | 'clock' | 'erasureJournal'
+>;
 
 /**
  * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
@@ -24,8 +30,9 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
   return async (session, userId, dueOn) => {
     const now = clock.now();
     // First, because every transaction that stores data about the account writes this document, too: they conflict.
-    const version = await store.users.erase(session, userId, now, dueOn);
-    if (version === null) return false;
+    const tombstone = await store.users.erase(session, userId, now, dueOn);
+    if (tombstone === null) return false;
+    const { version } = tombstone;
     await store.secondFactors.delete(session, userId);
     await store.codes.eraseAccount(session, userId);
     await store.preferences.eraseAccount(session, userId);
@@ -38,8 +45,26 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
       aggregateVersion: version,
       data: { user_id: userId, deleted_at: formatTimestamp(now) },
     });
+    recordInJournal(dependencies, session, {
+      user_id: userId,
+      created_at: tombstone.created_at,
+      erased_at: now,
+    });
     return true;
   };
+};
+
+/** Last in the transaction: what is refused or conflicts leaves no entry. Without an entry nothing is erased. */
+const recordInJournal = (
+  { erasureJournal }: Pick<Dependencies, 'erasureJournal'>,
+  session: ClientSession,
+  erasure: Erasure,
+): void => {
+  let entry: JournalEntry<Erasure> | undefined;
+  beforeCommit(session, async () => {
+    entry = await erasureJournal.begin(erasure.user_id, erasure);
+  });
+  afterCommit(session, () => entry?.markDone());
 };
 
 /** One step of what has no limit. Nobody reads it any more: introspection refuses an erased account. */

@@ -1,0 +1,127 @@
+/**
+ * A record outside of the databases of what a restore of a backup must not undo: a folder with one small file for each entry,
+ * which all replicas of a process share. An entry is durable before the transaction that it belongs to commits, so a backup
+ * that is older than the entry never makes it unknown (docs/adr/0009).
+ *
+ * `begun` is all that a file can say before the commit: the transaction may still fail. After the commit the entry is `done`.
+ * What a crash leaves begun is settled by comparing it with the database (`settle`).
+ */
+import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { unavailable } from './error.ts';
+import { flushDirectory } from './flush-directory.ts';
+import { finishesWithin } from './timing.ts';
+
+export type JournalState = 'begun' | 'done';
+
+export interface JournalEntry<Content> {
+  content: Content;
+  /** The transaction has committed. Repeatable. */
+  markDone(): Promise<void>;
+  /** The transaction has not committed, and never will. Repeatable. */
+  withdraw(): Promise<void>;
+}
+
+export interface Journal<Content> {
+  /**
+   * Resolves when the entry survives a power failure. Each attempt of a transaction begins an entry of its own, so that settling
+   * one attempt never takes the entry of another away. `subject`: a number for the name of the file. Rejects with `unavailable`
+   * when the file system does not answer in time.
+   */
+  begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
+  /** In any order. */
+  entries(state: JournalState): AsyncGenerator<JournalEntry<Content>>;
+}
+
+export interface JournalOptions<Schema extends z.ZodType> {
+  directory: string;
+  schema: Schema;
+  uuid: () => string;
+  /** Default 3 s: the transaction is open meanwhile. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 3_000;
+
+/**
+ * Rejects when the folder is missing or cannot be written to. `mayCreate`: false where a missing folder means that its volume is
+ * not mounted, so that a new folder would be lost with the container.
+ */
+export const openJournal = async <Schema extends z.ZodType>(
+  { directory, schema, uuid, timeoutMs = TIMEOUT_MS }: JournalOptions<Schema>,
+  { mayCreate }: { mayCreate: boolean },
+): Promise<Journal<z.output<Schema>>> => {
+  if (mayCreate) await mkdir(directory, { recursive: true, mode: 0o700 });
+  await access(directory, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
+    throw new Error(`the journal ${directory} is missing or cannot be written to`, { cause });
+  });
+
+  const pathOf = (name: string, state: JournalState): string => join(directory, `${name}.${state}.json`);
+
+  const entryOf = (name: string, content: z.output<Schema>): JournalEntry<z.output<Schema>> => ({
+    content,
+    markDone: async () => {
+      await rename(pathOf(name, 'begun'), pathOf(name, 'done')).catch(ignoreMissing);
+      await flushDirectory(directory);
+    },
+    withdraw: async () => {
+      await rm(pathOf(name, 'begun'), { force: true });
+      await flushDirectory(directory);
+    },
+  });
+
+  const write = async (path: string, text: string): Promise<void> => {
+    const file = await open(path, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await flushDirectory(directory);
+  };
+
+  const read = async (name: string, state: JournalState): Promise<z.output<Schema> | undefined> => {
+    const path = pathOf(name, state);
+    const text = await readFile(path, 'utf8').catch(ignoreMissing);
+    // Another replica has settled it meanwhile.
+    if (text === undefined) return undefined;
+    const parsed = schema.safeParse(parseJson(text));
+    if (parsed.success) return parsed.data;
+    // A crash while it was written, which was before the commit: the transaction has not committed.
+    if (state === 'begun') return undefined;
+    throw new Error(`the journal has an unreadable entry: ${path}`);
+  };
+
+  return {
+    begin: async (subject, content) => {
+      const name = `${subject}-${uuid()}`;
+      const written = write(pathOf(name, 'begun'), `${JSON.stringify(content)}\n`);
+      if (!(await finishesWithin(written, timeoutMs)))
+        throw unavailable(`the journal ${directory} does not answer`);
+      return entryOf(name, content);
+    },
+    entries: async function* (state) {
+      const suffix = `.${state}.json`;
+      for (const file of await readdir(directory)) {
+        if (!file.endsWith(suffix)) continue;
+        const name = file.slice(0, -suffix.length);
+        const content = await read(name, state);
+        if (content !== undefined) yield entryOf(name, content);
+      }
+    },
+  };
+};
+
+const ignoreMissing = (error: unknown): undefined => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,80 @@
+/** Entries are durable and separate, also after a crash at any point, with several writers. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import { type Journal, type JournalState, openJournal } from '../../src/kernel/journal.ts';
+
+const schema = z.object({ id: z.int(), at: z.iso.datetime().transform((text) => new Date(text)) });
+type Content = z.output<typeof schema>;
+const AT = new Date('2026-01-02T03:04:05.678Z');
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'journal-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const open = (): Promise<Journal<Content>> =>
+  openJournal({ directory, schema, uuid: systemRandom.uuid }, { mayCreate: false });
+
+const contents = async (journal: Journal<Content>, state: JournalState): Promise<Content[]> => {
+  const found: Content[] = [];
+  for await (const { content } of journal.entries(state)) found.push(content);
+  return found.sort((one, other) => one.id - other.id);
+};
+
+test('an entry is begun, then done, for every process that opens the folder', async () => {
+  const writer = await open();
+  const entry = await writer.begin(7, { id: 7, at: AT });
+  expect(await contents(await open(), 'begun')).toEqual([{ id: 7, at: AT }]);
+  expect(await contents(await open(), 'done')).toEqual([]);
+  await entry.markDone();
+  await entry.markDone();
+  expect(await contents(await open(), 'begun')).toEqual([]);
+  expect(await contents(await open(), 'done')).toEqual([{ id: 7, at: AT }]);
+});
+
+test('withdrawing one attempt leaves another of the same subject', async () => {
+  const journal = await open();
+  const failed = await journal.begin(7, { id: 7, at: AT });
+  await journal.begin(7, { id: 7, at: AT });
+  await failed.withdraw();
+  await failed.withdraw();
+  expect(await contents(journal, 'begun')).toHaveLength(1);
+});
+
+test('two hundred entries by four writers at once are all there, once each', async () => {
+  const writers = await Promise.all([open(), open(), open(), open()]);
+  const ids = Array.from({ length: 200 }, (_, index) => index);
+  await Promise.all(
+    ids.map(async (id) => (await (writers[id % 4] as Journal<Content>).begin(id, { id, at: AT })).markDone()),
+  );
+  expect((await contents(await open(), 'done')).map(({ id }) => id)).toEqual(ids);
+});
+
+test('a begun entry that a crash has cut off is left out, and a done one that cannot be read is an error', async () => {
+  await writeFile(join(directory, '7-cut.begun.json'), '{"id":7,"a');
+  await writeFile(join(directory, 'lost+found'), '');
+  expect(await contents(await open(), 'begun')).toEqual([]);
+  await writeFile(join(directory, '7-cut.done.json'), '{"id":7,"a');
+  await expect(contents(await open(), 'done')).rejects.toThrow('7-cut.done.json');
+});
+
+test('a missing folder is refused, unless it may be created', async () => {
+  const missing = join(directory, 'not', 'mounted');
+  const options = { directory: missing, schema, uuid: systemRandom.uuid };
+  await expect(openJournal(options, { mayCreate: false })).rejects.toThrow(missing);
+  await openJournal(options, { mayCreate: true });
+  expect(await readdir(missing)).toEqual([]);
+});
+
+test('an entry that the file system does not confirm in time is unavailable', async () => {
+  const journal = await openJournal(
+    { directory, schema, uuid: systemRandom.uuid, timeoutMs: 0 },
+    { mayCreate: false },
+  );
+  await expect(journal.begin(7, { id: 7, at: AT })).rejects.toMatchObject({ kind: 'unavailable' });
+});

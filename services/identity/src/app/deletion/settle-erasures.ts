@@ -1,0 +1,41 @@
+/**
+ * Settles what a crash has left in the erasure journal: an erasure that was begun, of which the journal does not know whether it
+ * was committed. The database knows it.
+ */
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../../dependencies.ts';
+
+/** Longer than a transaction can be open: what the database does not have by then, it never will. */
+const SETTLED_AFTER_MS = 2 * MINUTE_MS;
+
+/** One round. Repeatable, and safe with several replicas. */
+type SettleErasures = () => Promise<{ done: number; withdrawn: number }>;
+
+export const createSettleErasures =
+  ({
+    store,
+    erasureJournal,
+    clock,
+    log,
+  }: Pick<Dependencies, 'store' | 'erasureJournal' | 'clock' | 'log'>): SettleErasures =>
+  async () => {
+    const count = { done: 0, withdrawn: 0 };
+    for await (const entry of erasureJournal.entries('begun')) {
+      const { user_id: userId, created_at: createdAt, erased_at: erasedAt } = entry.content;
+      if (clock.now().getTime() - erasedAt.getTime() < SETTLED_AFTER_MS) continue;
+      // In a transaction: what it reads is committed by a majority, and stays so.
+      const account = await store.transaction(
+        (session) => store.users.findCreatedAt(session, userId, createdAt),
+        { isEffect: false },
+      );
+      if (account !== null && account.erased_at !== null) {
+        await entry.markDone();
+        count.done += 1;
+      } else {
+        await entry.withdraw();
+        count.withdrawn += 1;
+      }
+    }
+    if (count.done + count.withdrawn > 0) log.info(count, 'settled erasures that were begun');
+    return count;
+  };

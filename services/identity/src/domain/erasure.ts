@@ -1,0 +1,13 @@
+/** An erasure as the journal has it: ids and times only, because it outlives the account (docs/adr/0009). */
+import { z } from 'zod';
+
+const time = z.iso.datetime().transform((text) => new Date(text));
+
+export const erasureSchema = z.object({
+  user_id: z.int().positive(),
+  /** With the id, it tells the account from a later one: after a restore the same id is given again. */
+  created_at: time,
+  erased_at: time,
+});
+
+export type Erasure = z.output<typeof erasureSchema>;

@@ -1,0 +1,157 @@
+/** The erasure journal knows exactly the erasures that were committed, whatever is killed, refused or repeated. */
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { join as pathOf } from 'node:path';
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import type { Journal } from '@fitness/shared/kernel/journal.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { readConfig } from '../src/config.ts';
+import type { Erasure } from '../src/domain/erasure.ts';
+import { accountOf, addMember, makeDue, openReplica, type Replica } from './purge-support.ts';
+import { type Harness, join, joinAs, startHarness } from './support.ts';
+
+let harness: Harness;
+let replica: Replica;
+let directory: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  replica = await openReplica(harness.config, harness.clock);
+  directory = harness.config.ERASURE_JOURNAL_DIRECTORY;
+});
+afterAll(async () => {
+  await replica.close();
+  await harness.close();
+});
+beforeEach(async () => {
+  for (const name of await readdir(directory)) await rm(pathOf(directory, name));
+});
+
+const LATER = 3 * MINUTE_MS;
+
+/** Of the files, by state: the ids of the accounts. */
+const inJournal = async (): Promise<{ begun: number[]; done: number[] }> => {
+  const ids = { begun: [] as number[], done: [] as number[] };
+  for (const name of (await readdir(directory)).sort()) {
+    const [, id, state] = /^(\d+)-[\da-f-]{36}\.(begun|done)\.json$/.exec(name) ?? [];
+    ids[state as 'begun' | 'done'].push(Number(id));
+  }
+  return ids;
+};
+
+test('an erasure by an operator and one at the end of the grace period are in the journal with ids and times only', async () => {
+  const operator = await joinAs(harness, 'operator');
+  const person = await join(harness);
+  const created = (await accountOf(harness, person.id))?.created_at as Date;
+  const answer = await harness.send('DELETE', `/users/${person.id}`, { as: operator.caller });
+  expect(answer.status).toBe(204);
+  const due = await addMember(replica, 'due');
+  await makeDue(replica, due);
+  await replica.purge();
+  expect(await inJournal()).toEqual({ begun: [], done: [person.id, due] });
+  const [file = ''] = (await readdir(directory)).filter((name) => name.startsWith(`${person.id}-`));
+  const text = await readFile(pathOf(directory, file), 'utf8');
+  expect(JSON.parse(text)).toEqual({
+    user_id: person.id,
+    created_at: created.toISOString(),
+    erased_at: (await accountOf(harness, person.id))?.erased_at.toISOString(),
+  });
+  expect((await stat(pathOf(directory, file))).mode & 0o077).toBe(0);
+});
+
+test('three replicas that purge one account at once leave one done entry', async () => {
+  const replicas = await Promise.all([1, 2].map(() => openReplica(harness.config, harness.clock)));
+  const due = await addMember(replica, 'once');
+  await makeDue(replica, due);
+  await Promise.all([replica, ...replicas].map(({ purge }) => purge()));
+  await Promise.all(replicas.map(({ close }) => close()));
+  expect(await inJournal()).toEqual({ begun: [], done: [due] });
+});
+
+test('what is refused or cancelled leaves no entry', async () => {
+  const operator = await joinAs(harness, 'operator');
+  const person = await join(harness);
+  harness.standIns.blockers.push({ userId: person.id, code: 'gym_ownership', extras: { count: 1 } });
+  const blocked = await harness.send('DELETE', `/users/${person.id}`, { as: operator.caller });
+  harness.standIns.blockers.pop();
+  expect(blocked.status).toBe(409);
+  const { store } = replica.dependencies;
+  const cancelled = await addMember(replica, 'cancelled');
+  const date = await makeDue(replica, cancelled);
+  await replica.useCases.cancelDeletion(cancelled);
+  const erased = await store.transaction((session) =>
+    replica.useCases.eraseAccount(session, cancelled, date),
+  );
+  expect(erased).toBe(false);
+  expect(await inJournal()).toEqual({ begun: [], done: [] });
+});
+
+test('without the journal nothing is erased', async () => {
+  const due = await addMember(replica, 'nojournal');
+  await makeDue(replica, due);
+  const operator = await joinAs(harness, 'operator');
+  const other = await join(harness);
+  await rename(directory, `${directory}.gone`);
+  try {
+    expect(await replica.purge()).toMatchObject({ erased: 0, failed: 1 });
+    const answer = await harness.send('DELETE', `/users/${other.id}`, { as: operator.caller });
+    expect(answer.status).toBe(500);
+  } finally {
+    await rename(`${directory}.gone`, directory);
+  }
+  expect((await accountOf(harness, due))?.erased_at).toBeNull();
+  expect((await accountOf(harness, other.id))?.erased_at).toBeNull();
+  expect(await replica.purge()).toMatchObject({ erased: 1 });
+});
+
+/** A replica whose process dies at this point: after the entry is begun, before or after the commit. */
+const dyingReplica = (dies: 'before' | 'after'): Promise<Replica> =>
+  openReplica(harness.config, harness.clock, (dependencies) => {
+    const { erasureJournal } = dependencies;
+    const dying: Journal<Erasure> = {
+      ...erasureJournal,
+      begin: async (subject, content) => {
+        const entry = await erasureJournal.begin(subject, content);
+        if (dies === 'before') throw new Error('killed before the commit');
+        return { ...entry, markDone: async () => undefined };
+      },
+    };
+    return { ...dependencies, erasureJournal: dying };
+  });
+
+test('an erasure that was begun is settled by the database: done when it was committed, withdrawn when it was not', async () => {
+  const committed = await addMember(replica, 'committed');
+  const aborted = await addMember(replica, 'aborted');
+  for (const [id, dies] of [
+    [committed, 'after'],
+    [aborted, 'before'],
+  ] as const) {
+    await makeDue(replica, id);
+    const dying = await dyingReplica(dies);
+    await dying.purge();
+    await dying.close();
+  }
+  await replica.useCases.cancelDeletion(aborted);
+  expect(await inJournal()).toEqual({ begun: [committed, aborted], done: [] });
+  // A transaction may still be open.
+  expect(await replica.useCases.settleErasures()).toEqual({ done: 0, withdrawn: 0 });
+  harness.clock.advance(LATER);
+  expect(await replica.useCases.settleErasures()).toEqual({ done: 1, withdrawn: 1 });
+  expect(await inJournal()).toEqual({ begun: [], done: [committed] });
+  expect((await accountOf(harness, aborted))?.erased_at).toBeNull();
+});
+
+test('production names the missing variable', () => {
+  expect(() =>
+    readConfig({
+      NODE_ENV: 'production',
+      PRIVATE_KEY_DIRECTORY: '/keys/private',
+      PUBLIC_KEYS_DIRECTORY: '/keys/public',
+      PUBLIC_BASE_URL: 'https://api.fitness.ir',
+      MONGODB_URI: 'mongodb://identity:Vd3kq0rXw8nZtY5mBf7@db.fitness.ir',
+      REDIS_URL: 'redis://identity:Qm4kq0rXw8nZtY5mBf9@redis.fitness.ir',
+      AMQP_URL: 'amqp://identity:Lp5kq0rXw8nZtY5mBf3@mq.fitness.ir',
+      OAUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
+      SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
+      KAVENEGAR_API_KEY: 'nW4xK8sTq2vZ7mYb',
+    }),
+  ).toThrow('Wrong configuration: ERASURE_JOURNAL_DIRECTORY: required in production');
+});
