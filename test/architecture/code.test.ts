@@ -74,6 +74,7 @@ describe('a transaction changes a bounded number of documents', () => {
     'services/identity/src/store/devices.ts': [1, 'the limit of a step'],
     'services/identity/src/store/login-keys.ts': [3, 'an account has one key for each of LOGIN_FIELDS'],
     'services/identity/src/store/oauth.ts': [2, 'the limit of a step'],
+    'services/identity/src/store/restored-credentials.ts': [1, 'the limit of a step'],
     'services/identity/src/store/tokens.ts': [1, 'the limit of a step'],
     'services/identity/src/store/upgrades.ts': [1, 'in no transaction'],
     'services/media/src/store/media.ts': [1, 'the batch of delete-media-of-target.ts'],

@@ -30,6 +30,7 @@ import { createDeleteUser } from './app/deletion/delete-user.ts';
 import { createEraseAccount, createEraseRest } from './app/deletion/erase-account.ts';
 import { createGetDeletionBlockers } from './app/deletion/get-deletion-blockers.ts';
 import { createPurgeAccounts } from './app/deletion/purge-accounts.ts';
+import { createRepeatErasures } from './app/deletion/repeat-erasures.ts';
 import { createSettleErasures } from './app/deletion/settle-erasures.ts';
 import { createAttachLicense } from './app/licenses/attach-license.ts';
 import { createDetachLicense } from './app/licenses/detach-license.ts';
@@ -73,6 +74,8 @@ const createErasureUseCases = (
     deleteUser: createDeleteUser({ ...dependencies, eraseAccount }),
     eraseRest: createEraseRest(dependencies),
     settleErasures: createSettleErasures(dependencies),
+    repeatErasures: createRepeatErasures({ ...dependencies, eraseAccount }),
+    endRestoredCredentials: dependencies.store.endRestoredCredentials,
   };
 };
 

@@ -2,7 +2,7 @@
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
-import mongoose from 'mongoose';
+import mongoose, { type Model } from 'mongoose';
 import {
   type CodePurpose,
   codeMatches,
@@ -113,10 +113,13 @@ export interface Codes {
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
 }
 
+export const codesModel = (connection: Connection): Model<CodesDocument> =>
+  connection.model<CodesDocument>('ConfirmationCodes', schema);
+
 const RESET_TRIES: ResetTries = { perNetwork: MAX_FAILED_ATTEMPTS, inAll: MAX_FAILED_ATTEMPTS_IN_ALL };
 
 export const createCodes = (connection: Connection, resetTries = RESET_TRIES): Codes => {
-  const model = connection.model<CodesDocument>('ConfirmationCodes', schema);
+  const model = codesModel(connection);
 
   /**
    * In a transaction also where it is one write: it conflicts with an orphaned transaction and is retried until the

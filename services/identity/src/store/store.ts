@@ -10,6 +10,7 @@ import { createPreferencesStore, type PreferencesStore } from './notification-pr
 import { createNotifications, type Notifications } from './notifications.ts';
 import { createOauthRecords, type OauthRecords } from './oauth.ts';
 import { createReferralScores, type ReferralScores } from './referral-scores.ts';
+import { createEndRestoredCredentials, type EndRestoredCredentials } from './restored-credentials.ts';
 import { createRevocations, type Revocations } from './revocations.ts';
 import { createRoles, type Roles } from './roles.ts';
 import { createSecondFactors, type SecondFactors } from './second-factors.ts';
@@ -28,6 +29,7 @@ export interface Store {
   preferences: PreferencesStore;
   devices: Devices;
   revocations: Revocations;
+  endRestoredCredentials: EndRestoredCredentials;
   /** As after a revocation of `userId`: its first answer may have been lost with the process that made it. */
   repeatRevocation(userId: number): Promise<void>;
   /**
@@ -70,6 +72,7 @@ export const createStore = (
     preferences: createPreferencesStore(connection),
     devices: createDevices(connection),
     revocations,
+    endRestoredCredentials: createEndRestoredCredentials(connection, revocations),
     repeatRevocation: (userId) => epochs.advance([userId]),
     transaction,
   };

@@ -43,7 +43,7 @@ type UserChanges = Partial<
 type Tombstone = Pick<User, 'version' | 'created_at'>;
 
 /** How far the deletion of an account has come. */
-type Deletion = Pick<StoredUser, 'version' | 'erased_at' | 'deletion_scheduled_at'>;
+export type Deletion = Pick<StoredUser, 'version' | 'erased_at' | 'deletion_scheduled_at'>;
 
 type FieldWithDefault = {
   [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;

@@ -1,0 +1,118 @@
+/**
+ * After a restore of a backup: erases again whom the journal names, so that all services erase by the same event as at first
+ * (docs/adr/0009). Before the gateway starts. Repeatable.
+ */
+import { userInfo } from 'node:os';
+import { accountDeleted, accountDeletionRequested } from '@fitness/proto/events/identity.ts';
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import type { JournalEntry } from '@fitness/shared/kernel/journal.ts';
+import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { type DeletionDates, scheduleDeletion } from '../../domain/deletion.ts';
+import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
+import type { Erasure } from '../../domain/erasure.ts';
+import type { Deletion } from '../../store/users.ts';
+import type { EraseAccount } from './erase-account.ts';
+
+interface RepeatErasuresDependencies
+  extends Pick<Dependencies, 'store' | 'erasureJournal' | 'outbox' | 'audit' | 'clock' | 'graceDays'> {
+  eraseAccount: EraseAccount;
+}
+
+/**
+ * `erased`: the account was live in the backup. `published`: it was erased there; the event is published again, because a backup
+ * may lack it. `scheduled`: the erasure was begun, and the journal does not know whether it was committed. `unknown`: the account
+ * is younger than the backup.
+ */
+export type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
+
+/** `operator`: who runs the command, for the audit log. */
+type RepeatErasures = (operator: string) => Promise<Record<RepeatedErasure, number>>;
+
+export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): RepeatErasures => {
+  const { store, erasureJournal, outbox, audit, clock, graceDays, eraseAccount } = dependencies;
+
+  const publishAgain = (session: ClientSession, userId: number, version: number, erasedAt: Date) =>
+    outbox.publish(session, accountDeleted, {
+      subject: userId,
+      aggregateVersion: version,
+      data: { user_id: userId, deleted_at: formatTimestamp(erasedAt) },
+    });
+
+  const eraseAgain = async (session: ClientSession, erasure: Erasure, operator: string): Promise<void> => {
+    await eraseAccount(session, erasure.user_id);
+    const before = { erased_at: null };
+    const after = {
+      erased_at: clock.now(),
+      first_erased_at: erasure.erased_at,
+      operator,
+      system_user: userInfo().username,
+    };
+    await audit.record(session, {
+      actorId: null,
+      action: 'user.delete',
+      subject: { type: 'user', id: erasure.user_id },
+      before: { personId: null, values: before },
+      after: { personId: null, values: after },
+    });
+  };
+
+  /**
+   * Both are safe: a member who lives on can cancel, and one who was erased does not sign in. A deletion that is pending gets the
+   * whole grace period as well: the member may have cancelled it since.
+   */
+  const schedule = async (session: ClientSession, userId: number, account: Deletion): Promise<void> => {
+    const dates: DeletionDates = scheduleDeletion(clock.now(), graceDays);
+    const { deletion_scheduled_at: pending } = account;
+    const user =
+      pending === null
+        ? await store.users.scheduleDeletion(session, userId, dates)
+        : await store.users.postponeDeletion(session, userId, { from: pending, to: dates.scheduledAt });
+    if (user === null || pending !== null) return;
+    await outbox.publish(session, accountDeletionRequested, {
+      subject: userId,
+      aggregateVersion: user.version,
+      data: { user_id: userId, ...toDeletionSchedule(dates) },
+    });
+  };
+
+  const repeat = async (
+    { content, markDone }: JournalEntry<Erasure>,
+    state: 'begun' | 'done',
+    operator: string,
+  ): Promise<RepeatedErasure> => {
+    const { user_id: userId, created_at: createdAt } = content;
+    const outcome = await store.transaction(async (session): Promise<RepeatedErasure> => {
+      const account = await store.users.findCreatedAt(session, userId, createdAt);
+      if (account === null) return 'unknown';
+      if (account.erased_at !== null) {
+        await publishAgain(session, userId, account.version, account.erased_at);
+        return 'published';
+      }
+      if (state === 'begun') {
+        await schedule(session, userId, account);
+        return 'scheduled';
+      }
+      await eraseAgain(session, content, operator);
+      return 'erased';
+    });
+    if (outcome === 'published') await markDone();
+    return outcome;
+  };
+
+  return async (operator) => {
+    const count = { erased: 0, published: 0, scheduled: 0, unknown: 0 };
+    const seen = new Set<string>();
+    // What is done first: a begun entry of another attempt says nothing more about the account then.
+    for (const state of ['done', 'begun'] as const) {
+      for await (const entry of erasureJournal.entries(state)) {
+        const { user_id: userId, created_at: createdAt } = entry.content;
+        const account = `${userId} ${createdAt.getTime()}`;
+        if (seen.has(account)) continue;
+        seen.add(account);
+        count[await repeat(entry, state, operator)] += 1;
+      }
+    }
+    return count;
+  };
+};

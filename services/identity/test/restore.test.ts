@@ -1,0 +1,146 @@
+/** After a restore of an older backup: whom the journal names is erased again, nobody else is, and no credential works. */
+import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { type EventWatch, watchEvents } from './events.ts';
+import { accountOf, makeDue, openReplica, type Replica } from './purge-support.ts';
+import { type Harness, isLive, join, joinAs, logIn, type Person, startHarness } from './support.ts';
+
+let harness: Harness;
+let replica: Replica;
+let events: EventWatch;
+let operator: Person;
+beforeAll(async () => {
+  harness = await startHarness();
+  events = await watchEvents(harness);
+  replica = await openReplica(harness.config, harness.clock);
+  operator = await joinAs(harness, 'operator');
+});
+afterAll(async () => {
+  await events.close();
+  await replica.close();
+  await harness.close();
+});
+
+type Rows = Map<string, Record<string, unknown>[]>;
+
+const backUp = async (): Promise<Rows> => {
+  const rows: Rows = new Map();
+  for (const { name } of await harness.database.listCollections()) {
+    rows.set(name, (await harness.database.collection(name).find().toArray()) as never);
+  }
+  return rows;
+};
+
+/** Row by row, because the service keeps running: its own writes must not meet an empty collection. */
+const restore = async (rows: Rows): Promise<void> => {
+  for (const { name } of await harness.database.listCollections()) {
+    const collection = harness.database.collection(name);
+    const stored = rows.get(name) ?? [];
+    await collection.deleteMany({ _id: { $nin: stored.map(({ _id }) => _id) } } as never);
+    for (const row of stored) await collection.replaceOne({ _id: row._id } as never, row, { upsert: true });
+  }
+};
+
+const erasuresOf = async (id: number): Promise<number> =>
+  (await events.publishedAbout(id)).filter(({ type }) => type === 'identity.account.deleted').length;
+
+const erase = async (person: Person): Promise<void> => {
+  const answer = await harness.send('DELETE', `/users/${person.id}`, { as: operator.caller });
+  expect(answer.status).toBe(204);
+};
+
+const NOTHING = { erased: 0, published: 0, scheduled: 0, unknown: 0 };
+let known = NOTHING;
+/** What this call has done beyond the entries of earlier tests. */
+const repeat = async () => {
+  const count = await replica.useCases.repeatErasures('Sara');
+  const added = Object.fromEntries(
+    Object.entries(count).map(([name, value]) => [name, value - known[name as keyof typeof known]]),
+  );
+  return { count, added };
+};
+beforeEach(async () => {
+  ({ count: known } = await repeat());
+});
+
+test('an account that was erased since the backup is erased again, twice too, and the audit log says so', async () => {
+  const person = await join(harness);
+  const other = await join(harness);
+  const backup = await backUp();
+  await erase(person);
+  for (let round = 1; round <= 2; round += 1) {
+    await restore(backup);
+    expect((await logIn(harness, person.user.username)).status).toBe(200);
+    expect((await repeat()).added).toMatchObject({ erased: 1, scheduled: 0 });
+    expect((await logIn(harness, person.user.username)).status).toBe(422);
+    expect((await accountOf(harness, person.id))?.username).toBeNull();
+    expect((await accountOf(harness, other.id))?.username).toBe(other.user.username);
+    const [entry] = await harness.database
+      .collection('audit_entries')
+      .find({ action: 'user.delete', subject_id: person.id })
+      .toArray();
+    expect(entry?.actor_id).toBeNull();
+    expect(entry?.after).toContain('Sara');
+  }
+  expect(await erasuresOf(person.id)).toBe(3);
+  // Run once more: there is nothing left to erase, and the event is published again.
+  expect((await repeat()).added).toMatchObject({ erased: 0 });
+});
+
+test('an account that has got the id of an erased one since the restore is left alone', async () => {
+  const backup = await backUp();
+  const gone = await join(harness);
+  await erase(gone);
+  await restore(backup);
+  harness.clock.advance(MINUTE_MS);
+  const later = await join(harness);
+  expect(later.id).toBe(gone.id);
+  expect((await repeat()).added).toMatchObject({ erased: 0, scheduled: 0, unknown: 1 });
+  expect((await accountOf(harness, later.id))?.username).toBe(later.user.username);
+});
+
+test('an erasure that was begun and perhaps not committed is scheduled, so that a member who lives on can cancel', async () => {
+  const { store, erasureJournal, clock } = replica.dependencies;
+  const lives = await join(harness);
+  const pending = await join(harness);
+  await makeDue(replica, pending.id);
+  for (const { id } of [lives, pending]) {
+    const created = (await accountOf(harness, id))?.created_at as Date;
+    await erasureJournal.begin(id, { user_id: id, created_at: created, erased_at: clock.now() });
+  }
+  expect((await repeat()).added).toMatchObject({ erased: 0, scheduled: 2 });
+  // The purge comes before they have heard of it.
+  await replica.purge();
+  for (const { id } of [lives, pending]) {
+    const account = await accountOf(harness, id);
+    expect(account?.erased_at).toBeNull();
+    expect(account?.deletion_scheduled_at.getTime()).toBeGreaterThan(clock.now().getTime() + MINUTE_MS);
+  }
+  await replica.useCases.cancelDeletion(lives.id);
+  expect(await store.users.find(lives.id)).not.toBeNull();
+});
+
+test('every credential of the backup ends: sessions, personal tokens, grants, codes and devices', async () => {
+  const person = await join(harness);
+  const { body: made } = await harness.send('POST', '/auth/tokens', {
+    as: person.caller,
+    body: { name: 'ci' },
+  });
+  await harness.send('POST', '/auth/forgot-password', { body: { phone: person.user.phone } });
+  const { database } = harness;
+  await database.collection('oauth_records').insertOne({
+    _id: 'Grant:restored' as never,
+    user_id: person.id,
+    grant_id: 'restored',
+    grant_number: 1,
+    payload: '{}',
+    expires_at: new Date(Date.now() + MINUTE_MS),
+  });
+  expect(await isLive(harness, made.token)).toBe(true);
+  expect(await replica.useCases.endRestoredCredentials(() => undefined)).toBeGreaterThan(3);
+  expect(await isLive(harness, person.token)).toBe(false);
+  expect(await isLive(harness, made.token)).toBe(false);
+  for (const name of ['tokens', 'oauth_records', 'confirmation_codes', 'devices'])
+    expect([name, await database.collection(name).countDocuments()]).toEqual([name, 0]);
+  expect((await logIn(harness, person.user.username)).status).toBe(200);
+});
