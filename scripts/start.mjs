@@ -5,7 +5,7 @@
  * without a name.
  * Plain JavaScript without packages, because it installs them.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withProgress } from '../packages/shared/src/kernel/progress.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
@@ -33,6 +33,7 @@ import { startBalancer } from './lib/servers/balancer.mjs';
 import { removeContainers } from './lib/servers/docker.mjs';
 import { startServers } from './lib/servers/index.mjs';
 import { onEndSignal } from './lib/signals.mjs';
+import { standStillOnRequest, unfinishedRestore } from './lib/standstill.mjs';
 import { startProcess } from './lib/start-process.mjs';
 import { createSupervisor, endLeftovers, runningSupervisor } from './lib/supervisor.mjs';
 import { stopwatch } from './lib/time.mjs';
@@ -107,6 +108,10 @@ async function preparePorts(inspectors) {
       `The product runs already: ${running.url}. Ctrl-C in its terminal or \`kill ${running.pid}\` ends it.`,
     );
   }
+  if (existsSync(unfinishedRestore))
+    throw new Failure(
+      'A restore has not ended, so that erased accounts and revoked tokens may be in the data: `npm run restore` again, with --overwrite.',
+    );
   const ended = await endLeftovers(recordFile);
   if (ended.length > 0)
     log(`Ended the processes that an earlier start had left running: ${ended.join(', ')}.`);
@@ -213,6 +218,7 @@ async function startAll(product, inspectors, onReady) {
 }
 
 onEndSignal(() => void end(0));
+standStillOnRequest({ supervisor, isUp: () => isUp, log, fail: (error) => void end(1, error) });
 process.on('uncaughtException', (error) => void end(1, error));
 process.once('exit', () => supervisor.killAll());
 try {

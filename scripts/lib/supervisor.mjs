@@ -112,9 +112,28 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
     if (recordFile && recorded) rmSync(recordFile, { force: true });
   }
 
+  /**
+   * Stops all but `kept`, in order, with as much time as each needs: a server that is killed leaves its files in disorder.
+   * @param {readonly string[]} kept
+   * @returns {Promise<() => Promise<void>>} starts them again
+   */
+  async function pauseAll(kept) {
+    const paused = [...children].filter(({ name, restart }) => restart && !kept.includes(name));
+    for (const { tier } of stoppingOrder) {
+      const ofTier = paused.filter((child) => child.tier === tier);
+      await Promise.all(ofTier.map((child) => child.stop(30_000)));
+    }
+    return async () => {
+      // A server may need one that was started before it.
+      for (const { tier, restart } of paused) if (tier === 'server') await restart?.();
+      await Promise.all(paused.filter(({ tier }) => tier !== 'server').map(({ restart }) => restart?.()));
+    };
+  }
+
   return {
     start,
     stopAll,
+    pauseAll,
     get startedAny() {
       return startedAny;
     },

@@ -36,7 +36,10 @@ interface OperationsOptions {
   clock: Clock;
 }
 
-const readOutbox = async (connection: Connection, clock: Clock): Promise<OperationsStatus['outbox']> => {
+export const readOutbox = async (
+  connection: Connection,
+  clock: Clock,
+): Promise<OperationsStatus['outbox']> => {
   const { outbox } = registerEventModels(connection);
   const [waiting, oldest] = await Promise.all([
     // The estimate of the server may stay wrong after a crash.
@@ -49,7 +52,7 @@ const readOutbox = async (connection: Connection, clock: Clock): Promise<Operati
 };
 
 /** Null without a broker: the outbox is shown all the same. */
-const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
+export const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
   const { namespace } = broker;
   const own = consumersOf(EVENTS).filter((consumer) => consumer.service === service);
   const waiting = own.map(({ name }) => consumerQueue(namespace, service, name));

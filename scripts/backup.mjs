@@ -1,0 +1,47 @@
+/**
+ * `npm run backup -- <folder>`: copies all data of `npm start` on this machine, of one moment: databases, queues, files, keys and secrets.
+ * A running product stands still for the copy, and goes on afterwards. Exit codes: 0 done, 1 failed, 64 wrong usage.
+ */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { assertOwnData, copyData, ownData, readHeads, sealBackup, sizeOf } from './lib/backup.mjs';
+import { explain } from './lib/explain.mjs';
+import { Failure } from './lib/failure.mjs';
+import { dataDirectory } from './lib/paths.mjs';
+import { whileStandingStill } from './lib/standstill.mjs';
+import { runningSupervisor } from './lib/supervisor.mjs';
+import { stopwatch } from './lib/time.mjs';
+
+const recordFile = join(dataDirectory, 'processes.json');
+
+/** @param {string} target */
+async function backUp(target) {
+  assertOwnData('npm run backup');
+  if (existsSync(target)) throw new Failure(`${target} exists already: a backup overwrites nothing.`);
+  if (ownData().length === 0) throw new Failure(`There is nothing to back up in ${dataDirectory}.`);
+  const isRunning = runningSupervisor(recordFile) !== undefined;
+  if (isRunning)
+    console.log(
+      'Gateway, services, MongoDB, Redis and RabbitMQ stop for the copy. Requests are refused meanwhile.',
+    );
+  // Before they stop: a chain only grows, so that the backup contains this head.
+  const heads = isRunning ? await readHeads() : {};
+  const stood = stopwatch();
+  const copied = await whileStandingStill(recordFile, () => copyData(target, heads));
+  const pause = isRunning ? ` The product stood still for ${stood()}.` : '';
+  const manifest = await sealBackup(target, copied);
+  console.log(
+    `Backed up ${dataDirectory} to ${target}: ${sizeOf(manifest)}, all of ${manifest.made_at}.${pause} It has personal data and secrets.`,
+  );
+}
+
+const [target, ...rest] = process.argv.slice(2);
+if (target === undefined || rest.length > 0) {
+  console.error('usage: npm run backup -- <new folder>');
+  process.exitCode = 64;
+} else {
+  await backUp(resolve(target)).catch((error) => {
+    console.error(explain('npm run backup', error));
+    process.exitCode = 1;
+  });
+}

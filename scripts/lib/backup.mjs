@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { constants, createReadStream, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { parseEnv } from 'node:util';
+import { Failure, messageOf } from './failure.mjs';
+import { dataDirectory, root } from './paths.mjs';
+import { services } from './process-definitions.mjs';
+import { unfinishedRestore } from './standstill.mjs';
+
+/**
+ * What a backup of one machine leaves out. Redis has nothing that is not made again, and older revocations would be wrong. The
+ * erasure journal must be newer than every backup: it is kept in place.
+ */
+const leftOut =
+  /^(?:redis|erasures|logs|environment|compile-cache|cache|processes\.json|standstill\..*|restore-unfinished|replaced-.*)$/;
+
+const MANIFEST = 'backup.json';
+
+/**
+ * @typedef {object} Manifest
+ * @property {string} version of the product
+ * @property {string} made_at the moment of all data
+ * @property {Record<string, string>} heads of the chains, `<number>:<hash>`: `ledger`, and each service for its audit log
+ * @property {Record<string, { bytes: number, sha256: string }>} files
+ */
+
+const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+
+/** The erasure journal of `npm start`. */
+export const erasureJournal = () => process.env.ERASURE_JOURNAL_DIRECTORY || join(dataDirectory, 'erasures');
+
+/** Only data below the data directory can be copied. @param {string} command */
+export function assertOwnData(command) {
+  const elsewhere = ['MONGODB_URI', 'AMQP_URL', 'MEDIA_DIRECTORY', 'PUBLIC_KEYS_DIRECTORY'].filter(
+    (name) => process.env[name],
+  );
+  if (elsewhere.length > 0)
+    throw new Failure(
+      `${elsewhere.join(' and ')} is set: ${command} knows only what npm start keeps in ${dataDirectory}. docs/guides/operators/backup.md has the commands of other servers.`,
+    );
+  const engines = existsSync(join(dataDirectory, 'servers.json'))
+    ? JSON.parse(readFileSync(join(dataDirectory, 'servers.json'), 'utf8'))
+    : {};
+  const inDocker = Object.entries(engines).flatMap(([name, engine]) =>
+    engine === 'docker' && name !== 'Redis' ? [name] : [],
+  );
+  if (inDocker.length > 0)
+    throw new Failure(
+      `The data of ${inDocker.join(' and ')} is in a volume of Docker: docs/guides/operators/backup.md has the commands.`,
+    );
+}
+
+/** The names in the data directory that belong to a backup. */
+export const ownData = () =>
+  existsSync(dataDirectory) ? readdirSync(dataDirectory).filter((name) => !leftOut.test(name)) : [];
+
+/** @param {string} directory @returns {Promise<string[]>} the files below it, relative */
+async function filesBelow(directory) {
+  const found = await readdir(directory, { recursive: true, withFileTypes: true });
+  return found
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+/** @param {string} path */
+async function sha256Of(path) {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+/** @param {string} name */
+function environmentOf(name) {
+  try {
+    return parseEnv(readFileSync(join(dataDirectory, 'environment', `${name}.env`), 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/** The newest seals of a running product; empty when no database answers. @returns {Promise<Record<string, string>>} */
+export async function readHeads() {
+  const { MONGODB_URI: uri } = environmentOf('servers');
+  if (!uri) return {};
+  const { MongoClient } = await import('mongodb');
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 2_000 });
+  const chains = services.flatMap((name) => {
+    const { MONGODB_DATABASE: database = `fitness_${name.replaceAll('-', '_')}` } = environmentOf(name);
+    const audit = { name, database: `${database}_audit_seals`, collection: 'audit_seals' };
+    return name === 'wallet'
+      ? [{ name: 'ledger', database: `${database}_seals`, collection: 'ledger_seals' }, audit]
+      : [audit];
+  });
+  /** @type {Record<string, string>} */
+  const heads = {};
+  try {
+    for (const { name, database, collection } of chains) {
+      const [head] = await client
+        .db(database)
+        .collection(collection)
+        .find()
+        .sort({ _id: -1 })
+        .limit(1)
+        .toArray();
+      if (head) heads[name] = `${head._id}:${head.hash}`;
+    }
+    return heads;
+  } catch {
+    return {};
+  } finally {
+    await client.close();
+  }
+}
+
+/**
+ * Copies the data of a product that stands still. The backup appears under its name when it is complete.
+ * @param {string} target
+ * @param {Record<string, string>} heads
+ */
+export async function copyData(target, heads) {
+  const partial = `${target}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(join(partial, 'data'), { recursive: true, mode: 0o700 });
+  const madeAt = new Date().toISOString();
+  for (const name of ownData()) await copy(join(dataDirectory, name), join(partial, 'data', name));
+  return { partial, madeAt, heads };
+}
+
+/** @param {string} from @param {string} to */
+const copy = (from, to) =>
+  cp(from, to, {
+    recursive: true,
+    preserveTimestamps: true,
+    verbatimSymlinks: true,
+    mode: constants.COPYFILE_FICLONE,
+    // A socket of a server that has stopped.
+    filter: async (path) => !(await stat(path)).isSocket(),
+  });
+
+/**
+ * Writes the checksums, and gives the backup its name.
+ * @param {string} target
+ * @param {{ partial: string, madeAt: string, heads: Record<string, string> }} copied
+ * @returns {Promise<Manifest>}
+ */
+export async function sealBackup(target, { partial, madeAt, heads }) {
+  /** @type {Manifest['files']} */
+  const files = {};
+  for (const file of await filesBelow(join(partial, 'data'))) {
+    const path = join(partial, 'data', file);
+    files[file] = { bytes: (await stat(path)).size, sha256: await sha256Of(path) };
+  }
+  const manifest = { version: version(), made_at: madeAt, heads, files };
+  await writeFile(join(partial, MANIFEST), `${JSON.stringify(manifest, null, 1)}\n`, { mode: 0o600 });
+  await rename(partial, target);
+  return manifest;
+}
+
+/** @param {string} directory @returns {Promise<Manifest>} */
+export async function verifyBackup(directory) {
+  /** @type {Manifest} */
+  const manifest = await readFile(join(directory, MANIFEST), 'utf8').then(JSON.parse, (error) => {
+    throw new Failure(`${resolve(directory)} is no complete backup (${messageOf(error)}).`);
+  });
+  const [major] = manifest.version.split('.').map(Number);
+  if (major !== undefined && manifest.version.localeCompare(version(), 'en', { numeric: true }) > 0)
+    throw new Failure(
+      `The backup is of version ${manifest.version}, and this is ${version()}: use that version or a later one.`,
+    );
+  const data = join(directory, 'data');
+  const present = new Set(await filesBelow(data));
+  for (const [file, { sha256 }] of Object.entries(manifest.files)) {
+    if (!present.delete(file)) throw new Failure(`The backup lacks ${file}.`);
+    if ((await sha256Of(join(data, file))) !== sha256)
+      throw new Failure(`${file} of the backup is not what was backed up: its checksum differs.`);
+  }
+  const [unknown] = present;
+  if (unknown !== undefined) throw new Failure(`${unknown} does not belong to the backup.`);
+  return manifest;
+}
+
+/**
+ * Replaces the data by that of the backup. What was there is kept, until the restore is complete.
+ * @param {string} directory
+ * @returns {Promise<string | undefined>} where it is
+ */
+export async function placeData(directory) {
+  const replaced = ownData();
+  const kept = join(dataDirectory, `replaced-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`);
+  await mkdir(dataDirectory, { recursive: true });
+  await writeFile(unfinishedRestore, `${resolve(directory)}\n`);
+  if (replaced.length > 0) await mkdir(kept, { mode: 0o700 });
+  for (const name of replaced) await rename(join(dataDirectory, name), join(kept, name));
+  rmSync(join(dataDirectory, 'redis'), { recursive: true, force: true });
+  for (const name of await readdir(join(directory, 'data')))
+    await copy(join(directory, 'data', name), join(dataDirectory, name));
+  return replaced.length > 0 ? kept : undefined;
+}
+
+/** @param {Manifest} manifest */
+export function sizeOf({ files }) {
+  const all = Object.values(files);
+  const mib = Math.round(all.reduce((sum, { bytes }) => sum + bytes, 0) / 1024 ** 2);
+  return `${all.length} files, ${mib} MiB`;
+}

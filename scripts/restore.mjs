@@ -1,0 +1,190 @@
+/**
+ * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-erasure-journal]`: brings the data of `npm start` on this machine
+ * back to a backup. It verifies the checksums, ends every credential of the backup, erases again whom the erasure journal names, in
+ * all services, and verifies the ledger and the audit logs, all without the gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { assertOwnData, erasureJournal, ownData, placeData, verifyBackup } from './lib/backup.mjs';
+import { sharedEnvironment } from './lib/environment.mjs';
+import { explain } from './lib/explain.mjs';
+import { Failure } from './lib/failure.mjs';
+import { nodeFlags } from './lib/node-flags.mjs';
+import { writeEnvironment } from './lib/operator-environment.mjs';
+import { dataDirectory, nodeBinary, root } from './lib/paths.mjs';
+import { assertFree } from './lib/ports.mjs';
+import {
+  portNeeds,
+  processes,
+  serverPortNeeds,
+  usualPorts,
+  usualServerPorts,
+} from './lib/process-definitions.mjs';
+import { startServers } from './lib/servers/index.mjs';
+import { onEndSignal } from './lib/signals.mjs';
+import { unfinishedRestore } from './lib/standstill.mjs';
+import { startProcess } from './lib/start-process.mjs';
+import { createSupervisor, endLeftovers, lastLines, runningSupervisor, runTool } from './lib/supervisor.mjs';
+import { stopwatch } from './lib/time.mjs';
+
+const logDirectory = join(dataDirectory, 'logs');
+const recordFile = join(dataDirectory, 'processes.json');
+const log = (/** @type {string} */ line) => console.log(line);
+
+const supervisor = createSupervisor({ recordFile });
+process.once('exit', () => supervisor.killAll());
+onEndSignal(() => void supervisor.stopAll().then(() => process.exit(130)));
+
+/** @typedef {{ backup: string, operator: string, overwrite: boolean, withoutJournal: boolean }} Wanted */
+
+/** @returns {Wanted | undefined} */
+function readArguments() {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: {
+        operator: { type: 'string' },
+        overwrite: { type: 'boolean', default: false },
+        'without-erasure-journal': { type: 'boolean', default: false },
+      },
+    });
+    const [backup, ...rest] = positionals;
+    const operator = (values.operator ?? '').trim();
+    if (backup === undefined || rest.length > 0 || operator === '') return undefined;
+    const { overwrite, 'without-erasure-journal': withoutJournal } = values;
+    return { backup: resolve(backup), operator, overwrite, withoutJournal };
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Wanted} wanted */
+function assertAllowed({ overwrite, withoutJournal }) {
+  assertOwnData('npm run restore');
+  const running = runningSupervisor(recordFile);
+  if (running) throw new Failure('The product runs: end it first, by Ctrl-C in its terminal.');
+  if (ownData().length > 0 && !overwrite)
+    throw new Failure(`${dataDirectory} has data: --overwrite replaces it by that of the backup.`);
+  if (!existsSync(erasureJournal()) && !withoutJournal)
+    throw new Failure(
+      `There is no erasure journal at ${erasureJournal()}: accounts that were erased since the backup would come back. Put it there, or pass --without-erasure-journal when there was none.`,
+    );
+}
+
+/**
+ * Runs a command of operators and prints what it says.
+ * @param {string} name
+ * @param {string} script
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function command(name, script, args, env) {
+  const logFile = join(logDirectory, `${name}.log`);
+  const launch = {
+    name,
+    command: nodeBinary,
+    args: [...nodeFlags, join(root, script), ...args],
+    env,
+    cwd: root,
+    logFile,
+  };
+  const isDone = await runTool(supervisor, launch);
+  if (!isDone) throw new Failure(`${name} has failed:\n${lastLines(logFile, 20)}`);
+  log(readFileSync(logFile, 'utf8').trimEnd());
+}
+
+/** Everything but the gateway and the sandbox: no request comes in. */
+async function startWithoutGateway() {
+  const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
+  const ports = usualPorts(wanted);
+  const serverPorts = usualServerPorts();
+  await endLeftovers(recordFile);
+  await assertFree([...portNeeds(ports), ...serverPortNeeds(serverPorts)]);
+  const context = {
+    supervisor,
+    directory: dataDirectory,
+    ephemeral: false,
+    logDirectory,
+    ports: serverPorts,
+    log,
+  };
+  const servers = await startServers(context);
+  const environment = sharedEnvironment({
+    directory: dataDirectory,
+    ports,
+    sandbox: ports.has('sandbox'),
+    servers: servers.environment,
+  });
+  const inside = processes.filter(({ name }) => name !== 'sandbox' && name !== 'gateway');
+  const running = inside.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
+  writeEnvironment('servers', servers.environment);
+  for (const { part, environment: own } of running) writeEnvironment(part.name, own);
+  await Promise.all(running.map(({ ready }) => ready));
+  return { servers, running };
+}
+
+/** @param {Wanted} wanted @param {import('./lib/backup.mjs').Manifest} manifest */
+async function makeSafe({ operator }, { heads }) {
+  const { servers, running } = await startWithoutGateway();
+  const environmentOf = (/** @type {string} */ name) =>
+    running.find(({ part }) => part.name === name)?.environment ?? process.env;
+  const ofOperator = { ...process.env, ...servers.environment };
+  const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
+  await command(
+    'restore-identity',
+    'services/identity/src/restore-cli.ts',
+    ['--operator', operator],
+    environmentOf('identity'),
+  );
+  await command('events-settled', settled, [], ofOperator);
+  // What a consumer had in its hands is in a queue again, or handled.
+  await Promise.all(running.map(({ child }) => child.stop(15_000)));
+  await command('events-settled', settled, [], ofOperator);
+  const { ledger, ...logs } = heads;
+  await command(
+    'audit-wallet',
+    'services/wallet/src/audit-cli.ts',
+    ledger ? [ledger] : [],
+    environmentOf('wallet'),
+  );
+  const noted = Object.entries(logs).map(([service, head]) => `${service}=${head}`);
+  const all = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'].map(
+    (service) => noted.find((head) => head.startsWith(`${service}=`)) ?? service,
+  );
+  await command('audit-log', 'packages/shared/src/audit/audit-cli.ts', all, ofOperator);
+  await supervisor.stopAll();
+  await servers.remove();
+}
+
+/** @param {Wanted} wanted */
+async function restore(wanted) {
+  const elapsed = stopwatch();
+  assertAllowed(wanted);
+  const manifest = await verifyBackup(wanted.backup);
+  log(`${wanted.backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
+  const replaced = await placeData(wanted.backup);
+  await makeSafe(wanted, manifest);
+  rmSync(unfinishedRestore);
+  if (replaced !== undefined) await rm(replaced, { recursive: true });
+  log(
+    `Restored ${dataDirectory} to ${manifest.made_at} (${elapsed()}). What users did since then is gone, apart from erasures. npm start starts it.`,
+  );
+}
+
+const wanted = readArguments();
+if (wanted === undefined) {
+  console.error(
+    'usage: npm run restore -- <backup> --operator <name> [--overwrite] [--without-erasure-journal]',
+  );
+  process.exit(64);
+}
+try {
+  await restore(wanted);
+  process.exit(0);
+} catch (error) {
+  console.error(explain('npm run restore', error));
+  await supervisor.stopAll();
+  process.exit(1);
+}
