@@ -139,6 +139,7 @@ async function makeSafe({ operator }, { heads }) {
     environmentOf('identity'),
   );
   await command('events-settled', settled, [], ofOperator);
+  await command('restore-wallet', 'services/wallet/src/restore-cli.ts', [], environmentOf('wallet'));
   // What a consumer had in its hands is in a queue again, or handled.
   await Promise.all(running.map(({ child }) => child.stop(15_000)));
   await command('events-settled', settled, [], ofOperator);

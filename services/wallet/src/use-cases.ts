@@ -6,6 +6,7 @@ import { createGetRates } from './app/get-rates.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
 import { createListPayments } from './app/list-payments.ts';
 import { createListPrices } from './app/list-prices.ts';
+import { createListRestoredMoney } from './app/list-restored-money.ts';
 import { createReceiveCallback } from './app/receive-callback.ts';
 import { createRecordStorePurchase } from './app/record-store-purchase.ts';
 import { createRequestDeposit } from './app/request-deposit.ts';
@@ -31,6 +32,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     showPayment: createShowPayment(dependencies),
     showBalance: createShowBalance(dependencies),
     listPrices: createListPrices(dependencies),
+    listRestoredMoney: createListRestoredMoney(dependencies),
     requestDeposit: createRequestDeposit(dependencies),
     receiveCallback: createReceiveCallback({ ...dependencies, settleDeposit }),
     resolveDeposit: createResolveDeposit(dependencies),

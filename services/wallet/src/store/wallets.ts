@@ -60,6 +60,8 @@ export interface Wallets {
   balance(userId: number): Promise<number>;
   /** Spendable balances by user id, in the order of the ids; 0 without a wallet. */
   balances(userIds: readonly number[]): Promise<Map<number, number>>;
+  /** After a restore; reads the whole collection. */
+  erasedWithBalance(): Promise<{ userId: number; balance: number }[]>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
   /** Ordered by user id, after `userId`; for the audit. */
@@ -131,6 +133,13 @@ export const createWallets = ({ wallets }: Models): Wallets => {
         { $set: { erased_at: at }, $setOnInsert: fresh },
         { upsert: true, session },
       );
+    },
+    erasedWithBalance: async () => {
+      const found = await wallets
+        .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
+        .sort({ _id: 1 })
+        .lean<WalletDocument[]>();
+      return found.map(({ _id, balance }) => ({ userId: _id, balance }));
     },
     after: async (userId, limit, session) => {
       const found = await wallets
