@@ -14,7 +14,7 @@ import { unfinishedRestore } from './standstill.mjs';
  * erasure journal must be newer than every backup: it is kept in place.
  */
 const leftOut =
-  /^(?:redis|erasures|logs|environment|compile-cache|cache|processes\.json|standstill\..*|restore-unfinished|replaced-.*)$/;
+  /^(?:redis|erasures|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
 
 const MANIFEST = 'backup.json';
 

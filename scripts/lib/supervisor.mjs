@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Stopped } from './failure.mjs';
 import { pause, within } from './time.mjs';
@@ -248,7 +248,9 @@ function writeRecord(recordFile, children, url) {
     supervisor: { ...entry(process.pid), url },
     children: [...children].map((child) => ({ name: child.name, ...entry(child.pid) })),
   };
-  writeFileSync(recordFile, JSON.stringify(record));
+  // Other commands read it at any time.
+  writeFileSync(`${recordFile}.new`, JSON.stringify(record));
+  renameSync(`${recordFile}.new`, recordFile);
 }
 
 /** @param {{ pid: number, startTime?: string }} entry */
