@@ -1,0 +1,325 @@
+/**
+ * `npm start` with servers of its own, backed up under load, used, and restored twice to the same backup: what was erased and revoked since
+ * stays so, and the money that was moved since is booked or listed. The emulated providers go on meanwhile, as real ones do.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { freePorts } from '../../scripts/lib/ports.mjs';
+import { PNG, type SendOptions } from './support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const SERVICES = ['IDENTITY', 'WALLET', 'GYMS', 'CONTENT', 'MEDIA', 'STORE_BILLING'];
+const START = { timeoutMs: 180_000, intervalMs: 100 };
+const PASSWORD = 'correct-horse-battery';
+
+interface Running {
+  child: ChildProcess;
+  output(): string;
+  ended: Promise<number | null>;
+}
+
+let directory: string;
+let environment: NodeJS.ProcessEnv;
+let origin: string;
+let sandboxOrigin: string;
+const running: Running[] = [];
+/** End the load that a failed test has left. */
+const loads: (() => void)[] = [];
+
+const run = (script: string, args: readonly string[], env: NodeJS.ProcessEnv = environment): Running => {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8');
+    });
+  }
+  const started = {
+    child,
+    output: () => output,
+    ended: new Promise<number | null>((resolve) => child.once('close', resolve)),
+  };
+  running.push(started);
+  return started;
+};
+
+const finished = async (
+  script: string,
+  ...args: string[]
+): Promise<{ code: number | null; output: string }> => {
+  const command = run(script, args);
+  const code = await command.ended;
+  return { code, output: command.output() };
+};
+
+const startProduct = async (): Promise<Running> => {
+  const product = run('scripts/start.mjs', []);
+  await eventually(() => {
+    if (product.child.exitCode !== null) throw new Error(product.output());
+    return product.output().includes('Ready after');
+  }, START);
+  return product;
+};
+
+const stop = async ({ child, ended }: Running): Promise<void> => {
+  child.kill('SIGINT');
+  await ended;
+};
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'restore-'));
+  const [sandbox = 0, smtp = 0, gateway = 0, operations = 0, mongodb = 0, redis = 0, rabbitmq = 0, ...ports] =
+    await freePorts(9 + SERVICES.length * 2);
+  const [distribution = 0, epmd = 0, ...ofServices] = ports;
+  sandboxOrigin = `http://127.0.0.1:${sandbox}`;
+  origin = `http://127.0.0.1:${gateway}`;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const base = { PATH, HOME, NODE_COMPILE_CACHE };
+  const providers = JSON.parse(
+    execFileSync(process.execPath, ['sandbox/src/environment-cli.ts', sandboxOrigin, String(smtp)], {
+      cwd: root,
+      encoding: 'utf8',
+    }),
+  );
+  environment = {
+    ...base,
+    ...providers,
+    DATA_DIRECTORY: join(directory, 'data'),
+    SANDBOX: '0',
+    SEED_DEMO: '0',
+    DEPOSIT_SWEEP_SECONDS: '1',
+    GATEWAY_HTTP_PORT: String(gateway),
+    GATEWAY_OPERATIONS_PORT: String(operations),
+    MONGODB_PORT: String(mongodb),
+    REDIS_PORT: String(redis),
+    RABBITMQ_PORT: String(rabbitmq),
+    RABBITMQ_DISTRIBUTION_PORT: String(distribution),
+    EPMD_PORT: String(epmd),
+    ...Object.fromEntries(
+      SERVICES.flatMap((name, index) => [
+        [`${name}_HTTP_PORT`, String(ofServices[index * 2])],
+        [`${name}_GRPC_PORT`, String(ofServices[index * 2 + 1])],
+      ]),
+    ),
+  };
+  run('sandbox/src/main.ts', [], {
+    ...base,
+    HTTP_PORT: String(sandbox),
+    PROVIDER_PORT: '0',
+    SMTP_PORT: String(smtp),
+  });
+  await eventually(() => answers(`${sandboxOrigin}/health/live`), START);
+});
+afterAll(async () => {
+  for (const end of loads) end();
+  for (const process of running) await stop(process);
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const send = async (method: string, url: string, { token, body }: SendOptions = {}): Promise<Answer> => {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
+};
+
+const api = (method: string, path: string, options?: SendOptions): Promise<Answer> =>
+  send(method, `${origin}/api/v1${path}`, options);
+
+const expecting = async (status: number, asked: Promise<Answer>): Promise<Answer> => {
+  const answer = await asked;
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`);
+  return answer;
+};
+
+interface Member {
+  id: number;
+  username: string;
+  token: string;
+}
+
+let members = 0;
+const register = async (name: string): Promise<Member> => {
+  members += 1;
+  const body = {
+    username: name,
+    email: `${name}@example.com`,
+    phone: `0912${String(3_000_000 + members)}`,
+    password: PASSWORD,
+    first_name: 'Sara',
+    last_name: 'Ahmadi',
+  };
+  const answer = await expecting(201, api('POST', '/auth/register', { body }));
+  return { id: answer.body.user.id, username: name, token: answer.body.token };
+};
+
+const logIn = (login: string, password = PASSWORD): Promise<Answer> =>
+  api('POST', '/auth/login', { body: { login, password } });
+
+/** A public file of the account. */
+const upload = async ({ id, token }: Member): Promise<string> => {
+  const form = new FormData();
+  form.set('attachable_type', 'App\\Models\\User');
+  form.set('attachable_id', String(id));
+  form.set('file', new Blob([PNG], { type: 'image/png' }), 'picture.png');
+  const { body } = await expecting(201, api('POST', '/media', { token, body: form }));
+  const path = `/media/${body.data.id}`;
+  await expecting(200, api('GET', path));
+  return path;
+};
+
+/** Opens a deposit; returns the address where it is paid. */
+const openDeposit = async ({ token }: Member, amount: number): Promise<string> => {
+  const { body } = await expecting(201, api('POST', '/payments/deposit', { token, body: { amount } }));
+  return `${sandboxOrigin}/_sandbox/zibal/${String(body.payment_url).split('/').at(-1)}/pay`;
+};
+
+/** The payer pays, and the browser does not come back: the sweep finds it. */
+const pay = (address: string): Promise<Answer> => send('POST', address);
+
+const balanceOf = async (token: string): Promise<number> =>
+  (await expecting(200, api('GET', '/payments/balance', { token }))).body.balance;
+
+const administrator = async (): Promise<string> =>
+  (await expecting(200, logIn('administrator', 'demo-password-1'))).body.token;
+
+/** Registers and changes profiles until it is ended; requests that are refused meanwhile do not matter. */
+const load = (mark: string) => {
+  let isEnding = false;
+  loads.push(() => {
+    isEnding = true;
+  });
+  const counts = { done: 0, refused: 0 };
+  const worker = async (nth: number): Promise<void> => {
+    for (let round = 0; !isEnding; round += 1) {
+      try {
+        const member = await register(`${mark}.${nth}.${round}`);
+        await expecting(200, api('PUT', '/auth/me', { token: member.token, body: { height: 180 } }));
+        counts.done += 1;
+      } catch {
+        counts.refused += 1;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  };
+  const workers = Promise.all([1, 2].map(worker));
+  return async () => {
+    isEnding = true;
+    await workers;
+    return counts;
+  };
+};
+
+const journal = (): string[] => readdirSync(join(directory, 'data/erasures'));
+
+test('a restore, done twice, brings back no erased account, no file of it and no revoked token, and money is booked or listed', async () => {
+  let product = await startProduct();
+  const victim = await register('victim');
+  const file = await upload(victim);
+  const keeper = await register('keeper');
+  const { body: made } = await expecting(
+    201,
+    api('POST', '/auth/tokens', { token: keeper.token, body: { name: 'ci' } }),
+  );
+  const personal: string = made.token;
+  await pay(await openDeposit(keeper, 100_000));
+  await eventually(async () => (await balanceOf(keeper.token)) === 100_000, START);
+  await expecting(
+    200,
+    api('PUT', '/auth/me', {
+      token: keeper.token,
+      body: { bank_account_number: 'IR062960000000100324200001', current_password: PASSWORD },
+    }),
+  );
+  const { body: withdrawn } = await expecting(
+    201,
+    api('POST', '/payments/withdrawals', { token: keeper.token, body: { amount: 60_000 } }),
+  );
+  const withdrawal: number = withdrawn.payment.id;
+  const openAtBackup = await openDeposit(keeper, 30_000);
+
+  const endLoad = load('busy');
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const backup = join(directory, 'backup');
+  const backedUp = await finished('scripts/backup.mjs', backup);
+  expect(backedUp).toMatchObject({ code: 0, output: expect.stringMatching(/Backed up .* stood still for/) });
+  await eventually(() => answers(`${origin}/health/ready`), START);
+  const during = await endLoad();
+  expect(during.done).toBeGreaterThan(0);
+  expect((await finished('scripts/backup.mjs', backup)).output).toContain('exists already');
+
+  for (let round = 1; round <= 2; round += 1) {
+    const admin = await administrator();
+    if (round === 1) {
+      await expecting(204, api('DELETE', `/users/${victim.id}`, { token: admin }));
+      await eventually(async () => (await api('GET', file)).status === 404, START);
+      await expecting(204, api('DELETE', `/auth/tokens/${made.data.id}`, { token: keeper.token }));
+      await expecting(401, api('GET', '/auth/me', { token: personal }));
+      await pay(openAtBackup);
+      await expecting(200, api('POST', `/payments/${withdrawal}/pay`, { token: admin, body: {} }));
+    }
+    const younger = await register(`younger${round}`);
+    await upload(younger);
+    await expecting(204, api('DELETE', `/users/${younger.id}`, { token: admin }));
+    await stop(product);
+
+    if (round === 1) {
+      const running = await finished('scripts/restore.mjs', backup, '--operator', 'Sara');
+      expect(running).toMatchObject({ code: 1, output: expect.stringContaining('--overwrite') });
+      const spoilt = join(directory, 'spoilt');
+      cpSync(backup, spoilt, { recursive: true });
+      const secret = 'oauth-secret';
+      writeFileSync(join(spoilt, 'data', secret), `${readFileSync(join(spoilt, 'data', secret), 'utf8')} `);
+      const refused = await finished('scripts/restore.mjs', spoilt, '--operator', 'Sara', '--overwrite');
+      expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('oauth-secret') });
+    }
+    const entries = journal();
+    const restored = await finished('scripts/restore.mjs', backup, '--operator', 'Sara', '--overwrite');
+    expect(restored).toMatchObject({ code: 0, output: expect.stringContaining('Restored') });
+    expect(restored.output).toContain('Erased 1 account again.');
+    expect(restored.output).toMatch(/Ended [1-9]\d* credentials of the backup/);
+    expect(restored.output).toContain(`withdrawal ${withdrawal} of user ${keeper.id}: 60000 Tooman`);
+    expect(restored.output).toContain('everything adds up');
+    expect(restored.output).toContain('everything is intact');
+    expect(journal()).toEqual(expect.arrayContaining(entries));
+
+    product = await startProduct();
+    expect((await logIn(victim.username)).status).toBe(422);
+    expect((await api('GET', `/users/${victim.id}`)).status).toBe(404);
+    expect((await api('GET', file)).status).toBe(404);
+    for (const token of [personal, keeper.token, victim.token])
+      expect((await api('GET', '/auth/me', { token })).status).toBe(401);
+    const { token } = (await expecting(200, logIn(keeper.username))).body;
+    // The deposit that was open is booked, and the withdrawal is open as in the backup.
+    await eventually(async () => (await balanceOf(token)) === 70_000, START);
+  }
+  await stop(product);
+}, 900_000);
