@@ -24,7 +24,7 @@ interface RepeatErasuresDependencies
  * may lack it. `scheduled`: the erasure was begun, and the journal does not know whether it was committed. `unknown`: the account
  * is younger than the backup.
  */
-export type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
+type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
 
 /** `operator`: who runs the command, for the audit log. */
 type RepeatErasures = (operator: string) => Promise<Record<RepeatedErasure, number>>;
