@@ -114,6 +114,7 @@ async function startWithoutGateway() {
   const environment = sharedEnvironment({
     directory: dataDirectory,
     ports,
+    publicUrl: `http://127.0.0.1:${ports.get('gateway')?.http}`,
     sandbox: ports.has('sandbox'),
     servers: servers.environment,
   });

@@ -42,7 +42,8 @@ privacy(
   erase('likewise', 'created_at', 'expires_at'),
 );
 
-export const deviceModel = (connection: Connection): Model<Device> => connection.model<Device>('Device', schema);
+export const deviceModel = (connection: Connection): Model<Device> =>
+  connection.model<Device>('Device', schema);
 
 /** A notification goes to that many devices at most, the newest ones. */
 const MAX_DEVICES = 20;
