@@ -21,7 +21,7 @@ const milliseconds = z.coerce.number().int().min(50).max(60_000);
 
 const count = z.coerce.number().int().min(1).max(1_000_000_000);
 
-const DEFAULT_JOURNAL = '.data/erasures';
+export const DEFAULT_JOURNAL = '.data/erasures';
 
 const SCHEMES_OF_BROWSERS: ReadonlySet<string> = new Set([
   ...['about', 'blob', 'chrome', 'content', 'data', 'file', 'filesystem', 'ftp', 'http', 'https', 'intent'],
@@ -58,7 +58,7 @@ const shape = {
   PURGE_INTERVAL_MS: z.coerce.number().int().min(50).max(86_400_000).default(30_000),
   /**
    * The erasure journal: a folder that all replicas share, not below those of the databases, so that a restore of them keeps
-   * it. Required in production, where it is not created.
+   * it. One that is named is not created in production: its volume must be mounted.
    */
   ERASURE_JOURNAL_DIRECTORY: z.string().min(1).default(DEFAULT_JOURNAL),
   /** For the evaluation of each deletion blocker. */
@@ -156,9 +156,6 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   const config = parseConfig(schema, env);
   if (config.SEED_DEMO && config.NODE_ENV === 'production') {
     throw new ConfigError('Wrong configuration: SEED_DEMO: raises limits, which is refused in production');
-  }
-  if (config.ERASURE_JOURNAL_DIRECTORY === DEFAULT_JOURNAL && config.NODE_ENV === 'production') {
-    throw new ConfigError('Wrong configuration: ERASURE_JOURNAL_DIRECTORY: required in production');
   }
   assertChannels(config);
   const values = ['USERNAME', 'EMAIL', 'PHONE', 'PASSWORD'] as const;

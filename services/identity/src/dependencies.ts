@@ -29,6 +29,7 @@ import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
 import {
+  DEFAULT_JOURNAL,
   fcmOf,
   type IdentityConfig,
   limitsOf,
@@ -150,10 +151,7 @@ export const createDependencies = async (
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     networkHash: createKeyedHash(config.SECOND_FACTOR_KEY, 'network'),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
-    erasureJournal: await openJournal(
-      { directory: config.ERASURE_JOURNAL_DIRECTORY, schema: erasureSchema, uuid: random.uuid },
-      { mayCreate: config.NODE_ENV !== 'production' },
-    ),
+    erasureJournal: await openErasureJournal(config, runtime),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     roleQueue: createKeyedQueue(),
     backgroundTasks,
@@ -185,6 +183,20 @@ const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> 
   'store-billing': config.STORE_BILLING_GRPC_ADDRESS,
   content: config.CONTENT_GRPC_ADDRESS,
 });
+
+/** In production a folder that is named must be there: it is a volume that all replicas share. */
+const openErasureJournal = (
+  { NODE_ENV, ERASURE_JOURNAL_DIRECTORY: directory }: IdentityConfig,
+  { random, log }: Pick<ServiceRuntime, 'random' | 'log'>,
+) => {
+  const isNamed = directory !== DEFAULT_JOURNAL;
+  if (NODE_ENV === 'production' && !isNamed)
+    log.warn({ directory }, 'other replicas do not see the erasure journal: set ERASURE_JOURNAL_DIRECTORY');
+  return openJournal(
+    { directory, schema: erasureSchema, uuid: random.uuid },
+    { mayCreate: NODE_ENV !== 'production' || !isNamed },
+  );
+};
 
 const createAuditSources = (runtime: ServiceRuntime, config: IdentityConfig): AuditSource[] => {
   const addresses = { ...blockerAddresses(config), media: config.MEDIA_GRPC_ADDRESS };

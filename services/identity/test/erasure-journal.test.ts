@@ -4,7 +4,6 @@ import { join as pathOf } from 'node:path';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { readConfig } from '../src/config.ts';
 import type { Erasure } from '../src/domain/erasure.ts';
 import { accountOf, addMember, makeDue, openReplica, type Replica } from './purge-support.ts';
 import { type Harness, join, joinAs, startHarness } from './support.ts';
@@ -137,21 +136,4 @@ test('an erasure that was begun is settled by the database: done when it was com
   expect(await replica.useCases.settleErasures()).toEqual({ done: 1, withdrawn: 1 });
   expect(await inJournal()).toEqual({ begun: [], done: [committed] });
   expect((await accountOf(harness, aborted))?.erased_at).toBeNull();
-});
-
-test('production names the missing variable', () => {
-  expect(() =>
-    readConfig({
-      NODE_ENV: 'production',
-      PRIVATE_KEY_DIRECTORY: '/keys/private',
-      PUBLIC_KEYS_DIRECTORY: '/keys/public',
-      PUBLIC_BASE_URL: 'https://api.fitness.ir',
-      MONGODB_URI: 'mongodb://identity:Vd3kq0rXw8nZtY5mBf7@db.fitness.ir',
-      REDIS_URL: 'redis://identity:Qm4kq0rXw8nZtY5mBf9@redis.fitness.ir',
-      AMQP_URL: 'amqp://identity:Lp5kq0rXw8nZtY5mBf3@mq.fitness.ir',
-      OAUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
-      SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
-      KAVENEGAR_API_KEY: 'nW4xK8sTq2vZ7mYb',
-    }),
-  ).toThrow('Wrong configuration: ERASURE_JOURNAL_DIRECTORY: required in production');
 });
