@@ -56,8 +56,13 @@ export const uploadSlowly = (
     sending.once('error', reject);
     sending.write('begin');
     const dripping = setInterval(() => sending.write('more'), 250);
-    setTimeout(() => {
+    const ending = setTimeout(() => {
       clearInterval(dripping);
       sending.end('end');
     }, durationMs);
+    // Where the connection ends first: a timer that is left would keep the process of the tests from its end.
+    sending.once('close', () => {
+      clearInterval(dripping);
+      clearTimeout(ending);
+    });
   });
