@@ -30,7 +30,7 @@ ENV NODE_ENV=production \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
 # Named volumes take over the owner of the directory they are mounted on.
-RUN mkdir -p /data/media /data/erasures /data/keys/authority /data/keys/public \
+RUN mkdir -p /data/media /data/journal /data/keys/authority /data/keys/public \
       /data/keys/private/gateway /data/keys/private/identity /data/keys/private/wallet /data/keys/private/gyms \
       /data/keys/private/content /data/keys/private/media /data/keys/private/store-billing \
     && chown -R node:node /data

@@ -1,13 +1,13 @@
 /**
- * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-erasure-journal]`: brings the data of `npm start` on this machine
- * back to a backup. It verifies the checksums, ends every credential of the backup, erases again whom the erasure journal names, in
+ * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: brings the data of `npm start` on this machine
+ * back to a backup. It verifies the checksums, ends every credential of the backup, erases again whom the journal names, in
  * all services, and verifies the ledger and the audit logs, all without the gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { assertOwnData, erasureJournal, ownData, placeData, verifyBackup } from './lib/backup.mjs';
+import { assertOwnData, journals, ownData, placeData, verifyBackup } from './lib/backup.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
@@ -47,13 +47,13 @@ function readArguments() {
       options: {
         operator: { type: 'string' },
         overwrite: { type: 'boolean', default: false },
-        'without-erasure-journal': { type: 'boolean', default: false },
+        'without-journal': { type: 'boolean', default: false },
       },
     });
     const [backup, ...rest] = positionals;
     const operator = (values.operator ?? '').trim();
     if (backup === undefined || rest.length > 0 || operator === '') return undefined;
-    const { overwrite, 'without-erasure-journal': withoutJournal } = values;
+    const { overwrite, 'without-journal': withoutJournal } = values;
     return { backup: resolve(backup), operator, overwrite, withoutJournal };
   } catch {
     return undefined;
@@ -67,9 +67,9 @@ function assertAllowed({ overwrite, withoutJournal }) {
   if (running) throw new Failure('The product runs: end it first, by Ctrl-C in its terminal.');
   if (ownData().length > 0 && !overwrite)
     throw new Failure(`${dataDirectory} has data: --overwrite replaces it by that of the backup.`);
-  if (!existsSync(erasureJournal()) && !withoutJournal)
+  if (!existsSync(journals()) && !withoutJournal)
     throw new Failure(
-      `There is no erasure journal at ${erasureJournal()}: accounts that were erased since the backup would come back. Put it there, or pass --without-erasure-journal when there was none.`,
+      `There is no journal at ${journals()}: accounts that were erased since the backup would come back. Put it there, or pass --without-journal when there was none.`,
     );
 }
 
@@ -177,9 +177,7 @@ async function restore(wanted) {
 
 const wanted = readArguments();
 if (wanted === undefined) {
-  console.error(
-    'usage: npm run restore -- <backup> --operator <name> [--overwrite] [--without-erasure-journal]',
-  );
+  console.error('usage: npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]');
   process.exit(64);
 }
 try {

@@ -11,10 +11,10 @@ import { unfinishedRestore } from './standstill.mjs';
 
 /**
  * What a backup of one machine leaves out. Redis has nothing that is not made again, and older revocations would be wrong. The
- * erasure journal must be newer than every backup: it is kept in place.
+ * journals must be newer than every backup: they are kept in place.
  */
 const leftOut =
-  /^(?:redis|erasures|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
+  /^(?:redis|journal|logs|environment|compile-cache|cache|processes\.json.*|standstill\..*|restore-unfinished|replaced-.*)$/;
 
 const MANIFEST = 'backup.json';
 
@@ -28,8 +28,8 @@ const MANIFEST = 'backup.json';
 
 const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
 
-/** The erasure journal of `npm start`. */
-export const erasureJournal = () => process.env.ERASURE_JOURNAL_DIRECTORY || join(dataDirectory, 'erasures');
+/** The journals of `npm start`. */
+export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal');
 
 /** Only data below the data directory can be copied. @param {string} command */
 export function assertOwnData(command) {

@@ -71,7 +71,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     // The balancer in front of several gateways, which asks twice a second whether they are ready.
     ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1', DRAIN_MS: '1500' }),
     MEDIA_DIRECTORY: join(directory, 'media'),
-    ERASURE_JOURNAL_DIRECTORY: join(directory, 'erasures'),
+    JOURNAL_DIRECTORY: join(directory, 'journal'),
     FIRST_ADMINISTRATOR_USERNAME: 'administrator',
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',

@@ -177,7 +177,7 @@ const namesOf = (owner: string): string[] => [
  * the addresses of the services, the volumes.
  */
 const isFixed = (name: string): boolean =>
-  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|(?:MEDIA|ERASURE_JOURNAL|PRIVATE_KEY|PUBLIC_KEYS|TLS)_DIRECTORY)$|_GRPC_ADDRESS$/.test(
+  /^(?:HOST|[A-Z]+_PORT|MONGODB_DATABASE|(?:MEDIA|JOURNAL|PRIVATE_KEY|PUBLIC_KEYS|TLS)_DIRECTORY)$|_GRPC_ADDRESS$/.test(
     name,
   ) ||
   (name.endsWith('_HTTP_URL') && !name.startsWith('PUBLIC_'));

@@ -9,7 +9,8 @@ import type {
   UserResource__Output as UserMessageOutput,
 } from '@fitness/proto/gen/fitness/identity/v1/UserResource.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
-import { type Caller, can } from '@fitness/shared/kernel/caller.ts';
+import { type Caller, can, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import { fromMediaMessage, mediaSchema } from './media.ts';
 import { fromSubscriptionMessage, subscriptionSchema } from './subscription.ts';
@@ -201,6 +202,19 @@ export interface UserReader {
   /** By id, for decisions only, never for responses. Unknown and erased users are missing. */
   findRecords(ids: readonly number[]): Promise<Map<number, UserRecord>>;
 }
+
+/**
+ * Whether the account `id` of that time is live. After a restore of a backup, the ids of younger accounts are given again; these
+ * accounts are opened after it.
+ */
+export const isAccountOf = async (
+  users: Pick<UserReader, 'find'>,
+  id: number,
+  at: Date,
+): Promise<boolean> => {
+  const user = (await users.find([id], GUEST)).get(id);
+  return user !== undefined && parseTimestamp(user.created_at) <= at;
+};
 
 export const createUserReader = (identity: GrpcClient<IdentityDefinition>): UserReader => ({
   find: async (ids, viewer, { withErased = false, withoutPending = false } = {}) => {

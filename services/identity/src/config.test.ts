@@ -8,7 +8,7 @@ const read = (env: Record<string, string> = {}) =>
     OAUTH_SECRET: 'Vd3kq0rXw8nZtY5mBf7pLc2sJh9gUe4a',
     SECOND_FACTOR_KEY: 'hT6zR1vKq9sWx4mCj7bNf2dYpL8gAe3u',
     KAVENEGAR_API_KEY: 'key',
-    ERASURE_JOURNAL_DIRECTORY: '/journal',
+    JOURNAL_DIRECTORY: '/journal',
     ...env,
   });
 

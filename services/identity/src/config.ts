@@ -3,6 +3,7 @@ import {
   ConfigError,
   flag,
   grpcAddresses,
+  journalShape,
   parseConfig,
   providerUrl,
   serviceShape,
@@ -20,8 +21,6 @@ const days = z.coerce.number().int().min(1).max(3_650);
 const milliseconds = z.coerce.number().int().min(50).max(60_000);
 
 const count = z.coerce.number().int().min(1).max(1_000_000_000);
-
-export const DEFAULT_JOURNAL = '.data/erasures';
 
 const SCHEMES_OF_BROWSERS: ReadonlySet<string> = new Set([
   ...['about', 'blob', 'chrome', 'content', 'data', 'file', 'filesystem', 'ftp', 'http', 'https', 'intent'],
@@ -56,11 +55,7 @@ const shape = {
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
   /** How often each replica purges accounts whose grace period is over. */
   PURGE_INTERVAL_MS: z.coerce.number().int().min(50).max(86_400_000).default(30_000),
-  /**
-   * The erasure journal: a folder that all replicas share, not below those of the databases, so that a restore of them keeps
-   * it. One that is named is not created in production: its volume must be mounted.
-   */
-  ERASURE_JOURNAL_DIRECTORY: z.string().min(1).default(DEFAULT_JOURNAL),
+  ...journalShape,
   /** For the evaluation of each deletion blocker. */
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
   /** How long a request waits for the outcome of an SMS; an SMS that was not sent by then is dropped. */

@@ -6,7 +6,7 @@ import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
-import { type Journal, openJournal } from '@fitness/shared/kernel/journal.ts';
+import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import { createKeyedQueue, type KeyedQueue } from '@fitness/shared/kernel/keyed-queue.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { CounterMetric } from '@fitness/shared/kernel/metrics.ts';
@@ -15,6 +15,7 @@ import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
+import { openServiceJournal } from '@fitness/shared/runtime/service-journal.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { type AuditSource, ownAuditSource, remoteAuditSource } from './clients/audit-logs.ts';
 import { type Blockers, createBlockers } from './clients/blockers.ts';
@@ -29,7 +30,6 @@ import { createScoreLocks, type ScoreLocks } from './clients/score-locks.ts';
 import { createSecretBox, type SecretBox } from './clients/secret-box.ts';
 import { createSmsSender, type SmsSender, serveSms } from './clients/sms.ts';
 import {
-  DEFAULT_JOURNAL,
   fcmOf,
   type IdentityConfig,
   limitsOf,
@@ -151,7 +151,7 @@ export const createDependencies = async (
     secretBox: createSecretBox(config.SECOND_FACTOR_KEY, 'second factor', random),
     networkHash: createKeyedHash(config.SECOND_FACTOR_KEY, 'network'),
     staffNeedsSecondFactor: staffNeedsSecondFactor(config),
-    erasureJournal: await openErasureJournal(config, runtime),
+    erasureJournal: await openServiceJournal('erasures', erasureSchema, runtime, config),
     scoreLocks: createScoreLocks(runtime.redis, { keyPrefix: config.EVENTS_NAMESPACE, random, log }),
     roleQueue: createKeyedQueue(),
     backgroundTasks,
@@ -183,20 +183,6 @@ const blockerAddresses = (config: IdentityConfig): Record<BlockerOwner, string> 
   'store-billing': config.STORE_BILLING_GRPC_ADDRESS,
   content: config.CONTENT_GRPC_ADDRESS,
 });
-
-/** In production a folder that is named must be there: it is a volume that all replicas share. */
-const openErasureJournal = (
-  { NODE_ENV, ERASURE_JOURNAL_DIRECTORY: directory }: IdentityConfig,
-  { random, log }: Pick<ServiceRuntime, 'random' | 'log'>,
-) => {
-  const isNamed = directory !== DEFAULT_JOURNAL;
-  if (NODE_ENV === 'production' && !isNamed)
-    log.warn({ directory }, 'other replicas do not see the erasure journal: set ERASURE_JOURNAL_DIRECTORY');
-  return openJournal(
-    { directory, schema: erasureSchema, uuid: random.uuid },
-    { mayCreate: NODE_ENV !== 'production' || !isNamed },
-  );
-};
 
 const createAuditSources = (runtime: ServiceRuntime, config: IdentityConfig): AuditSource[] => {
   const addresses = { ...blockerAddresses(config), media: config.MEDIA_GRPC_ADDRESS };

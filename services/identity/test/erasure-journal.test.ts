@@ -14,7 +14,7 @@ let directory: string;
 beforeAll(async () => {
   harness = await startHarness();
   replica = await openReplica(harness.config, harness.clock);
-  directory = harness.config.ERASURE_JOURNAL_DIRECTORY;
+  directory = pathOf(harness.config.JOURNAL_DIRECTORY, 'erasures');
 });
 afterAll(async () => {
   await replica.close();

@@ -141,7 +141,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
     // Longer than in production, for busy machines.
     BLOCKER_DEADLINE_MS: '30000',
     PASSWORD_QUEUE_MS: '60000',
-    ERASURE_JOURNAL_DIRECTORY: `${tmpdir()}/erasures-${randomUUID()}`,
+    JOURNAL_DIRECTORY: `${tmpdir()}/journal-${randomUUID()}`,
   };
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
@@ -202,7 +202,7 @@ export const startHarness = async (
       await others.close();
       await dropDatabase(config);
       await dropQueues(config, 'identity', ['sms.send']);
-      await rm(config.ERASURE_JOURNAL_DIRECTORY, { recursive: true, force: true });
+      await rm(config.JOURNAL_DIRECTORY, { recursive: true, force: true });
     },
   };
 };

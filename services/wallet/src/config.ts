@@ -2,6 +2,7 @@
 import {
   commonShape,
   grpcAddresses,
+  journalShape,
   parseConfig,
   percent,
   providerUrl,
@@ -16,6 +17,7 @@ const HTTP_PORT = 8102;
 
 const shape = {
   ...serviceShape('wallet', HTTP_PORT),
+  ...journalShape,
   IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
   ZIBAL_BASE_URL: providerUrl('https://gateway.zibal.ir'),

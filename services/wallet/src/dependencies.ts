@@ -4,15 +4,18 @@ import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
+import { openServiceJournal } from '@fitness/shared/runtime/service-journal.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { createPriceList, type PriceList } from './clients/price-list.ts';
 import { createZibal, type PaymentGateway } from './clients/zibal.ts';
 import { sealsDatabase, type WalletConfig } from './config.ts';
+import { type OpenedDeposit, openedDepositSchema, type Payout, payoutSchema } from './domain/journal.ts';
 import { createSeals, type Seals } from './store/seals.ts';
 import { createStore, type Store } from './store/store.ts';
 
@@ -36,6 +39,8 @@ export interface Dependencies {
   outbox: Outbox;
   audit: AuditLog;
   idempotency: Idempotency;
+  depositJournal: Journal<OpenedDeposit>;
+  payoutJournal: Journal<Payout>;
   limiter: RateLimiter;
   clock: Clock;
   random: Random;
@@ -45,7 +50,7 @@ export interface Dependencies {
   depositReturnUrl: string | undefined;
 }
 
-/** Rejects, with everything closed again, when the database of the seals cannot be opened. */
+/** Rejects, with everything closed again, when the database of the seals or a journal cannot be opened. */
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: WalletConfig,
@@ -75,6 +80,8 @@ export const createDependencies = async (
     outbox,
     audit,
     idempotency,
+    depositJournal: await openServiceJournal('deposits', openedDepositSchema, runtime, config),
+    payoutJournal: await openServiceJournal('payouts', payoutSchema, runtime, config),
     limiter,
     clock,
     random,

@@ -12,6 +12,7 @@ import { createRecordStorePurchase } from './app/record-store-purchase.ts';
 import { createRequestDeposit } from './app/request-deposit.ts';
 import { createRequestWithdrawal } from './app/request-withdrawal.ts';
 import { createResolveDeposit } from './app/resolve-deposit.ts';
+import { createRestoreDeposits } from './app/restore-deposits.ts';
 import { createSealLedger } from './app/seal-ledger.ts';
 import { createSettleDeposit } from './app/settle-deposit.ts';
 import { createSettleWithdrawal } from './app/settle-withdrawal.ts';
@@ -33,6 +34,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     showBalance: createShowBalance(dependencies),
     listPrices: createListPrices(dependencies),
     listRestoredMoney: createListRestoredMoney(dependencies),
+    restoreDeposits: createRestoreDeposits({ ...dependencies, settleDeposit }),
     requestDeposit: createRequestDeposit(dependencies),
     receiveCallback: createReceiveCallback({ ...dependencies, settleDeposit }),
     resolveDeposit: createResolveDeposit(dependencies),

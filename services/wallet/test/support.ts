@@ -1,6 +1,8 @@
 /** A running wallet with stand-ins of identity and store-billing, and the sandbox as the bank gateway. */
 
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
@@ -10,7 +12,7 @@ import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type Clock, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { type Clock, formatTimestamp, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { MEMBER_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
@@ -43,6 +45,7 @@ const log = createLog({ service: 'wallet test', level: 'silent' });
 interface Person {
   id: number;
   bankAccount: string | null;
+  registeredAt?: string;
 }
 
 export interface Harness {
@@ -59,6 +62,8 @@ export interface Harness {
   changeBankAccount(userId: number, bankAccount: string | null): void;
   /** Removes the user from identity. */
   erase(userId: number): void;
+  /** Another account gets the id. */
+  registerAgain(userId: number, registeredAt: Date): void;
   /** Number of ShowUsers calls so far. */
   identityCalls(): number;
   setIdentityDown(down: boolean): void;
@@ -95,7 +100,9 @@ const startIdentity = async (people: Map<number, Person>) => {
   const state = { calls: 0, down: false };
   const show = showUsers((id) => {
     const person = people.get(id);
-    return person && wholeUser(id, { bank_account_number: person.bankAccount });
+    if (person === undefined) return undefined;
+    const { bankAccount, registeredAt = '2020-01-01 00:00:00' } = person;
+    return wholeUser(id, { bank_account_number: bankAccount, created_at: registeredAt });
   });
   const server = await standIn(
     standInService(grpcDefinitions.identity(), {
@@ -124,6 +131,7 @@ const baseConfig = (): WalletConfig => {
     ...base,
     LOG_LEVEL: base.LOG_LEVEL as WalletConfig['LOG_LEVEL'],
     DEPOSIT_SWEEP_SECONDS: 3_600,
+    JOURNAL_DIRECTORY: `${tmpdir()}/journal-${randomUUID()}`,
   };
 };
 
@@ -156,6 +164,7 @@ export const startHarness = async (
     ...changes,
   };
   const personOf = registrar(people);
+  cleanup.defer('journals', () => rm(config.JOURNAL_DIRECTORY, { recursive: true, force: true }));
   const { connection, tap, publish } = await openServiceHarness('wallet', config, cleanup, 'wallet.#');
   const replica: Harness['replica'] = async (other = {}, clock = options.clock) => {
     const started = await startWallet({ ...config, ...other }, clock === undefined ? {} : { clock });
@@ -185,6 +194,12 @@ export const startHarness = async (
     person: personOf,
     changeBankAccount: (userId, bankAccount) => void people.set(userId, { id: userId, bankAccount }),
     erase: (userId) => void people.delete(userId),
+    registerAgain: (userId, registeredAt) =>
+      void people.set(userId, {
+        id: userId,
+        bankAccount: null,
+        registeredAt: formatTimestamp(registeredAt),
+      }),
     identityCalls: () => identity.state.calls,
     setIdentityDown: (down) => {
       identity.state.down = down;

@@ -199,3 +199,18 @@ export const grpcAddresses = {
   MEDIA_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9105'),
   STORE_BILLING_GRPC_ADDRESS: grpcReplicas.default('127.0.0.1:9106'),
 } as const;
+
+export const DEFAULT_JOURNALS = '.data/journal';
+
+export const journalShape = {
+  /**
+   * The folder of the journals, which all replicas share, not below those of the databases, so that a restore of them keeps it.
+   * One that is named is not created in production: its volume must be mounted.
+   */
+  JOURNAL_DIRECTORY: z.string().min(1).default(DEFAULT_JOURNALS),
+};
+
+export interface JournalConfig {
+  NODE_ENV: string;
+  JOURNAL_DIRECTORY: string;
+}

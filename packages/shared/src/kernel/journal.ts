@@ -35,7 +35,9 @@ export interface Journal<Content> {
 }
 
 export interface JournalOptions<Schema extends z.ZodType> {
+  /** Of all journals; each is a folder below it. */
   directory: string;
+  name: string;
   schema: Schema;
   uuid: () => string;
   /** Default 3 s: the transaction is open meanwhile. */
@@ -45,17 +47,21 @@ export interface JournalOptions<Schema extends z.ZodType> {
 const TIMEOUT_MS = 3_000;
 
 /**
- * Rejects when the folder is missing or cannot be written to. `mayCreate`: false where a missing folder means that its volume is
- * not mounted, so that a new folder would be lost with the container.
+ * Rejects when the folder is missing or cannot be written to. `mayCreate`: false where a missing folder of all journals means that
+ * its volume is not mounted, so that a new folder would be lost with the container.
  */
 export const openJournal = async <Schema extends z.ZodType>(
-  { directory, schema, uuid, timeoutMs = TIMEOUT_MS }: JournalOptions<Schema>,
+  { directory: all, name: journal, schema, uuid, timeoutMs = TIMEOUT_MS }: JournalOptions<Schema>,
   { mayCreate }: { mayCreate: boolean },
 ): Promise<Journal<z.output<Schema>>> => {
-  if (mayCreate) await mkdir(directory, { recursive: true, mode: 0o700 });
-  await access(directory, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
-    throw new Error(`the journal ${directory} is missing or cannot be written to`, { cause });
-  });
+  const directory = join(all, journal);
+  const assertUsable = (path: string): Promise<void> =>
+    access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
+      throw new Error(`the journal ${path} is missing or cannot be written to`, { cause });
+    });
+  if (!mayCreate) await assertUsable(all);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await assertUsable(directory);
 
   const pathOf = (name: string, state: JournalState): string => join(directory, `${name}.${state}.json`);
 

@@ -15,6 +15,8 @@ export interface Sequences {
   take(name: string, count: number): Promise<number[]>;
   /** The largest number that any process got before the call; 0 if none did. */
   last(name: string): Promise<number>;
+  /** The next number of the sequence is larger than `number`. */
+  skip(name: string, number: number): Promise<void>;
 }
 
 interface SequenceDocument {
@@ -88,6 +90,11 @@ export const createSequences = (
     },
     last: async (name) =>
       (await connection.collection<SequenceDocument>(collection).findOne({ _id: name }))?.value ?? 0,
+    skip: async (name, number) => {
+      await connection
+        .collection<SequenceDocument>(collection)
+        .updateOne({ _id: name }, { $max: { value: number } }, { upsert: true });
+    },
   };
 };
 

@@ -11,14 +11,17 @@ const schema = z.object({ id: z.int(), at: z.iso.datetime().transform((text) => 
 type Content = z.output<typeof schema>;
 const AT = new Date('2026-01-02T03:04:05.678Z');
 
+let all: string;
+/** Of the journal `things`. */
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'journal-'));
+  all = await mkdtemp(join(tmpdir(), 'journal-'));
+  directory = join(all, 'things');
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => rm(all, { recursive: true, force: true }));
 
 const open = (): Promise<Journal<Content>> =>
-  openJournal({ directory, schema, uuid: systemRandom.uuid }, { mayCreate: false });
+  openJournal({ directory: all, name: 'things', schema, uuid: systemRandom.uuid }, { mayCreate: false });
 
 const contents = async (journal: Journal<Content>, state: JournalState): Promise<Content[]> => {
   const found: Content[] = [];
@@ -56,6 +59,7 @@ test('two hundred entries by four writers at once are all there, once each', asy
 });
 
 test('a begun entry that a crash has cut off is left out, and a done one that cannot be read is an error', async () => {
+  await open();
   await writeFile(join(directory, '7-cut.begun.json'), '{"id":7,"a');
   await writeFile(join(directory, 'lost+found'), '');
   expect(await contents(await open(), 'begun')).toEqual([]);
@@ -64,16 +68,16 @@ test('a begun entry that a crash has cut off is left out, and a done one that ca
 });
 
 test('a missing folder is refused, unless it may be created', async () => {
-  const missing = join(directory, 'not', 'mounted');
-  const options = { directory: missing, schema, uuid: systemRandom.uuid };
+  const missing = join(all, 'not', 'mounted');
+  const options = { directory: missing, name: 'things', schema, uuid: systemRandom.uuid };
   await expect(openJournal(options, { mayCreate: false })).rejects.toThrow(missing);
   await openJournal(options, { mayCreate: true });
-  expect(await readdir(missing)).toEqual([]);
+  expect(await readdir(missing)).toEqual(['things']);
 });
 
 test('an entry that the file system does not confirm in time is unavailable', async () => {
   const journal = await openJournal(
-    { directory, schema, uuid: systemRandom.uuid, timeoutMs: 0 },
+    { directory: all, name: 'things', schema, uuid: systemRandom.uuid, timeoutMs: 0 },
     { mayCreate: false },
   );
   await expect(journal.begin(7, { id: 7, at: AT })).rejects.toMatchObject({ kind: 'unavailable' });

@@ -1,23 +1,28 @@
 /**
- * After a restore of a backup: the money that somebody may have moved since, which the database cannot know. Deposits that were open
+ * After a restore of a backup: the money that operators may have moved since, which the database cannot know. Deposits that were open
  * need nobody: the sweep asks the bank gateway for them as always.
  */
 import type { Dependencies } from '../dependencies.ts';
+import type { Payout } from '../domain/journal.ts';
 import type { Payment } from '../domain/payment.ts';
 
 const PER_PAGE = 100;
 
 export interface RestoredMoney {
-  /** They may have been paid at the bank since. */
-  openWithdrawals: Pick<Payment, 'id' | 'userId' | 'amount' | 'createdAt'>[];
+  /** They may have been paid at the bank since. `paidAt`: when an operator has recorded it; null when nobody has. */
+  openWithdrawals: (Pick<Payment, 'id' | 'userId' | 'amount' | 'createdAt'> & { paidAt: Date | null })[];
+  /** Requested and paid since the backup: the balances have this money. */
+  lostPayouts: Payout[];
   /** They had no balance when they were erased, so that it was spent or withdrawn since the backup. */
   erasedWithBalance: { userId: number; balance: number }[];
   /** Of the newest payment of the backup; null without one. */
   newest: Date | null;
 }
 
+const keyOf = (paymentId: number, requestedAt: Date): string => `${paymentId} ${requestedAt.getTime()}`;
+
 export const createListRestoredMoney =
-  ({ store }: Pick<Dependencies, 'store'>) =>
+  ({ store, payoutJournal }: Pick<Dependencies, 'store' | 'payoutJournal'>) =>
   async (): Promise<RestoredMoney> => {
     const openWithdrawals: Payment[] = [];
     const filter = { type: 'withdrawal', isDone: false, rejected: false, order: 'ASC' } as const;
@@ -25,6 +30,14 @@ export const createListRestoredMoney =
       const page = await store.payments.page(filter, { mode: 'cursor', perPage: PER_PAGE, after });
       openWithdrawals.push(...page.rows);
       after = page.next;
+    }
+    const payouts = new Map<string, Payout>();
+    for await (const { content } of payoutJournal.entries('begun'))
+      payouts.set(keyOf(content.payment_id, content.requested_at), content);
+    const lostPayouts: Payout[] = [];
+    for (const payout of payouts.values()) {
+      const found = await store.payments.find(payout.payment_id);
+      if (found?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
     }
     const first = { mode: 'page', page: 1, perPage: 1, skip: 0 } as const;
     const [newest] = (await store.payments.page({ order: 'DESC' }, first)).rows;
@@ -34,7 +47,9 @@ export const createListRestoredMoney =
         userId,
         amount,
         createdAt,
+        paidAt: payouts.get(keyOf(id, createdAt))?.paid_at ?? null,
       })),
+      lostPayouts,
       erasedWithBalance: await store.wallets.erasedWithBalance(),
       newest: newest?.createdAt ?? null,
     };

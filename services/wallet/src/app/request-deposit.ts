@@ -28,7 +28,8 @@ export interface RequestedDeposit {
 
 /**
  * Throws `payments.provider_error` without a usable answer of the gateway, 422 under `amount` for one that it does not take and
- * for a user with {@link MAX_OPEN_DEPOSITS} open deposits, 403 for an erased account.
+ * for a user with {@link MAX_OPEN_DEPOSITS} open deposits, 403 for an erased account,
+ * `unavailable` when the journal does not answer.
  */
 export type RequestDeposit = (
   input: RequestDepositInput,
@@ -43,7 +44,11 @@ export const createRequestDeposit =
     rates,
     users,
     gateway,
-  }: Pick<Dependencies, 'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway'>): RequestDeposit =>
+    depositJournal,
+  }: Pick<
+    Dependencies,
+    'store' | 'clock' | 'random' | 'rates' | 'users' | 'gateway' | 'depositJournal'
+  >): RequestDeposit =>
   async ({ caller, amount, description }, complete) => {
     const { userId } = caller;
     const assertRoom = async (session?: ClientSession): Promise<void> => {
@@ -82,6 +87,16 @@ export const createRequestDeposit =
         reported: null,
         resolution: null,
       },
+    });
+    // Before the insert: the payer gets the address after it, also from the stored reply when this process dies in between. An entry
+    // without a deposit does no harm, because the gateway knows whether its order was paid.
+    await depositJournal.begin(id, {
+      payment_id: id,
+      user_id: userId,
+      opened_at: now,
+      track_id: order.trackId,
+      order_id: orderId,
+      meta,
     });
     const result = {
       payment: toPaymentResource(payment, caller, usersById.get(userId), undefined),

@@ -29,7 +29,11 @@ export const createSettleWithdrawal =
     clock,
     users,
     audit,
-  }: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'audit'>): SettleWithdrawal =>
+    payoutJournal,
+  }: Pick<
+    Dependencies,
+    'store' | 'outbox' | 'clock' | 'users' | 'audit' | 'payoutJournal'
+  >): SettleWithdrawal =>
   async (id, settlement, caller) => {
     const { outcome } = settlement;
     const withdrawal = await store.payments.find(id);
@@ -39,6 +43,17 @@ export const createSettleWithdrawal =
     if (isSettled) assertSettledAs(withdrawal, outcome);
     // Before the settlement: when identity does not answer, nothing has changed.
     const usersById = await users.find([userId], caller, { withErased: true });
+    // Before the settlement: the operator has paid at the bank, whatever becomes of the transaction.
+    if (outcome === 'paid' && !isSettled) {
+      const { amount, createdAt } = withdrawal;
+      await payoutJournal.begin(id, {
+        payment_id: id,
+        user_id: userId,
+        amount,
+        requested_at: createdAt,
+        paid_at: clock.now(),
+      });
+    }
     const entry = settlementEntry(withdrawal, outcome);
     const settle = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, userId))?.erased === true;

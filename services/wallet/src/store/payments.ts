@@ -19,6 +19,8 @@ export interface Payments extends Deposits {
   nextId(): Promise<number>;
   /** `count` ids in ascending order. */
   nextIds(count: number): Promise<number[]>;
+  /** The next id is larger than `id`. */
+  skipIds(id: number): Promise<void>;
   /** The insert of payments, to be written with their entry. */
   insertOf(payments: readonly Payment[]): Insert;
   /** Inserts a payment without an entry: an open deposit. */
@@ -67,6 +69,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     isPersonal: isPersonalPaymentField,
     nextId: () => sequences.next('payment'),
     nextIds: (count) => sequences.take('payment', count),
+    skipIds: (id) => sequences.skip('payment', id),
     insertOf: (rows) => ({ collection: payments.collection, documents: rows.map(toDocument) }),
     insert: async (session, payment) => {
       await payments.collection.insertOne(toDocument(payment) as never, { session });

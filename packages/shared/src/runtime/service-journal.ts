@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import { DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
+import { type Journal, openJournal } from '../kernel/journal.ts';
+import type { ServiceRuntime } from './service-runtime.ts';
+
+/**
+ * The journal `name` of a service. In production a folder of all journals that is named must be there: it is a volume that all
+ * replicas share.
+ */
+export const openServiceJournal = <Schema extends z.ZodType>(
+  name: string,
+  schema: Schema,
+  { random, log }: Pick<ServiceRuntime, 'random' | 'log'>,
+  { NODE_ENV, JOURNAL_DIRECTORY: directory }: JournalConfig,
+): Promise<Journal<z.output<Schema>>> => {
+  const isNamed = directory !== DEFAULT_JOURNALS;
+  const isProduction = NODE_ENV === 'production';
+  if (isProduction && !isNamed)
+    log.warn({ directory, name }, 'other replicas do not see the journal: set JOURNAL_DIRECTORY');
+  return openJournal(
+    { directory, name, schema, uuid: random.uuid },
+    { mayCreate: !isProduction || !isNamed },
+  );
+};

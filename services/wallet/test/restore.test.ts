@@ -1,0 +1,224 @@
+/** After a restore of an older backup: deposits of the journal are booked once by the bank gateway's word, and payouts are listed. */
+import { readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS, MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
+import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
+import type { Connection } from '@fitness/shared/mongo/connect.ts';
+import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createDependencies, type Dependencies } from '../src/dependencies.ts';
+import { createUseCases, type UseCases } from '../src/use-cases.ts';
+import { atTheBank, eraseAccount, type Harness, OPERATOR, setZibalMode, startHarness } from './support.ts';
+
+const clock = new ManualClock(systemClock.now());
+let harness: Harness;
+let dependencies: Dependencies;
+let useCases: UseCases;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
+  const runtime = await createServiceRuntime('wallet', harness.config, { clock });
+  dependencies = await createDependencies(runtime, harness.config);
+  useCases = createUseCases(dependencies);
+  close = () => runtime.cleanup.close();
+});
+afterAll(async () => {
+  await close();
+  await harness.close();
+});
+
+type Rows = Map<string, Record<string, unknown>[]>;
+
+const databases = (): Connection[] => [harness.connection, harness.sealConnection];
+
+const backUp = async (): Promise<Rows[]> => {
+  // Nothing is left to publish: the relay runs on.
+  await harness.audit();
+  return Promise.all(
+    databases().map(async (database) => {
+      const rows: Rows = new Map();
+      for (const { name } of await database.listCollections())
+        rows.set(name, (await database.collection(name).find().toArray()) as never);
+      return rows;
+    }),
+  );
+};
+
+const restore = async (backup: readonly Rows[]): Promise<void> => {
+  for (const [index, database] of databases().entries()) {
+    for (const { name } of await database.listCollections()) {
+      const collection = database.collection(name);
+      const stored = backup[index]?.get(name) ?? [];
+      await collection.deleteMany({ _id: { $nin: stored.map(({ _id }) => _id) } } as never);
+      for (const row of stored) await collection.replaceOne({ _id: row._id } as never, row, { upsert: true });
+    }
+  }
+};
+
+const open = async (as: UserCaller, amount: number) => {
+  const { body } = await harness.send('POST', '/payments/deposit', { as, body: { amount } });
+  return { id: body.payment.id as number, url: body.payment_url as string };
+};
+const paid = async (as: UserCaller, amount: number) => {
+  const { id, url } = await open(as, amount);
+  return { id, callback: await atTheBank(harness, url, 'pay') };
+};
+const stateOf = async (id: number): Promise<unknown> =>
+  (await harness.connection.collection('payments').findOne({ _id: id as never }))?.gateway.state;
+
+/** Those of these users: every test leaves entries. */
+const restoreDeposits = async (...people: UserCaller[]) => {
+  const ids = new Set(people.map(({ userId }) => userId));
+  const restored = await useCases.restoreDeposits(NO_PROGRESS);
+  return restored
+    .filter(({ user_id: id }) => ids.has(id))
+    .map(({ payment_id: id, state }) => ({ id, state }))
+    .sort((one, other) => one.id - other.id);
+};
+
+test('deposits of after the backup are as before it was restored, twice too, and each is booked once', async () => {
+  const as = harness.person();
+  await harness.give(as.userId, 1_000);
+  const backup = await backUp();
+  const credited = await paid(as, 20_000);
+  expect((await harness.send('GET', credited.callback)).status).toBe(200);
+  const closedBrowser = await paid(as, 30_000);
+  const unpaid = await open(as, 40_000);
+  const cancelled = await open(as, 50_000);
+  await atTheBank(harness, cancelled.url, 'cancel');
+  for (let round = 1; round <= 2; round += 1) {
+    await restore(backup);
+    expect(await harness.balanceOf(as.userId)).toBe(1_000);
+    expect(await restoreDeposits(as)).toEqual([
+      { id: credited.id, state: 'done' },
+      { id: closedBrowser.id, state: 'done' },
+      { id: unpaid.id, state: 'open' },
+      { id: cancelled.id, state: 'cancelled' },
+    ]);
+    expect(await restoreDeposits(as)).toEqual([]);
+    clock.advance(3 * MINUTE_MS);
+    await Promise.all([harness.wallet.sweepDeposits(), harness.send('GET', credited.callback)]);
+    expect(await harness.balanceOf(as.userId)).toBe(51_000);
+    for (const { id } of [credited, closedBrowser])
+      expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(
+        1,
+      );
+    expect((await open(harness.person(), 10_000)).id).toBeGreaterThan(cancelled.id);
+    await harness.audit();
+  }
+  // The payer was at the bank meanwhile.
+  await harness.send('GET', await atTheBank(harness, unpaid.url, 'pay'));
+  expect(await harness.balanceOf(as.userId)).toBe(91_000);
+});
+
+test('nothing is stored for an account that was erased since, or whose id a later account has', async () => {
+  const [erased, gone, later] = [harness.person(), harness.person(), harness.person()];
+  const backup = await backUp();
+  const deposits = [await paid(erased, 20_000), await paid(gone, 20_000), await paid(later, 20_000)];
+  for (const { callback } of deposits) await harness.send('GET', callback);
+  await restore(backup);
+  await eraseAccount(harness, erased.userId);
+  harness.erase(gone.userId);
+  harness.registerAgain(later.userId, new Date(clock.now().getTime() + MINUTE_MS));
+  const restored = await restoreDeposits(erased, gone, later);
+  expect(restored).toEqual(deposits.map(({ id }) => ({ id, state: 'no_account' })));
+  for (const { id } of deposits) expect(await dependencies.store.payments.find(id)).toBeUndefined();
+  for (const { userId } of [erased, gone, later]) expect(await harness.balanceOf(userId)).toBe(0);
+});
+
+test('a deposit gets another id where its own is taken, and is booked', async () => {
+  const as = harness.person();
+  const backup = await backUp();
+  const { id } = await paid(as, 20_000);
+  await restore(backup);
+  const other = harness.person();
+  while ((await harness.give(other.userId, 1)) < id);
+  expect(await restoreDeposits(as)).toEqual([{ id, state: 'done' }]);
+  expect((await dependencies.store.payments.find(id))?.userId).toBe(other.userId);
+  expect(await harness.balanceOf(as.userId)).toBe(20_000);
+  await harness.audit();
+});
+
+test('what the bank gateway does not answer is open, and the sweep books it', async () => {
+  const as = harness.person();
+  const backup = await backUp();
+  const { id } = await paid(as, 20_000);
+  await restore(backup);
+  await setZibalMode(harness, 'unreachable');
+  expect(await restoreDeposits(as)).toEqual([{ id, state: 'open' }]);
+  await setZibalMode(harness, 'ok');
+  clock.advance(3 * MINUTE_MS);
+  await harness.wallet.sweepDeposits();
+  expect(await harness.balanceOf(as.userId)).toBe(20_000);
+});
+
+test('a process that dies between the entry and the commit leaves an order that nobody can pay, and it expires', async () => {
+  const as = harness.person();
+  const { store } = dependencies;
+  const died = new Error('died');
+  const dying = { ...store, transaction: () => Promise.reject(died) };
+  const { requestDeposit } = createUseCases({ ...dependencies, store: dying });
+  const complete = async () => undefined;
+  await expect(requestDeposit({ caller: as, amount: 20_000, description: '' }, complete)).rejects.toBe(died);
+  const [restored] = await restoreDeposits(as);
+  expect(restored?.state).toBe('open');
+  expect(await harness.balanceOf(as.userId)).toBe(0);
+  clock.advance(DAY_MS + MINUTE_MS);
+  await harness.wallet.sweepDeposits();
+  expect(await stateOf(restored?.id ?? 0)).toBe('expired');
+});
+
+test('without the journal no deposit is opened, and no withdrawal is recorded as paid', async () => {
+  const as = harness.person();
+  await harness.give(as.userId, 10_000);
+  const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 5_000 } });
+  const folder = harness.config.JOURNAL_DIRECTORY;
+  await rename(folder, `${folder}.away`);
+  const refused = [
+    await harness.send('POST', '/payments/deposit', { as, body: { amount: 20_000 } }),
+    await harness.send('POST', `/payments/${body.payment.id}/pay`, { as: OPERATOR, body: {} }),
+  ];
+  await rename(`${folder}.away`, folder);
+  expect(refused.map(({ status }) => status)).toEqual([500, 500]);
+  const found = await dependencies.store.payments.page(
+    { userId: as.userId, order: 'DESC' },
+    { mode: 'page', page: 1, perPage: 10, skip: 0 },
+  );
+  expect(found.rows.map(({ type, isDone }) => [type, isDone])).toEqual([
+    ['withdrawal', false],
+    ['income', true],
+  ]);
+});
+
+test('a withdrawal that was paid since is listed as paid, and one that was requested since as lost', async () => {
+  const as = harness.person();
+  await harness.give(as.userId, 90_000);
+  const request = async (amount: number): Promise<number> =>
+    (await harness.send('POST', '/payments/withdrawals', { as, body: { amount } })).body.payment.id;
+  const pay = (id: number) => harness.send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: {} });
+  const [waiting, paidSince] = [await request(10_000), await request(20_000)];
+  const backup = await backUp();
+  await pay(paidSince);
+  clock.advance(MINUTE_MS);
+  const requestedSince = await request(30_000);
+  await pay(requestedSince);
+  const at = clock.now();
+  await restore(backup);
+  clock.advance(MINUTE_MS);
+  // Another one gets the id of the lost one.
+  expect(await request(30_000)).toBe(requestedSince);
+  const { openWithdrawals, lostPayouts } = await useCases.listRestoredMoney();
+  const mine = openWithdrawals.filter(({ userId }) => userId === as.userId);
+  expect(mine).toMatchObject([
+    { id: waiting, paidAt: null },
+    { id: paidSince, paidAt: expect.any(Date) },
+    { id: requestedSince, paidAt: null },
+  ]);
+  expect(lostPayouts).toMatchObject([
+    { payment_id: requestedSince, user_id: as.userId, amount: 30_000, paid_at: at },
+  ]);
+  const files = await readdir(join(harness.config.JOURNAL_DIRECTORY, 'payouts'));
+  expect(files).toHaveLength(2);
+});
