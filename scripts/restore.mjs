@@ -141,6 +141,12 @@ async function makeSafe({ operator }, { heads }) {
   );
   await command('events-settled', settled, [], ofOperator);
   await command('restore-wallet', 'services/wallet/src/restore-cli.ts', [], environmentOf('wallet'));
+  await command(
+    'restore-store-billing',
+    'services/store-billing/src/restore-cli.ts',
+    [],
+    environmentOf('store-billing'),
+  );
   // What a consumer had in its hands is in a queue again, or handled.
   await Promise.all(running.map(({ child }) => child.stop(15_000)));
   await command('events-settled', settled, [], ofOperator);

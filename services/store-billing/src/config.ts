@@ -1,5 +1,5 @@
 /** The environment variables of store-billing. */
-import { grpcAddresses, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
+import { grpcAddresses, journalShape, parseConfig, serviceShape } from '@fitness/shared/kernel/config.ts';
 import { z } from 'zod';
 import { CHANNEL_NAMES, channelVariables, missingVariables } from './channels/index.ts';
 
@@ -10,6 +10,8 @@ const days = z.coerce.number().int().min(1).max(3_650);
 const schema = z
   .object({
     ...serviceShape('store-billing', 8106),
+    ...journalShape,
+    IDENTITY_GRPC_ADDRESS: grpcAddresses.IDENTITY_GRPC_ADDRESS,
     WALLET_GRPC_ADDRESS: grpcAddresses.WALLET_GRPC_ADDRESS,
     GYMS_GRPC_ADDRESS: grpcAddresses.GYMS_GRPC_ADDRESS,
     CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,

@@ -1,18 +1,22 @@
 /** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { createProviderClient } from '@fitness/shared/http/provider-client.ts';
 import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
+import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Outbox } from '@fitness/shared/messaging/outbox.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { type BackgroundTasks, createBackgroundTasks } from '@fitness/shared/runtime/background-tasks.ts';
+import { openServiceJournal } from '@fitness/shared/runtime/service-journal.ts';
 import type { ServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import type { StoreChannel } from './channels/channel.ts';
 import { createChannel } from './channels/index.ts';
 import { createTargets, type Targets } from './clients/targets.ts';
 import { createWallet, type Wallet } from './clients/wallet.ts';
 import type { StoreBillingConfig } from './config.ts';
+import { confirmedPurchaseSchema, type JournaledPurchase } from './domain/journal.ts';
 import { type Catalogue, createCatalogue } from './domain/offer.ts';
 import { REQUEST_TRANSACTION_TIMEOUT_MS } from './domain/transaction-timeout.ts';
 import { createStore, type Store } from './store/store.ts';
@@ -23,9 +27,11 @@ export interface Dependencies {
   channel: StoreChannel;
   targets: Targets;
   wallet: Wallet;
+  users: UserReader;
   outbox: Outbox;
   audit: AuditLog;
   idempotency: Idempotency;
+  purchaseJournal: Journal<JournaledPurchase>;
   backgroundTasks: BackgroundTasks;
   clock: Clock;
   random: Random;
@@ -38,11 +44,12 @@ export interface DependencyOverrides {
   requestTransactionTimeoutMs?: number;
 }
 
-export const createDependencies = (
+/** Rejects, with everything closed again, when the journal cannot be opened. */
+export const createDependencies = async (
   runtime: ServiceRuntime,
   config: StoreBillingConfig,
   { requestTransactionTimeoutMs = REQUEST_TRANSACTION_TIMEOUT_MS }: DependencyOverrides = {},
-): Dependencies => {
+): Promise<Dependencies> => {
   const { connection, sequences, outbox, audit, clock, random, log, idempotency, metrics, cleanup } = runtime;
   const client = createProviderClient({
     target: config.STORE_CHANNEL,
@@ -67,9 +74,13 @@ export const createDependencies = (
       runtime.grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
     ),
     wallet: createWallet(runtime.grpcClient('wallet', grpcDefinitions.wallet(), config.WALLET_GRPC_ADDRESS)),
+    users: createUserReader(
+      runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS),
+    ),
     outbox,
     audit,
     idempotency,
+    purchaseJournal: await openServiceJournal('store-purchases', confirmedPurchaseSchema, runtime, config),
     backgroundTasks,
     clock,
     random,

@@ -30,7 +30,7 @@ export const startStoreBilling = async (
   { withoutJobs = false, ...overrides }: StoreBillingOverrides = {},
 ): Promise<RunningStoreBilling> => {
   const runtime = await createServiceRuntime('store-billing', config, overrides);
-  const dependencies = createDependencies(runtime, config, overrides);
+  const dependencies = await createDependencies(runtime, config, overrides);
   const useCases = createUseCases(dependencies);
   const { catalogue, channel, idempotency, backgroundTasks } = dependencies;
   const running = await runtime.serve({

@@ -15,6 +15,7 @@ import { createPublishBoostEnds } from './app/publish-boost-ends.ts';
 import { createReconcileRefunds } from './app/reconcile-refunds.ts';
 import { createRedeemStorePurchase } from './app/redeem-store-purchase.ts';
 import { createResolveRefund } from './app/resolve-refund.ts';
+import { createRestorePurchases } from './app/restore-purchases.ts';
 import { createSweepWalletPurchases } from './app/sweep-wallet-purchases.ts';
 import { createVerifyAttempts } from './app/verify-attempts.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -33,6 +34,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     blockers: createBlockers(dependencies),
     eraseAccount: createEraseAccount(dependencies),
     endTargetBoost: createEndTargetBoost(dependencies),
+    restorePurchases: createRestorePurchases(dependencies),
     verifyAttempts: createVerifyAttempts(dependencies),
     acknowledgePurchases: createAcknowledgePurchases(dependencies),
     sweepWalletPurchases: createSweepWalletPurchases(dependencies),

@@ -1,5 +1,8 @@
 /** The test harness: the service on real servers, the sandbox as the store, fakes of the other services. */
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { showUsers, wholeUser } from '@fitness/contracts/testing/users.ts';
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import type { Booking__Output } from '@fitness/proto/gen/fitness/wallet/v1/Booking.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -82,11 +85,18 @@ interface Targets {
   down: boolean;
 }
 
-const startStandIns = (wallet: FakeWallet, targets: Targets): Promise<GrpcServer> => {
+const startStandIns = (
+  wallet: FakeWallet,
+  targets: Targets,
+  gone: ReadonlySet<number>,
+): Promise<GrpcServer> => {
   const assertUp = async (): Promise<void> => {
     if (targets.down) await unreachable();
   };
   return standIn(
+    standInService(grpcDefinitions.identity(), {
+      ShowUsers: showUsers((id) => (gone.has(id) ? undefined : wholeUser(id))),
+    }),
     standInService(grpcDefinitions.wallet(), {
       Book: ({ idempotency_key, bookings }) => wallet.book(idempotency_key, bookings),
     }),
@@ -121,6 +131,8 @@ export interface Harness extends Omit<ServiceHarness, 'connection'> {
   sandbox: Sandbox;
   wallet: FakeWallet;
   targets: Targets;
+  /** Ids of accounts that identity does not know. */
+  gone: Set<number>;
   /** A direct connection to the service's database. */
   database: Connection;
   /** Another instance on the same database, with its own rate limits. */
@@ -140,6 +152,8 @@ export const environment = (
   ...Object.fromEntries(
     Object.entries(testConfig('store-billing')).map(([name, value]) => [name, String(value)]),
   ),
+  JOURNAL_DIRECTORY: `${tmpdir()}/journal-${randomUUID()}`,
+  IDENTITY_GRPC_ADDRESS: others,
   WALLET_GRPC_ADDRESS: others,
   GYMS_GRPC_ADDRESS: others,
   CONTENT_GRPC_ADDRESS: others,
@@ -168,9 +182,11 @@ export const startHarness = async (
   cleanup.defer('sandbox', () => sandbox.close());
   const wallet = new FakeWallet();
   const targets: Targets = { gyms: new Map(), services: new Map(), down: false };
-  const others = await startStandIns(wallet, targets);
+  const gone = new Set<number>();
+  const others = await startStandIns(wallet, targets, gone);
   cleanup.defer('stand-ins', () => others.close());
   const config = readConfig(environment(sandbox.url, others.address, change));
+  cleanup.defer('journal', () => rm(config.JOURNAL_DIRECTORY, { recursive: true, force: true }));
   const { connection: database, ...beside } = await openServiceHarness('store-billing', config, cleanup);
   const service = await startStoreBilling(isMonitored ? monitored(config) : config, {
     clock,
@@ -186,6 +202,7 @@ export const startHarness = async (
     sandbox,
     wallet,
     targets,
+    gone,
     database,
     ...beside,
     replica: async (changed = {}, overrides = {}) => {

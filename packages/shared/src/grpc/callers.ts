@@ -45,7 +45,7 @@ export const RPC_CALLERS = {
     GetHiddenUsers: ['content', 'media'],
     GetUsers: ['gyms', 'media'],
     Introspect: ['gateway'],
-    ShowUsers: ['wallet', 'content'],
+    ShowUsers: ['wallet', 'content', 'store-billing'],
   } satisfies CallersOf<IdentityDefinition>,
   'fitness.media.v1.Media': {
     DeleteByPurpose: ['identity', 'gyms'],

@@ -5,20 +5,25 @@ import type { ServiceRuntime } from './service-runtime.ts';
 
 /**
  * The journal `name` of a service. In production a folder of all journals that is named must be there: it is a volume that all
- * replicas share.
+ * replicas share. Rejects, with everything of the runtime closed again, when the journal cannot be opened.
  */
-export const openServiceJournal = <Schema extends z.ZodType>(
+export const openServiceJournal = async <Schema extends z.ZodType>(
   name: string,
   schema: Schema,
-  { random, log }: Pick<ServiceRuntime, 'random' | 'log'>,
+  { random, log, cleanup }: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup'>,
   { NODE_ENV, JOURNAL_DIRECTORY: directory }: JournalConfig,
 ): Promise<Journal<z.output<Schema>>> => {
   const isNamed = directory !== DEFAULT_JOURNALS;
   const isProduction = NODE_ENV === 'production';
   if (isProduction && !isNamed)
     log.warn({ directory, name }, 'other replicas do not see the journal: set JOURNAL_DIRECTORY');
-  return openJournal(
-    { directory, name, schema, uuid: random.uuid },
-    { mayCreate: !isProduction || !isNamed },
-  );
+  try {
+    return await openJournal(
+      { directory, name, schema, uuid: random.uuid },
+      { mayCreate: !isProduction || !isNamed },
+    );
+  } catch (error) {
+    await cleanup.close();
+    throw error;
+  }
 };

@@ -4,6 +4,7 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
+import { toJournal } from '../domain/journal.ts';
 import { receiptNumber, type StorePurchase } from '../domain/purchase.ts';
 import type { Refund } from '../domain/refund.ts';
 import type { Purchased } from '../domain/verdict.ts';
@@ -16,7 +17,7 @@ import { noteUnlessErased, recordRefundResolution } from './record-refund-resolu
 
 type GrantDependencies = Pick<
   Dependencies,
-  'store' | 'outbox' | 'audit' | 'clock' | 'log' | 'channel' | 'backgroundTasks'
+  'store' | 'outbox' | 'audit' | 'clock' | 'log' | 'channel' | 'backgroundTasks' | 'purchaseJournal'
 >;
 
 export interface ConfirmedPurchase {
@@ -75,16 +76,21 @@ const POLL_MS = 50;
  * wallet purchase that no process runs, or that takes longer than {@link SLOT_WAIT_MS}, is overridden: its charge is
  * refunded to the wallet, whereas the store refunds nothing by itself (ADR 0008).
  *
- * Throws what the database throws; nothing is stored then.
+ * Throws what the database and the journal throw; nothing is stored then.
  */
 export const grantStorePurchase = async (
   dependencies: GrantDependencies,
   confirmed: ConfirmedPurchase,
 ): Promise<GrantOutcome> => {
+  const { purchaseJournal, clock, backgroundTasks } = dependencies;
+  const { attempt } = confirmed;
+  // Before the grant, because it is acknowledged to the store then, and the app does not present it again.
+  const entry = await purchaseJournal.begin(attempt.userId, toJournal(attempt, clock.now()));
   const deadline = performance.now() + SLOT_WAIT_MS;
   let ignoreReservationOf: string | null = null;
   for (;;) {
     const granted = await tryGrant(dependencies, { ...confirmed, ignoreReservationOf });
+    if (granted.outcome === 'granted') backgroundTasks.run('journal', entry.markDone);
     if (granted.outcome !== 'refused' || granted.refusal.by !== 'reserved') return granted;
     ignoreReservationOf = granted.refusal.purchaseId;
     await waitWhileBeingCharged(dependencies, ignoreReservationOf, deadline);

@@ -29,7 +29,8 @@ export const createVerifyAttempts = (dependencies: Dependencies) => async (): Pr
   }
 };
 
-const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promise<void> => {
+/** By the holder of the attempt. */
+export const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promise<void> => {
   const { store, channel, clock, catalogue } = dependencies;
   const offer = catalogue.bySku(attempt.productId);
   if (offer === undefined) throw new Error(`the product ${attempt.productId} is not sold any more`);

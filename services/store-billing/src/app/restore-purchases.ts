@@ -1,0 +1,64 @@
+/**
+ * After a restore of a backup: purchases that the store has confirmed since are verified again and granted, as those without a verdict
+ * are. Before the gateway starts. Repeatable: a token is granted once.
+ */
+import { isAccountOf } from '@fitness/contracts/user.ts';
+import type { Progress } from '@fitness/shared/kernel/progress.mjs';
+import type { Dependencies } from '../dependencies.ts';
+import type { AttemptState } from '../domain/attempt.ts';
+import { slotOf } from '../domain/grant.ts';
+import { type JournaledPurchase, presentationOf } from '../domain/journal.ts';
+import { verifyAgain } from './verify-attempts.ts';
+
+/**
+ * The state of its attempt; one that is `open` is verified again by the background. `no_account`: the account is erased, or younger
+ * than the backup. `not_sold`: the product or the store is none of this configuration. Nothing is stored for these two.
+ */
+export type RestoredPurchaseState = AttemptState | 'no_account' | 'not_sold';
+
+export interface RestoredPurchase extends JournaledPurchase {
+  state: RestoredPurchaseState;
+}
+
+/** Those of the journal that the database did not have. */
+type RestorePurchases = (progress: Progress) => Promise<RestoredPurchase[]>;
+
+export const createRestorePurchases = (dependencies: Dependencies): RestorePurchases => {
+  const { store, users, clock, catalogue, channel, purchaseJournal } = dependencies;
+
+  /** Undefined for one that the database has. */
+  const restore = async (purchase: JournaledPurchase): Promise<RestoredPurchaseState | undefined> => {
+    const presentation = presentationOf(purchase);
+    const { userId, productId, target } = presentation;
+    const offer = catalogue.bySku(productId);
+    if (offer === undefined || presentation.channel !== channel.name) return 'not_sold';
+    const slot = slotOf({ userId, offer, target });
+    const { redeemed } = await store.ledger.read(presentation, slot, clock.now());
+    if (redeemed !== undefined) return undefined;
+    if (!(await isAccountOf(users, userId, purchase.confirmed_at))) return 'no_account';
+    const attempt = await store.attempts.open(presentation, clock.now());
+    if (attempt === 'granted') return undefined;
+    await verifyAgain(dependencies, attempt);
+    return (await store.attempts.find(attempt.id))?.state;
+  };
+
+  return async (progress) => {
+    const purchases = new Map<string, JournaledPurchase>();
+    // What was granted comes first: a token may have been presented by several users.
+    for (const state of ['done', 'begun'] as const) {
+      for await (const { content } of purchaseJournal.entries(state)) {
+        const key = JSON.stringify(presentationOf(content));
+        const known = purchases.get(key);
+        if (known === undefined || content.confirmed_at < known.confirmed_at) purchases.set(key, content);
+      }
+    }
+    progress.expect(purchases.size);
+    const restored: RestoredPurchase[] = [];
+    for (const purchase of purchases.values()) {
+      const state = await restore(purchase);
+      if (state !== undefined) restored.push({ ...purchase, state });
+      progress.advance('purchases of the journal');
+    }
+    return restored;
+  };
+};

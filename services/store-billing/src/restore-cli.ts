@@ -1,0 +1,34 @@
+/**
+ * `npm run restore:store-billing`: after a restore of its database from a backup and after `npm run restore:identity`, while the services
+ * run and the gateway does not. Verifies the store purchases of the journal again that the backup does not have, grants them, and lists
+ * what became of each. Repeatable. Exit codes as those of `npm run rebuild:content`.
+ */
+import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { counted } from '@fitness/shared/kernel/counted.ts';
+import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
+import type { RestoredPurchaseState } from './app/restore-purchases.ts';
+import { readConfig } from './config.ts';
+import { createDependencies } from './dependencies.ts';
+import { createUseCases } from './use-cases.ts';
+
+const MEANINGS: Readonly<Record<RestoredPurchaseState, string>> = {
+  granted: 'granted',
+  open: 'no answer of the store: verified again as every purchase',
+  refund_due: 'paid and cannot be granted: in the refund queue',
+  closed: 'the store does not confirm it any more, or it is granted to another user',
+  given_up: 'no answer of the store in time',
+  no_account: 'nothing is granted, because the account is erased or younger than the backup',
+  not_sold: 'nothing is granted: this configuration does not have the product or the store',
+};
+
+await runRebuild('store-billing', readConfig, async (runtime, config, progress) => {
+  const { restorePurchases } = createUseCases(await createDependencies(runtime, config));
+  const restored = await restorePurchases(progress);
+  return [
+    `The journal has ${counted(restored.length, 'store purchase')} that the backup does not have:`,
+    ...restored.map(
+      ({ channel, purchase_token: token, product_id: product, user_id: userId, confirmed_at: at, state }) =>
+        `  ${product} of user ${userId}, ${channel} ${token}, ${formatTimestamp(at)}: ${MEANINGS[state]}`,
+    ),
+  ].join('\n');
+});
