@@ -125,18 +125,21 @@ const queuesOf = async ({ broker, service, consumers }: ConsumerContext): Promis
     consumer,
   }));
   const former = formerEventsQueue(namespace, service);
-  return (await exists(broker, former)) ? [...queues, { name: former, consumer: undefined }] : queues;
+  return (await messagesIn(broker, former)) !== undefined
+    ? [...queues, { name: former, consumer: undefined }]
+    : queues;
 };
 
 const NOT_FOUND = 404;
 
-const exists = (broker: Broker, queue: string): Promise<boolean> =>
+/** Undefined when there is no such queue. */
+export const messagesIn = (broker: Broker, queue: string): Promise<number | undefined> =>
   broker
     .withChannel((channel) => channel.checkQueue(queue))
     .then(
-      () => true,
+      ({ messageCount }) => messageCount,
       (error: unknown) => {
-        if ((error as { code?: unknown }).code === NOT_FOUND) return false;
+        if ((error as { code?: unknown }).code === NOT_FOUND) return undefined;
         throw error;
       },
     );

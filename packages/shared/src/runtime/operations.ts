@@ -18,10 +18,12 @@ import {
 import type { Broker } from '../messaging/broker.ts';
 import { createDeadLetters, type DeadLetter } from '../messaging/dead-letter.ts';
 import { registerEventModels } from '../messaging/models.ts';
+import { messagesIn } from '../messaging/start-consumers.ts';
 import {
   consumerQueue,
   consumersOf,
   deadLetterQueue,
+  formerEventsQueue,
   RETRY_DELAYS_MS,
   waitQueue,
 } from '../messaging/topology.ts';
@@ -58,13 +60,14 @@ export const readQueues = async (broker: Broker, service: string): Promise<Opera
   const waiting = own.map(({ name }) => consumerQueue(namespace, service, name));
   const retrying = RETRY_DELAYS_MS.map((delayMs) => waitQueue(namespace, service, delayMs));
   try {
+    const former = await messagesIn(broker, formerEventsQueue(namespace, service));
     return await broker.withChannel(async (channel) => {
       const countOf = async (queues: readonly string[]): Promise<number> => {
         const counts = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
         return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
       };
       return {
-        waiting: await countOf(waiting),
+        waiting: (await countOf(waiting)) + (former ?? 0),
         retrying: await countOf(retrying),
         dead_letters: await countOf([deadLetterQueue(namespace, service)]),
       };

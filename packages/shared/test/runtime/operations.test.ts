@@ -9,7 +9,7 @@ import { DEAD_LETTERS_PER_PAGE } from '../../src/kernel/operations.ts';
 import { MEMBER_PERMISSIONS, PERMISSIONS } from '../../src/kernel/permissions.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
-import { deadLetterQueue, HEADER, serviceExchange } from '../../src/messaging/topology.ts';
+import { deadLetterQueue, formerEventsQueue, HEADER, serviceExchange } from '../../src/messaging/topology.ts';
 import {
   createServiceRuntime,
   type RunningService,
@@ -87,6 +87,21 @@ const addDeadLetter = async (): Promise<string> => {
 };
 
 const entries = () => runtime.connection.collection('audit_entries').find({}).toArray();
+
+test('what waits in the queue of release 1.0 is counted, and nothing where there is none', async () => {
+  const queue = formerEventsQueue(ns, 'wallet');
+  const waiting = async (): Promise<number> => (await send('GET', '/operations')).body.queues.waiting;
+  expect(await waiting()).toBe(0);
+  await runtime.broker.withChannel(async (channel) => {
+    await channel.assertQueue(queue, { durable: true, arguments: { 'x-queue-type': 'quorum' } });
+    // Its consumers start with the service, which has begun before.
+    channel.sendToQueue(queue, Buffer.from('{}'));
+    await channel.waitForConfirms();
+  });
+  await eventually(async () => (await waiting()) === 1);
+  await runtime.broker.withChannel((channel) => channel.deleteQueue(queue));
+  expect(await waiting()).toBe(0);
+});
 
 test('the status has the oldest event of the outbox and the dead letters', async () => {
   const { outbox } = registerEventModels(runtime.connection);
