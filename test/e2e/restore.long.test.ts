@@ -1,6 +1,6 @@
 /**
  * `npm start` with servers of its own, backed up under load, used, and restored twice to the same backup: what was erased and revoked since
- * stays so, and the money that was moved since is booked or listed. The emulated providers go on meanwhile, as real ones do.
+ * stays so, and what was paid since at the bank and the store is booked or listed. These are emulated, and go on as real ones do.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -196,14 +196,43 @@ const upload = async ({ id, token }: Member): Promise<string> => {
   return path;
 };
 
-/** Opens a deposit; returns the address where it is paid. */
+/** Opens a deposit; returns the track id of the bank. */
 const openDeposit = async ({ token }: Member, amount: number): Promise<string> => {
   const { body } = await expecting(201, api('POST', '/payments/deposit', { token, body: { amount } }));
-  return `${sandboxOrigin}/_sandbox/zibal/${String(body.payment_url).split('/').at(-1)}/pay`;
+  return String(body.payment_url).split('/').at(-1) ?? '';
 };
 
-/** The payer pays, and the browser does not come back: the sweep finds it. */
-const pay = (address: string): Promise<Answer> => send('POST', address);
+/** The payer pays, and the browser does not come back. */
+const pay = (trackId: string): Promise<Answer> =>
+  expecting(302, send('POST', `${sandboxOrigin}/_sandbox/zibal/${trackId}/pay`));
+
+/** The payer pays, and the browser comes back, so that the bank is asked at once. */
+const payAndReturn = async (trackId: string): Promise<void> => {
+  const { headers } = await pay(trackId);
+  await expecting(200, send('GET', headers.get('location') ?? ''));
+};
+
+const TOKEN = 'bought-since';
+/** At the store, which has the money then. */
+const buyAtStore = (): Promise<Answer> =>
+  expecting(
+    200,
+    send('PUT', `${sandboxOrigin}/_sandbox/store/purchases/${TOKEN}`, {
+      body: { product_id: 'premium_plus', state: 'purchased' },
+    }),
+  );
+const redeem = (token: string): Promise<Answer> =>
+  api('POST', '/payments/store-purchases', {
+    token,
+    body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: TOKEN },
+  });
+
+/** Amounts of what was paid, the newest first. */
+const paymentsOf = async (token: string, type: string): Promise<number[]> => {
+  const { body } = await expecting(200, api('GET', `/payments?type=${type}&per_page=50`, { token }));
+  const rows: { amount: number; is_done: boolean }[] = body.data;
+  return rows.filter(({ is_done: isDone }) => isDone).map(({ amount }) => amount);
+};
 
 const balanceOf = async (token: string): Promise<number> =>
   (await expecting(200, api('GET', '/payments/balance', { token }))).body.balance;
@@ -238,7 +267,7 @@ const load = (mark: string) => {
   };
 };
 
-const journal = (): string[] => readdirSync(join(directory, 'data/erasures'));
+const journal = (): string[] => readdirSync(join(directory, 'data/journal'), { recursive: true }).map(String);
 
 test('a restore, done twice, brings back no erased account, no file of it and no revoked token, and money is booked or listed', async () => {
   let product = await startProduct();
@@ -250,8 +279,8 @@ test('a restore, done twice, brings back no erased account, no file of it and no
     api('POST', '/auth/tokens', { token: keeper.token, body: { name: 'ci' } }),
   );
   const personal: string = made.token;
-  await pay(await openDeposit(keeper, 100_000));
-  await eventually(async () => (await balanceOf(keeper.token)) === 100_000, START);
+  await payAndReturn(await openDeposit(keeper, 100_000));
+  expect(await balanceOf(keeper.token)).toBe(100_000);
   await expecting(
     200,
     api('PUT', '/auth/me', {
@@ -276,6 +305,8 @@ test('a restore, done twice, brings back no erased account, no file of it and no
   expect(during.done).toBeGreaterThan(0);
   expect((await finished('scripts/backup.mjs', backup)).output).toContain('exists already');
 
+  let paidSince = '';
+  let unpaidSince = '';
   for (let round = 1; round <= 2; round += 1) {
     const admin = await administrator();
     if (round === 1) {
@@ -284,10 +315,16 @@ test('a restore, done twice, brings back no erased account, no file of it and no
       await expecting(204, api('DELETE', `/auth/tokens/${made.data.id}`, { token: keeper.token }));
       await expecting(401, api('GET', '/auth/me', { token: personal }));
       await pay(openAtBackup);
+      paidSince = await openDeposit(keeper, 20_000);
+      await payAndReturn(paidSince);
+      unpaidSince = await openDeposit(keeper, 10_000);
+      await buyAtStore();
+      await expecting(201, redeem(keeper.token));
       await expecting(200, api('POST', `/payments/${withdrawal}/pay`, { token: admin, body: {} }));
     }
     const younger = await register(`younger${round}`);
     await upload(younger);
+    const ofYounger = await openDeposit(younger, 10_000);
     await expecting(204, api('DELETE', `/users/${younger.id}`, { token: admin }));
     await stop(product);
 
@@ -306,7 +343,18 @@ test('a restore, done twice, brings back no erased account, no file of it and no
     expect(restored).toMatchObject({ code: 0, output: expect.stringContaining('Restored') });
     expect(restored.output).toContain('Erased 1 account again.');
     expect(restored.output).toMatch(/Ended [1-9]\d* credentials of the backup/);
-    expect(restored.output).toContain(`withdrawal ${withdrawal} of user ${keeper.id}: 60000 Tooman`);
+    expect(restored.output).toMatch(
+      new RegExp(`withdrawal ${withdrawal} of user ${keeper.id}: 60000 Tooman, .*, recorded as paid`),
+    );
+    for (const [trackId, outcome] of [
+      [paidSince, 'booked'],
+      [unpaidSince, 'not paid yet'],
+      [ofYounger, 'nothing is stored'],
+    ])
+      expect(restored.output).toMatch(new RegExp(`track id ${trackId} of .*: ${outcome}`));
+    expect(restored.output).toMatch(
+      new RegExp(`premium_plus of user ${keeper.id}, cafebazaar ${TOKEN}, .*: granted`),
+    );
     expect(restored.output).toContain('everything adds up');
     expect(restored.output).toContain('everything is intact');
     expect(journal()).toEqual(expect.arrayContaining(entries));
@@ -319,7 +367,12 @@ test('a restore, done twice, brings back no erased account, no file of it and no
       expect((await api('GET', '/auth/me', { token })).status).toBe(401);
     const { token } = (await expecting(200, logIn(keeper.username))).body;
     // The deposit that was open is booked, and the withdrawal is open as in the backup.
-    await eventually(async () => (await balanceOf(token)) === 70_000, START);
+    await eventually(async () => (await balanceOf(token)) === 90_000, START);
+    expect((await paymentsOf(token, 'deposit')).sort()).toEqual([100_000, 20_000, 30_000]);
+    await eventually(async () => (await paymentsOf(token, 'store_purchase')).length === 1, START);
+    await expecting(200, redeem(token));
+    const { body: me } = await expecting(200, api('GET', '/auth/me', { token }));
+    expect(me.data.current_subscription).not.toBeNull();
   }
   await stop(product);
 }, 900_000);
