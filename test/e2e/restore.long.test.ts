@@ -372,7 +372,7 @@ test('a restore, done twice, brings back no erased account, no file of it and no
     await eventually(async () => (await paymentsOf(token, 'store_purchase')).length === 1, START);
     await expecting(200, redeem(token));
     const { body: me } = await expecting(200, api('GET', '/auth/me', { token }));
-    expect(me.data.current_subscription).not.toBeNull();
+    expect(me.user.current_subscription).not.toBeNull();
   }
   await stop(product);
 }, 900_000);
