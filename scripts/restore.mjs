@@ -95,6 +95,28 @@ async function command(name, script, args, env) {
   log(readFileSync(logFile, 'utf8').trimEnd());
 }
 
+const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
+const STOPS = 3;
+
+/**
+ * Stops the services when no event waits. A consumer may have had one in its hands, which no queue counts, and jobs may publish until
+ * they stop: then the services run once more.
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function stopSettled(env) {
+  for (let tries = 1; ; tries += 1) {
+    await command('events-settled', settled, [], env);
+    const goOn = await supervisor.pauseEach(({ tier }) => tier === 'service');
+    try {
+      await command('events-settled', settled, ['--now'], env);
+      return;
+    } catch (error) {
+      if (tries === STOPS) throw error;
+      await goOn();
+    }
+  }
+}
+
 /** Everything but the gateway and the sandbox: no request comes in. */
 async function startWithoutGateway() {
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
@@ -132,7 +154,6 @@ async function makeSafe({ operator }, { heads }) {
   const environmentOf = (/** @type {string} */ name) =>
     running.find(({ part }) => part.name === name)?.environment ?? process.env;
   const ofOperator = { ...process.env, ...servers.environment };
-  const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
   await command(
     'restore-identity',
     'services/identity/src/restore-cli.ts',
@@ -147,9 +168,7 @@ async function makeSafe({ operator }, { heads }) {
     [],
     environmentOf('store-billing'),
   );
-  // What a consumer had in its hands is in a queue again, or handled.
-  await Promise.all(running.map(({ child }) => child.stop(15_000)));
-  await command('events-settled', settled, [], ofOperator);
+  await stopSettled(ofOperator);
   const { ledger, ...logs } = heads;
   await command(
     'audit-wallet',

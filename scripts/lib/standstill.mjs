@@ -43,7 +43,7 @@ export function standStillOnRequest({ supervisor, isUp, log, fail }) {
     isStanding = true;
     try {
       log('Standing still for a backup: gateway, services and servers stop, and requests are refused.');
-      const goOn = await supervisor.pauseAll(kept);
+      const goOn = await supervisor.pauseEach(({ name }) => !kept.includes(name));
       writeFileSync(readyFile, '');
       while (requested() && !supervisor.closing) await pause(50);
       await goOn();

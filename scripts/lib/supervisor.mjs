@@ -113,12 +113,12 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
   }
 
   /**
-   * Stops all but `kept`, in order, with as much time as each needs: a server that is killed leaves its files in disorder.
-   * @param {readonly string[]} kept
+   * Stops those that `isPaused`, in order, with as much time as each needs: a server that is killed leaves its files in disorder.
+   * @param {(child: Child) => boolean} isPaused
    * @returns {Promise<() => Promise<void>>} starts them again
    */
-  async function pauseAll(kept) {
-    const paused = [...children].filter(({ name, restart }) => restart && !kept.includes(name));
+  async function pauseEach(isPaused) {
+    const paused = [...children].filter((child) => child.restart && isPaused(child));
     for (const { tier } of stoppingOrder) {
       const ofTier = paused.filter((child) => child.tier === tier);
       await Promise.all(ofTier.map((child) => child.stop(30_000)));
@@ -133,7 +133,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
   return {
     start,
     stopAll,
-    pauseAll,
+    pauseEach,
     get startedAny() {
       return startedAny;
     },

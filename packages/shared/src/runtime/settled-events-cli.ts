@@ -1,6 +1,7 @@
 /**
  * `npm run events:settled`: waits until no service has an event to publish, to consume or to try again, for at most five minutes.
- * After a restore nothing of an erased account is left then, and the gateway may start.
+ * After a restore nothing of an erased account is left then, and the gateway may start. `npm run events:settled -- --now` waits for
+ * nothing: for services that have stopped.
  *
  * Reads MONGODB_URI, AMQP_URL, EVENTS_NAMESPACE and `<SERVICE>_MONGODB_DATABASE`. Exit codes: 0 nothing waits, 1 something still
  * waits or it could not be found out.
@@ -41,13 +42,16 @@ const readWaiting = async (broker: Broker, databases: ReadonlyMap<string, Connec
   return total;
 };
 
+/** A service that has stopped moves no event. */
+const mayWait = !process.argv.includes('--now');
+
 const untilSettled = async (read: () => Promise<Waiting>, progress: Progress): Promise<Waiting> => {
   const deadline = performance.now() + WAIT_MAX_MS;
   progress.expect(QUIET_ROUNDS);
   for (let quiet = 0; ; ) {
     const waiting = await read();
     quiet = waiting.events === 0 ? quiet + 1 : 0;
-    if (quiet >= QUIET_ROUNDS || performance.now() >= deadline) return waiting;
+    if (!mayWait || quiet >= QUIET_ROUNDS || performance.now() >= deadline) return waiting;
     progress.advance(`${counted(waiting.events, 'event')} waiting`, 0);
     await sleep(SECOND_MS);
   }

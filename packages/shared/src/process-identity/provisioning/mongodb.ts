@@ -57,7 +57,7 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
       actions: ['find'],
     })),
   },
-  // Checks an audit log, and adds what an operator's command does.
+  // Checks an audit log, adds what an operator's command does, and counts what waits to be published.
   ...DATABASES.map((db) => ({
     db,
     name: AUDIT,
@@ -65,6 +65,7 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
       { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
       // The next number of an entry.
       { resource: { db, collection: AUDIT_SEQUENCES }, actions: ['find', 'insert', 'update'] },
+      { resource: { db, collection: 'outbox' }, actions: ['find'] },
     ],
   })),
 ];
