@@ -1,7 +1,7 @@
 /**
  * `npm run restore:wallet`: after a restore of its database from a backup and after `npm run restore:identity`, while the services run and
  * the gateway does not. Opens the deposits of the journal again that the backup does not have, and books those that the bank gateway says
- * are paid. Lists the money that operators may have moved since. Repeatable. Exit codes as those of `npm run rebuild:content`.
+ * are paid, as well as those that are open in it. Lists the money that operators may have moved since. Repeatable. Exit codes as those of `npm run rebuild:content`.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
 };
 
 const ofDeposits = (restored: readonly RestoredDeposit[]): string[] => [
-  `The journal has ${counted(restored.length, 'deposit')} that the backup does not have:`,
+  `The journal has ${counted(restored.length, 'deposit')} that the backup has as open, or does not have:`,
   ...restored.map(
     ({ track_id: trackId, user_id: userId, meta, opened_at: openedAt, state }) =>
       `  track id ${trackId} of user ${userId}: ${meta.amount} Tooman, opened ${formatTimestamp(openedAt)}: ${MEANINGS[state]}`,

@@ -97,7 +97,7 @@ test('deposits of after the backup are as before it was restored, twice too, and
       { id: unpaid.id, state: 'open' },
       { id: cancelled.id, state: 'cancelled' },
     ]);
-    expect(await restoreDeposits(as)).toEqual([]);
+    expect(await restoreDeposits(as)).toEqual([{ id: unpaid.id, state: 'open' }]);
     clock.advance(3 * MINUTE_MS);
     await Promise.all([harness.wallet.sweepDeposits(), harness.send('GET', credited.callback)]);
     expect(await harness.balanceOf(as.userId)).toBe(51_000);
@@ -145,12 +145,19 @@ test('what the bank gateway does not answer is open, and the sweep books it', as
   const as = harness.person();
   const backup = await backUp();
   const { id } = await paid(as, 20_000);
-  await restore(backup);
-  await setZibalMode(harness, 'unreachable');
-  expect(await restoreDeposits(as)).toEqual([{ id, state: 'open' }]);
-  await setZibalMode(harness, 'ok');
-  clock.advance(3 * MINUTE_MS);
-  await harness.wallet.sweepDeposits();
+  const opened = await backUp();
+  for (const state of [backup, opened]) {
+    await restore(state);
+    await setZibalMode(harness, 'unreachable');
+    expect(await restoreDeposits(as)).toEqual([{ id, state: 'open' }]);
+    await setZibalMode(harness, 'ok');
+    clock.advance(3 * MINUTE_MS);
+    await harness.wallet.sweepDeposits();
+    expect(await harness.balanceOf(as.userId)).toBe(20_000);
+  }
+  // As the backup has it: open.
+  await restore(opened);
+  expect(await restoreDeposits(as)).toEqual([{ id, state: 'done' }]);
   expect(await harness.balanceOf(as.userId)).toBe(20_000);
 });
 

@@ -1,6 +1,5 @@
 /**
- * After a restore of a backup: the money that operators may have moved since, which the database cannot know. Deposits that were open
- * need nobody: the sweep asks the bank gateway for them as always.
+ * After a restore of a backup: the money that operators may have moved since, which the database cannot know.
  */
 import type { Dependencies } from '../dependencies.ts';
 import type { Payout } from '../domain/journal.ts';

@@ -1,6 +1,6 @@
 /**
- * After a restore of a backup: deposits that were opened since are opened again, and settled by the bank gateway's answer as at a
- * callback. Before the gateway starts. Repeatable: a track id belongs to one deposit.
+ * After a restore of a backup: deposits that were opened since are opened again, and all open ones are settled by the bank gateway's
+ * answer as at a callback. Before the gateway starts. Repeatable: a track id belongs to one deposit.
  */
 import { isAccountOf } from '@fitness/contracts/user.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
@@ -26,7 +26,7 @@ type RestoreDepositsDependencies = Pick<
   'store' | 'users' | 'clock' | 'log' | 'depositJournal'
 > & { settleDeposit: SettleDeposit };
 
-/** Those of the journal that the database did not have. */
+/** Those of the journal that the database did not have, or had as open. */
 export type RestoreDeposits = (progress: Progress) => Promise<RestoredDeposit[]>;
 
 export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies): RestoreDeposits => {
@@ -47,8 +47,11 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     });
   };
 
-  const restore = async (deposit: OpenedDeposit): Promise<RestoredDepositState> => {
-    const opened = await openAgain(deposit);
+  /** Undefined for one that needs nothing. */
+  const restore = async (deposit: OpenedDeposit): Promise<RestoredDepositState | undefined> => {
+    const known = await store.payments.findByTrackId(deposit.track_id);
+    if (known !== undefined && known.gateway?.state !== 'open') return undefined;
+    const opened = known ?? (await openAgain(deposit));
     if (opened === undefined) return 'no_account';
     const settled = await settleDeposit(opened).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
@@ -68,8 +71,8 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     const restored: RestoredDeposit[] = [];
     for (const deposit of deposits.values()) {
       progress.advance('deposits of the journal');
-      if ((await store.payments.findByTrackId(deposit.track_id)) !== undefined) continue;
-      restored.push({ ...deposit, state: await restore(deposit) });
+      const state = await restore(deposit);
+      if (state !== undefined) restored.push({ ...deposit, state });
     }
     return restored;
   };
