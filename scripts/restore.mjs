@@ -69,7 +69,7 @@ function assertAllowed({ overwrite, withoutJournal }) {
     throw new Failure(`${dataDirectory} has data: --overwrite replaces it by that of the backup.`);
   if (!existsSync(journals()) && !withoutJournal)
     throw new Failure(
-      `There is no journal at ${journals()}: accounts that were erased since the backup would come back. Put it there, or pass --without-journal when there was none.`,
+      `There is no journal at ${journals()}: accounts that were erased since the backup would come back, and what was paid since would be lost. Put it there, or pass --without-journal when there was none.`,
     );
 }
 

@@ -3,6 +3,8 @@
  * deposit, a withdrawal, a settlement or a seal. A repeat on another process has its effect exactly once.
  */
 import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { WalletDefinition } from '@fitness/proto/gen/fitness/wallet/v1/Wallet.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
@@ -120,6 +122,21 @@ const callback: Scenario = {
   request: ({ send }, { target }) => send('GET', target),
 };
 
+/** Its entry in the journal comes before its commit. */
+const opening: Scenario = {
+  request: ({ send }, { as, key }) => {
+    const headers = { 'idempotency-key': key };
+    return send('POST', '/payments/deposit', { as, body: { amount: AMOUNT }, headers });
+  },
+};
+
+/** The users and the track ids of the journal. */
+const inJournal = async (): Promise<{ user_id: number; track_id: string }[]> => {
+  const folder = join(harness.config.JOURNAL_DIRECTORY, 'deposits');
+  const files = await readdir(folder);
+  return Promise.all(files.map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8'))));
+};
+
 /** The commands before which sealing stopped, and the payments to be published. */
 const sealSteps: (string | undefined)[] = [];
 const sealedIds: number[] = [];
@@ -151,7 +168,7 @@ beforeAll(async () => {
     await harness.wallet.sealLedger();
   }
   await stopSealing(crashing, SEAL.commit);
-  for (const scenario of [sale, withdrawal, rejection, callback])
+  for (const scenario of [sale, withdrawal, rejection, opening, callback])
     played.set(scenario, await stopAtEveryCommand(crashing, scenario));
   await crashing.kill();
 });
@@ -254,6 +271,23 @@ describe('killed before each of its commands', () => {
     );
     const entries = await Promise.all(casesOf(rejection).map(({ target }) => recorded(target)));
     expect(new Set(entries)).toEqual(new Set([1]));
+  });
+
+  test('a deposit that is opened is in the journal before its commit, and every one is', async () => {
+    const killed = casesOf(opening).find(({ killedBefore }) => killedBefore === 'commitTransaction');
+    const ofKilled = (await inJournal()).filter(({ user_id: id }) => id === killed?.as.userId);
+    expect(ofKilled).toHaveLength(1);
+    const deposits = () =>
+      harness.connection
+        .collection('payments')
+        .find({ type: 'deposit', user_id: { $in: casesOf(opening).map(({ as }) => as.userId) } })
+        .toArray();
+    expect((await deposits()).map(({ user_id: id }) => id)).not.toContain(killed?.as.userId);
+    expect(statuses(await finish<Answer>(opening, answered))).toEqual(new Set([201]));
+    const journaled = new Set((await inJournal()).map(({ track_id: trackId }) => trackId));
+    const opened = await deposits();
+    expect(opened).toHaveLength(casesOf(opening).length);
+    expect(opened.filter(({ gateway }) => !journaled.has(gateway.track_id))).toEqual([]);
   });
 
   test('a deposit is credited once by the repeated callback', async () => {
