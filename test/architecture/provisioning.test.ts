@@ -140,6 +140,7 @@ test("the operator's commands read the ledger and all seals, and no keys of the 
     'audit_entries',
     'audit_sequences',
     'ledger_entries',
+    'outbox',
     'payments',
     'wallets',
   ]);

@@ -16,7 +16,7 @@ import { verifyAgain } from './verify-attempts.ts';
  */
 export type RestoredPurchaseState = AttemptState | 'no_account' | 'not_sold';
 
-export interface RestoredPurchase extends JournaledPurchase {
+interface RestoredPurchase extends JournaledPurchase {
   state: RestoredPurchaseState;
 }
 
