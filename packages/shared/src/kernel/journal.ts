@@ -61,6 +61,7 @@ export const openJournal = async <Schema extends z.ZodType>(
     });
   if (!mayCreate) await assertUsable(all);
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  await flushDirectory(all);
   await assertUsable(directory);
 
   const pathOf = (name: string, state: JournalState): string => join(directory, `${name}.${state}.json`);
