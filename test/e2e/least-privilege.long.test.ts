@@ -233,6 +233,12 @@ describe("the operator's commands", () => {
     expect(check.code).toBe(0);
   });
 
+  test('see whether an event waits in any service', async () => {
+    const settled = await runCommand('operator', 'packages/shared/src/runtime/settled-events-cli.ts', []);
+    expect(settled.output).toContain('No event waits.');
+    expect(settled.code).toBe(0);
+  });
+
   test('audit the ledger', async () => {
     const environment = { MONGODB_DATABASE: 'fitness_wallet' };
     const audit = await runCommand('operator', 'services/wallet/src/audit-cli.ts', [], environment);
