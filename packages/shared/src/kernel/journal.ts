@@ -4,7 +4,8 @@
  * that is older than the entry never makes it unknown (docs/adr/0009).
  *
  * `begun` is all that a file can say before the commit: the transaction may still fail. After the commit the entry is `done`.
- * What a crash leaves begun is settled by comparing it with the database (`settle`).
+ * What a crash leaves begun is settled by comparing it with the database. Entries whose outcome somebody else knows, such as the bank
+ * gateway, stay begun.
  */
 import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
