@@ -1,47 +1,26 @@
 /** Every stored field declares what an erasure does to it, and docs/erasure.md equals the declarations. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import {
-  collectionsWithoutSchema,
-  type Declaration,
-  type Handling,
-  privacyOf,
-} from '@fitness/shared/mongo/privacy.ts';
+import { type Declaration, type Handling, privacyOf } from '@fitness/shared/mongo/privacy.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Schema } from 'mongoose';
-import { databaseSources, loadSchemas } from './schemas.ts';
+import { type Collection, databaseSources, loadCollections } from './schemas.ts';
 import { read, root, SERVICES } from './support.ts';
 
 const DOCUMENT = 'docs/erasure.md';
 const HANDLINGS: readonly Handling[] = ['erase', 'pseudonymise', 'retain'];
 
-interface Collection {
-  owner: string;
-  name: string;
-  /** Undefined for a collection without a schema. */
-  schema: Schema | undefined;
+interface DeclaredCollection extends Collection {
   declared: readonly Declaration[] | undefined;
 }
 
-let collections: Collection[] = [];
+let collections: DeclaredCollection[] = [];
 
 beforeAll(async () => {
-  const made = await loadSchemas();
-  // Collections without a schema.
-  for (const file of databaseSources.filter((name) => /\bcollectionPrivacy</.test(read(name))))
-    await import(pathToFileURL(join(root, file)).href);
-  const described = made.flatMap(({ owner: of, schema }): Collection[] => {
-    const name: unknown = schema.get('collection');
-    return typeof name === 'string' ? [{ owner: of, name, schema, declared: privacyOf(schema) }] : [];
-  });
-  const others = collectionsWithoutSchema().map((name) => ({
-    owner: 'every service',
-    name,
-    schema: undefined,
-    declared: privacyOf(name),
+  collections = (await loadCollections()).map((collection) => ({
+    ...collection,
+    declared: privacyOf(collection.schema ?? collection.name),
   }));
-  collections = [...described, ...others];
 });
 
 interface Paths {
@@ -67,10 +46,11 @@ const pathsOf = (schema: Schema, prefix = ''): Paths => {
   return paths;
 };
 
-const declaredPaths = ({ declared = [] }: Collection): string[] => declared.flatMap(({ paths }) => paths);
+const declaredPaths = ({ declared = [] }: DeclaredCollection): string[] =>
+  declared.flatMap(({ paths }) => paths);
 
 /** `service/collection.path` for every path that `find` returns for a collection. */
-const among = (find: (collection: Collection) => readonly string[]): string[] =>
+const among = (find: (collection: DeclaredCollection) => readonly string[]): string[] =>
   collections.flatMap((collection) =>
     find(collection).map((path) => `${collection.owner}/${collection.name}.${path}`),
   );

@@ -1,6 +1,7 @@
 /** The mongoose schemas of all processes. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { collectionsWithoutSchema } from '@fitness/shared/mongo/privacy.ts';
 import { expect } from '@jest/globals';
 import mongoose, { type Schema } from 'mongoose';
 import { productSources, read, root, SERVICES } from './support.ts';
@@ -37,4 +38,29 @@ export const loadSchemas = async (): Promise<OwnedSchema[]> => {
     prototype.add = add;
   }
   return made;
+};
+
+export interface Collection {
+  /** A service, or `every service`. */
+  owner: string;
+  name: string;
+  /** Undefined for a collection without a schema. */
+  schema: Schema | undefined;
+}
+
+/** Every collection of the product. */
+export const loadCollections = async (): Promise<Collection[]> => {
+  const made = await loadSchemas();
+  for (const file of databaseSources.filter((name) => /\bcollectionPrivacy</.test(read(name))))
+    await import(pathToFileURL(join(root, file)).href);
+  const described = made.flatMap(({ owner, schema }): Collection[] => {
+    const name: unknown = schema.get('collection');
+    return typeof name === 'string' ? [{ owner, name, schema }] : [];
+  });
+  const others = collectionsWithoutSchema().map((name) => ({
+    owner: 'every service',
+    name,
+    schema: undefined,
+  }));
+  return [...described, ...others];
 };

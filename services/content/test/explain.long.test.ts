@@ -25,6 +25,7 @@ import { GONE_PROFILE, type ProfileRef, profileKey, userProfile } from '../src/d
 import { serviceFacets } from '../src/domain/training-service.ts';
 import { createStore } from '../src/store/store.ts';
 import { createUseCases, type UseCases } from '../src/use-cases.ts';
+import { SHARDS } from './shards.ts';
 
 const config = testConfig('content');
 const seller = caller(7);
@@ -102,7 +103,7 @@ beforeAll(async () => {
     await useCases.createTrainingService(seller, service(index));
   }
   await fill();
-  watch = watchCommands(config.MONGODB_DATABASE, { small: SMALL, exceptions: EXCEPTIONS });
+  watch = watchCommands(config.MONGODB_DATABASE, { small: SMALL, exceptions: EXCEPTIONS, shards: SHARDS });
 });
 afterAll(async () => {
   redis.disconnect();
@@ -352,8 +353,12 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     expect(await connection.collection('training_services').countDocuments({ user_id: 9 })).toBe(0);
   });
 
-  test('a scan is found', async () => {
+  test('a scan is found, and a command without the shard key', async () => {
     const found = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
-    expect(found).toEqual([expect.stringContaining('COLLSCAN')]);
+    expect(found).toEqual(['every shard is asked: posts find: content', expect.stringContaining('COLLSCAN')]);
   });
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { MEMBER_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import { type Harness, mediaCopy, openHarness } from './support.ts';
 
 const USER = 'App\\Models\\User';
@@ -42,10 +43,8 @@ beforeAll(async () => {
     await harness.saveMedia(mediaCopy(POST, id, ['a.png', 'b.png']));
     await purchase(await create('/training-services', service(`Title ${index}`)));
   }
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, {
-    send: harness.send,
-    url: harness.content.url,
-  });
+  const target = { send: harness.send, url: harness.content.url };
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, target, SHARDS);
 });
 afterAll(() => harness.close());
 
@@ -163,4 +162,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

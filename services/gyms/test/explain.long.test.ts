@@ -9,6 +9,7 @@ import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { encodeGeohash } from '../src/domain/geohash.ts';
 import { EVERYONE } from '../src/store/gym-document.ts';
+import { SHARDS } from './shards.ts';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
 const OWNER = operator(7);
@@ -86,7 +87,11 @@ const textChange = (offset: number) => (n: number) => ({
 beforeAll(async () => {
   // Without the cache, which reads the ids of whole lists once in a process.
   harness = await openHarness({ watched: true, listCacheMib: 0 });
-  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, small: SMALL });
+  watch = watchCommands(harness.config.MONGODB_DATABASE, {
+    exceptions: EXCEPTIONS,
+    shards: SHARDS,
+    small: SMALL,
+  });
   for (let index = 0; index < 30; index += 1) await harness.createGym(OWNER, bodyOf(index));
   id = await harness.createGym(OWNER);
   await harness.send('PUT', `/gyms/${id}/rating`, { as: RATER, body: { score: 3 } });
@@ -230,4 +235,8 @@ describe('among 20,000 gyms an index serves', () => {
       },
     ],
   ])('%s', async (_name, work) => expectServed(work));
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
 const owner = member(7);
@@ -21,7 +22,7 @@ beforeAll(async () => {
   // Reviewed for another name than it has.
   for (const body of [{ gym_license_approved: true }, { name: 'Renamed Gym' }])
     await harness.send('PUT', `/gyms/${GYMS}`, { as: operator(), body });
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness);
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness, SHARDS);
 });
 afterAll(() => harness.close());
 
@@ -121,4 +122,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

@@ -13,6 +13,7 @@ import { contactSearch, nameSearch, searchGrams } from '../src/domain/search-tex
 import { createNewNotifications } from '../src/store/notifications.ts';
 import type { OauthRecord } from '../src/store/oauth.ts';
 import { createStore, type Store } from '../src/store/store.ts';
+import { SHARDS } from './shards.ts';
 import { identityConfig, noEpochs } from './support.ts';
 
 const EXCEPTIONS = [
@@ -121,6 +122,7 @@ beforeAll(async () => {
   await fill();
   watch = watchCommands(config.MONGODB_DATABASE, {
     exceptions: EXCEPTIONS,
+    shards: SHARDS,
     small: { roles: 'a handful of named sets of permissions' },
   });
 });
@@ -276,6 +278,8 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       async () => {
         const pending = { ...base, standings: ['pending'] as const };
         await users.list(pending, size, page);
+        // A list of few accounts is read as a whole.
+        await users.list(pending, { ...size, total: 10 }, page);
         await users.count(pending);
       },
     ],
@@ -431,4 +435,8 @@ describe('with 20,000 rows in each collection, an index serves', () => {
   ])('%s', async (_name, work) => {
     expect(await faultsOf(work)).toEqual([]);
   });
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

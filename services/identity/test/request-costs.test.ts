@@ -10,6 +10,7 @@ import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { oauthOf } from './oauth-support.ts';
 import { begin, codeOf, setUp } from './second-factor-support.ts';
+import { SHARDS } from './shards.ts';
 import { type SmsSandbox, startSmsSandbox } from './sms-sandbox.ts';
 import {
   callerOf,
@@ -96,7 +97,7 @@ beforeAll(async () => {
     await withLicense();
   }
   harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness);
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness, SHARDS);
 });
 afterAll(async () => {
   await harness.close();
@@ -520,4 +521,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createSweepFiles } from '../src/app/sweep-files.ts';
 import { createLocalStorage } from '../src/clients/local-storage.ts';
 import { createStore } from '../src/store/store.ts';
+import { SHARDS } from './shards.ts';
 import { GYM, type Harness, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
 
 const EXCEPTIONS = exceptOnPrebuilt(
@@ -23,7 +24,7 @@ let harness: Harness;
 let watch: CommandWatch;
 beforeAll(async () => {
   harness = await openHarness();
-  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
+  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, shards: SHARDS });
   for (let n = 0; n < 10; n += 1) await harness.upload(OWNER, GYM);
   await fill();
 });
@@ -114,4 +115,8 @@ describe('no query of the service scans a collection or sorts in memory', () => 
       })(),
     );
   });
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

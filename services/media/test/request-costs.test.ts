@@ -3,6 +3,7 @@
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import { GYM, type Harness, OWNER, openHarness, PNG, POST, pdf, userTarget, VIEWER } from './support.ts';
 
 let harness: Harness;
@@ -21,7 +22,7 @@ beforeAll(async () => {
   harness = await openHarness();
   for (let index = 0; index < 5; index += 1) file = await newFile(GYM);
   license = await newFile({ ...GYM, purpose: 'gym_license' });
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness);
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness, SHARDS);
 });
 afterAll(() => harness.close());
 
@@ -138,4 +139,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

@@ -8,6 +8,7 @@ import { caller } from '@fitness/shared/testing/harness.ts';
 import type { SentCommand } from '@fitness/shared/testing/lookups.ts';
 import { exceptOnPrebuilt } from '@fitness/shared/testing/query-plans.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import {
   buyPremium,
   grpcOf,
@@ -39,7 +40,7 @@ let watch: CommandWatch;
 let grpc: ReturnType<typeof grpcOf>;
 beforeAll(async () => {
   harness = await startHarness({}, '2126-01-15T10:00:00Z', { monitored: true });
-  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
+  watch = watchCommands(harness.config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, shards: SHARDS });
   grpc = grpcOf(harness.service);
   // Creates the counters, the connections and everything else that is created once.
   const skus = ['premium_plus', 'boost_basic', 'premium_plus', 'boost_basic'] as const;
@@ -337,4 +338,8 @@ describe('an index is used, among 20,000 documents, by', () => {
     expect(sent.length).toBeGreaterThan(0);
     expect(await watch.faults(sent)).toEqual([]);
   });
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

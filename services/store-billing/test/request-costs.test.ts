@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import {
   type Harness,
   newId,
@@ -42,10 +43,8 @@ const dueRefund = async (): Promise<number> => {
 beforeAll(async () => {
   harness = await startHarness({}, '2126-01-15T10:00:00Z', { monitored: true });
   for (let index = 0; index < 5; index += 1) await dueRefund();
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, {
-    send: harness.send,
-    url: harness.service.url,
-  });
+  const target = { send: harness.send, url: harness.service.url };
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, target, SHARDS);
 });
 afterAll(() => harness.close());
 
@@ -151,4 +150,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

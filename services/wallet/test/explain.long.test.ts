@@ -13,6 +13,7 @@ import { createEntry } from '../src/domain/ledger.ts';
 import { newPayment, PAYMENT_TYPES } from '../src/domain/payment.ts';
 import { createSeals } from '../src/store/seals.ts';
 import { createStore, type Store } from '../src/store/store.ts';
+import { SHARDS } from './shards.ts';
 
 const config = testConfig('wallet');
 const at = new Date('2026-01-15T10:00:00Z');
@@ -148,7 +149,7 @@ beforeAll(async () => {
   await ensureIndexes(connection);
   await seals.prepare();
   await fill();
-  watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS });
+  watch = watchCommands(config.MONGODB_DATABASE, { exceptions: EXCEPTIONS, shards: SHARDS });
 });
 
 afterAll(async () => {
@@ -253,4 +254,8 @@ const cases: [string, () => Promise<unknown>][] = [
 
 test.each(cases)('%s', async (_what, work) => {
   expect(await faultsOf(work)).toEqual([]);
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

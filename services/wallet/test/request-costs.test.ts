@@ -8,6 +8,7 @@ import { monitored } from '@fitness/shared/testing/commands.ts';
 import { caller, testConfig } from '@fitness/shared/testing/harness.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SHARDS } from './shards.ts';
 import { atTheBank, type Harness, OPERATOR, startHarness } from './support.ts';
 
 let harness: Harness;
@@ -44,10 +45,8 @@ beforeAll(async () => {
     payment = await harness.give(member.userId, 1_000);
     await newDispute();
   }
-  meter = await openCostMeter(harness.config.MONGODB_DATABASE, {
-    send: harness.send,
-    url: harness.wallet.url,
-  });
+  const target = { send: harness.send, url: harness.wallet.url };
+  meter = await openCostMeter(harness.config.MONGODB_DATABASE, target, SHARDS);
 });
 afterAll(() => harness.close());
 
@@ -176,4 +175,8 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
 
 test('no request went on later', () => {
   expect(meter.late()).toEqual([]);
+});
+
+test('no command asks every shard without being listed', () => {
+  expect(meter.shardFaults()).toEqual([]);
 });

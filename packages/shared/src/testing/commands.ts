@@ -6,6 +6,7 @@ import mongoose, { type Connection } from 'mongoose';
 import { SESSION_COLLECTION } from '../mongo/session-lease.ts';
 import type { Document, SentCommand } from './lookups.ts';
 import { createFaultFinder, type PlanOptions } from './query-plans.ts';
+import { createShardCheck, type Shards } from './shards.ts';
 
 /** Number of sequential round trips: concurrent commands count as one. */
 export const roundTrips = (commands: readonly SentCommand[]): number => {
@@ -23,9 +24,17 @@ export interface CommandWatch {
   /**
    * Faults in the plans, as texts with command and plan: a collection scan, an in-memory sort, an index that reads a large
    * part of the collection, an index hint. Throws when a collection has fewer than `FILLED` documents, or when the
-   * database returns no plan: the check would prove nothing.
+   * database returns no plan: the check would prove nothing. With `shards` also commands that a cluster would refuse, or that
+   * ask each of its shards without being listed.
    */
   faults(commands: readonly SentCommand[]): Promise<string[]>;
+  /** What `shards` lists and no command of `faults` has needed. */
+  unmetScatters(): string[];
+}
+
+interface WatchOptions extends PlanOptions {
+  /** Of the service; the collections of the service runtime are always among them. */
+  shards?: Shards;
 }
 
 /** A configuration with command monitoring. */
@@ -46,8 +55,10 @@ export const monitoredConnection = (database: string): Connection => {
 };
 
 /** Records the commands of this process's connection to `database`. */
-export const watchCommands = (database: string, options: PlanOptions = {}): CommandWatch => {
+export const watchCommands = (database: string, { shards, ...options }: WatchOptions = {}): CommandWatch => {
   const connection = monitoredConnection(database);
+  const planFaults = createFaultFinder(connection, options);
+  const shardCheck = createShardCheck(shards ?? {});
   let watched: SentCommand[] | undefined;
   /** Commands without a response, by request id. */
   const pending = new Map<number, SentCommand>();
@@ -77,11 +88,15 @@ export const watchCommands = (database: string, options: PlanOptions = {}): Comm
       }
       return sent;
     },
-    faults: createFaultFinder(connection, options),
+    faults: async (commands) => [
+      ...(shards === undefined ? [] : shardCheck.faults(commands)),
+      ...(await planFaults(commands)),
+    ],
+    unmetScatters: shardCheck.unmet,
   };
 };
 
-const toSent = (name: string, command: Document): SentCommand => {
+export const toSent = (name: string, command: Document): SentCommand => {
   const collection = command[name];
   return {
     name,

@@ -82,8 +82,7 @@ const bulkLookups = ({ ops, nsInfo }: Document): Lookup[] =>
 const aggregateReads = (collection: string, command: Document): Document[] => {
   const stages = command.pipeline as Document[];
   // An aggregation over literal documents reads only the collections that it joins.
-  const joined = stages.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [$lookup as Document]));
-  const joins = joined.map(({ from, foreignField }) => ({
+  const joins = joinsOf(stages).map(({ from, foreignField }) => ({
     find: from,
     filter: { [String(foreignField)]: 'any' },
   }));
@@ -96,6 +95,10 @@ const aggregateReads = (collection: string, command: Document): Document[] => {
       : [{ find: collection, filter: first.$match, sort: second.$sort }];
   return [asSent(command), ...sorted, ...joins];
 };
+
+/** The `$lookup` stages. */
+export const joinsOf = (stages: readonly Document[]): Document[] =>
+  stages.flatMap(({ $lookup }) => ($lookup === undefined ? [] : [$lookup as Document]));
 
 export const collectionOf = ({ find, aggregate }: Document): string => String(find ?? aggregate);
 

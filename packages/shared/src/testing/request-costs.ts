@@ -10,8 +10,9 @@ import type { Caller } from '../kernel/caller.ts';
 import { currentTrace } from '../kernel/trace.ts';
 import { registerSession } from '../mongo/session-lease.ts';
 import { isWriteConflict } from '../mongo/transaction.ts';
-import { monitoredConnection } from './commands.ts';
+import { monitoredConnection, toSent } from './commands.ts';
 import { eventually, onStandInCall, type Send } from './harness.ts';
+import { createShardCheck, type Shards } from './shards.ts';
 
 interface CostlyRequest {
   /** Below `/api/v1`. By default that of the route. */
@@ -93,16 +94,26 @@ const storeSessions = async (connection: Connection): Promise<void> => {
   for (const session of sessions) await session.endSession();
 };
 
-/** `database`: of a service of this process that runs with `monitored`; `send` sends a request to it at `url`. */
-export const openCostMeter = async (database: string, { send, url }: { send: Send; url: string }) => {
+/**
+ * `database`: of a service of this process that runs with `monitored`; `send` sends a request to it at `url`. `shards`: of the
+ * service.
+ */
+export const openCostMeter = async (
+  database: string,
+  { send, url }: { send: Send; url: string },
+  shards: Shards,
+) => {
   const connection = monitoredConnection(database);
   await storeSessions(connection);
   const requests = new Map<string, Run>();
   const current = (): Run | undefined => requests.get(currentTrace()?.requestId ?? '');
   /** By the id of the command. */
   const senders = new Map<number, Run>();
+  const shardCheck = createShardCheck(shards);
+  const shardFaults = new Set<string>();
   const client = connection.getClient();
   client.on('commandStarted', ({ commandName, command, requestId }) => {
+    for (const fault of shardCheck.faults([toSent(commandName, command)])) shardFaults.add(fault);
     const run = current();
     if (run === undefined) return;
     const collection = command[commandName];
@@ -155,6 +166,11 @@ export const openCostMeter = async (database: string, { send, url }: { send: Sen
     /** The rows whose requests cost what they say, and went on after they were measured. */
     late: (): string[] =>
       [...runsOf].flatMap(([row, runs]) => (faultsOf(row, runs).length === 0 ? [] : [row.route])),
+    /**
+     * Commands of any request, job or consumer of the process that a cluster of shards would refuse, or that ask every shard
+     * without being listed.
+     */
+    shardFaults: (): string[] => [...shardFaults],
     /** The public routes of the service, sorted. */
     routes: async (): Promise<string[]> => {
       const response = await fetch(`${url}/internal/openapi.json`);

@@ -28,6 +28,7 @@ import { fillLike } from '../../src/testing/fill.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { exceptOnPrebuilt } from '../../src/testing/query-plans.ts';
+import { RUNTIME_SHARDS } from '../../src/testing/shards.ts';
 import {
   log,
   openBroker,
@@ -111,7 +112,11 @@ beforeAll(async () => {
   await createIdempotencyIndexes(connection);
   await createRateLimitIndexes(connection);
   await fill();
-  watch = watchCommands(config.MONGODB_DATABASE, { withRuntime: true, exceptions: EXCEPTIONS });
+  watch = watchCommands(config.MONGODB_DATABASE, {
+    withRuntime: true,
+    exceptions: EXCEPTIONS,
+    shards: RUNTIME_SHARDS,
+  });
 });
 afterAll(async () => {
   redis.disconnect();
@@ -270,4 +275,8 @@ describe('the audit log', () => {
 
 test('a sequence', async () => {
   await expectServed('sequences', () => createSequences(connection).take('new', 3));
+});
+
+test('each listed scatter is a command of these', () => {
+  expect(watch.unmetScatters()).toEqual([]);
 });

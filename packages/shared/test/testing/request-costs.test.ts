@@ -33,7 +33,8 @@ beforeAll(async () => {
   connection = await connectMongo({ uri: config.MONGODB_URI, database: config.MONGODB_DATABASE });
   await ensureIndexes(connection);
   await things().insertOne({});
-  meter = await openCostMeter(connection.name, { send, url: '' });
+  const shards = { things: { key: ['owner'], because: 'a test' } };
+  meter = await openCostMeter(connection.name, { send, url: '' }, shards);
 });
 afterAll(async () => {
   await connection.close();
@@ -91,4 +92,11 @@ test('one run of several that costs more is a fault, and so is a row that states
     { commands: ['find things', 'find things'], calls: [] },
   ]);
   expect(await costs(read, ['find things', 'find things'])).toHaveLength(3);
+});
+
+test('a command that asks every shard is found, in no request as in one', async () => {
+  await things().findOne({ owner: 1 });
+  expect(meter.shardFaults()).not.toContain('every shard is asked: things find: name');
+  await things().findOne({ name: 'x' });
+  expect(meter.shardFaults()).toContain('every shard is asked: things find: name');
 });
