@@ -7,7 +7,7 @@ import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { PROCESSES, type ProcessName } from '@fitness/shared/kernel/process-name.ts';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { expect, test } from '@jest/globals';
-import { importsOf, productSources, read, root, SERVICES } from './support.ts';
+import { importsOf, markdownTable, productSources, read, root, SERVICES } from './support.ts';
 
 const DOCUMENT = 'docs/process-access.md';
 
@@ -42,17 +42,7 @@ const rows = (): string[][] => {
   ]);
 };
 
-const table = (): string => {
-  const lines = [['answered by', 'call', ...PROCESSES], ...rows()];
-  const widths = lines[0]?.map((_cell, column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  const render = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths?.[column] ?? 0)).join(' | ')} |`;
-  const [head = [], ...rest] = lines;
-  const rule = `| ${(widths ?? []).map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return `${[render(head), rule, ...rest.map(render)].join('\n')}\n`;
-};
+const table = (): string => markdownTable([['answered by', 'call', ...PROCESSES], ...rows()]);
 
 test(`${DOCUMENT} equals the declarations; npm run generate writes it`, () => {
   const text = read(DOCUMENT);

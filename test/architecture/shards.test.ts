@@ -11,10 +11,11 @@ import {
   type Sharded,
   type Shards,
   SINGLE,
+  type Unsharded,
 } from '@fitness/shared/testing/shards.ts';
 import { beforeAll, expect, test } from '@jest/globals';
 import { type Collection, loadCollections } from './schemas.ts';
-import { files, read, root, SERVICES } from './support.ts';
+import { files, markdownTable, read, root, SERVICES } from './support.ts';
 
 const DOCUMENT = 'docs/scaling.md';
 const RUNTIME = 'every service';
@@ -86,32 +87,20 @@ test('each service compares its requests with the keys, and looks for scatters t
   expect(using(/unmetScatters\(\)\)\.toEqual\(\[\]\)/)).toEqual(OWNERS);
 });
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const lines = [head, head.map(() => '---'), ...rows];
-  return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
-};
-const byOwner = (tableOf: (owner: string) => string | undefined): string =>
-  OWNERS.flatMap((owner) => {
-    const made = tableOf(owner);
-    return made === undefined ? [] : [`### ${owner}\n\n${made}`];
-  }).join('\n');
 const code = (texts: readonly string[]): string => texts.map((text) => `\`${text}\``).join(', ');
 
+const keyRow = ([name, entry]: [string, Sharded | Unsharded]): string[] => {
+  if (!isSharded(entry)) return [`\`${name}\``, 'none', entry.bound];
+  const { key, because, ids } = entry;
+  const unique = ids === undefined ? '' : `; \`_id\`: ${ids}`;
+  return [`\`${name}\``, code(key) + (key.length === 1 ? ', hashed' : ''), because + unique];
+};
+
 const keyTables = (): string =>
-  byOwner((owner) =>
-    table(
-      ['collection', 'shard key', 'why'],
-      Object.entries(shardsOf[owner] ?? {}).map(([name, entry]) => {
-        if (!isSharded(entry)) return [`\`${name}\``, 'none', entry.bound];
-        const key = code(entry.key) + (entry.key.length === 1 ? ', hashed' : '');
-        return [
-          `\`${name}\``,
-          key,
-          entry.because + (entry.ids === undefined ? '' : `; \`_id\`: ${entry.ids}`),
-        ];
-      }),
-    ),
-  );
+  OWNERS.map((owner) => {
+    const rows = Object.entries(shardsOf[owner] ?? {}).map(keyRow);
+    return `### ${owner}\n\n${markdownTable([['collection', 'shard key', 'why'], ...rows])}`;
+  }).join('\n');
 
 /** Without the id either. */
 const isBlindWrite = (command: string): boolean => {
@@ -120,24 +109,24 @@ const isBlindWrite = (command: string): boolean => {
 };
 
 const scatterTable = (): string =>
-  table(
+  markdownTable([
     ['collection', 'commands', 'for'],
-    sharded.flatMap(([owner, name, { scatters = {} }]) =>
+    ...sharded.flatMap(([owner, name, { scatters = {} }]) =>
       Object.entries(scatters).map(([reason, commands]) => [
         `${owner}: \`${name}\``,
-        commands.map((command) => `\`${command}\`${isBlindWrite(command) ? ' ¹' : ''}`).join(', '),
+        commands.map((command) => code([command]) + (isBlindWrite(command) ? ' ¹' : '')).join(', '),
         reason,
       ]),
     ),
-  );
+  ]);
 
 const claimTable = (): string =>
-  table(
+  markdownTable([
     ['collection', 'unique index', 'replaced by'],
-    sharded.flatMap(([owner, name, { claims = {} }]) =>
+    ...sharded.flatMap(([owner, name, { claims = {} }]) =>
       Object.entries(claims).map(([index, claim]) => [`${owner}: \`${name}\``, `\`${index}\``, claim]),
     ),
-  );
+  ]);
 
 test(`${DOCUMENT} shows them; npm run generate writes it`, () => {
   const text = read(DOCUMENT);

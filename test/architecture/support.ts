@@ -127,3 +127,13 @@ export const importsOf = (file: string): string[] => {
       .replace(/^@fitness\/proto\//, 'proto/');
   });
 };
+
+/** Markdown, as biome formats it. */
+export const markdownTable = (lines: readonly (readonly string[])[]): string => {
+  const [head = [], ...rest] = lines;
+  const widths = head.map((_cell, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const render = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return `${[render(head), rule, ...rest.map(render)].join('\n')}\n`;
+};
