@@ -1,7 +1,7 @@
 /**
  * `npm run restore:store-billing`: after a restore of its database from a backup and after `npm run restore:identity`, while the services
- * run and the gateway does not. Verifies the store purchases of the journal again that the backup does not have, grants them, and lists
- * what became of each. Repeatable. Exit codes as those of `npm run rebuild:content`.
+ * run and the gateway does not. Verifies the store purchases again that were granted since the backup, grants them, and lists what became of
+ * each entry of the journal. Repeatable. Exit codes as those of `npm run rebuild:content`.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -17,18 +17,27 @@ const MEANINGS: Readonly<Record<RestoredPurchaseState, string>> = {
   refund_due: 'paid and cannot be granted: in the refund queue',
   closed: 'the store does not confirm it any more, or it is granted to another user',
   given_up: 'no answer of the store in time',
+  not_granted:
+    'paid, and not granted before either: it is granted when its user presents it again; look at the store whether it was refunded since',
   no_account: 'nothing is granted, because the account is erased or younger than the backup',
   not_sold: 'nothing is granted: this configuration does not have the product or the store',
 };
 
 await runRebuild('store-billing', readConfig, async (runtime, config, progress) => {
-  const { restorePurchases } = createUseCases(await createDependencies(runtime, config));
-  const restored = await restorePurchases(progress);
+  const dependencies = await createDependencies(runtime, config);
+  const { total: queued = 0 } = await dependencies.store.refunds.page({
+    mode: 'page',
+    page: 1,
+    perPage: 1,
+    skip: 0,
+  });
+  const restored = await createUseCases(dependencies).restorePurchases(progress);
   return [
     `The journal has ${counted(restored.length, 'store purchase')} that the backup does not have:`,
     ...restored.map(
       ({ channel, purchase_token: token, product_id: product, user_id: userId, confirmed_at: at, state }) =>
         `  ${product} of user ${userId}, ${channel} ${token}, ${formatTimestamp(at)}: ${MEANINGS[state]}`,
     ),
+    `The refund queue of the backup has ${counted(queued, 'purchase')}. Look at the store which were refunded since, before one is granted or refunded.`,
   ].join('\n');
 });

@@ -138,7 +138,7 @@ test('what the store has refunded, and what accounts bought that are gone, is li
     expect(await count(harness, 'subscriptions', { user_id: userId })).toBe(0);
 });
 
-test('an entry of a process that died before the grant committed is granted by the restore', async () => {
+test('an entry of a process that died before the grant committed is listed, and granted when it is presented again', async () => {
   const user = newUser();
   const token = await bought();
   const { store } = dependencies;
@@ -160,5 +160,28 @@ test('an entry of a process that died before the grant committed is granted by t
     target: null,
     confirmed_at: expect.any(String),
   });
-  expect(await restorePurchases(token)).toEqual([{ token, userId: user.userId, state: 'granted' }]);
+  expect(await restorePurchases(token)).toEqual([{ token, userId: user.userId, state: 'not_granted' }]);
+  expect((await redeem(harness.send, user, token)).status).toBe(201);
+  expect(await restorePurchases(token)).toEqual([]);
+});
+
+test('a purchase that an operator has refunded since is not granted', async () => {
+  const user = newUser();
+  await redeem(harness.send, user, await bought());
+  const backup = await backUp();
+  const token = await bought();
+  expect((await redeem(harness.send, user, token)).body.code).toBe('store_purchase.premium_already_active');
+  harness.clock.advance(20_000);
+  await harness.service.rounds.verifyAttempts();
+  const row = await harness.database.collection('refund_queue').findOne({ purchase_token: token });
+  const closed = await harness.send('POST', `/payments/store-purchases/refund-queue/${row?._id}/resolve`, {
+    as: caller(newId(), ['payments.resolve_disputes']),
+    body: { outcome: 'refunded', note: 'By bank transfer' },
+  });
+  expect(closed.status).toBe(200);
+  await restore(backup);
+  // The subscription that was running has ended.
+  harness.clock.advance(400 * 86_400_000);
+  expect(await restorePurchases(token)).toEqual([{ token, userId: user.userId, state: 'not_granted' }]);
+  expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
 });

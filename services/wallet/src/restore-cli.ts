@@ -18,7 +18,7 @@ const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
   cancelled: 'cancelled',
   failed: 'failed',
   expired: 'not paid',
-  mismatch: 'disputed: resolve it as every disputed deposit',
+  mismatch: 'disputed: look whether it was returned since, then resolve it',
   returned: 'returned',
   no_account:
     'nothing is stored, because the account is erased or younger than the backup: compare the panel of the bank gateway, and return what was paid',
@@ -36,28 +36,26 @@ const ofOperators = ({
   openWithdrawals,
   lostPayouts,
   erasedWithBalance,
-  newest,
-}: RestoredMoney): string[] => {
-  const since = newest === null ? 'the backup' : `${formatTimestamp(newest)} UTC`;
-  return [
-    `Do not pay ${counted(openWithdrawals.length, 'withdrawal')} before the statement of the bank shows that it was not paid since ${since}:`,
-    ...openWithdrawals.map(({ id, userId, amount, createdAt, paidAt }) => {
-      const paid = paidAt === null ? '' : `, recorded as paid ${formatTimestamp(paidAt)}`;
-      return `  withdrawal ${id} of user ${userId}: ${amount} Tooman, requested ${formatTimestamp(createdAt)}${paid}`;
-    }),
-    `${counted(lostPayouts.length, 'withdrawal was', 'withdrawals were')} paid that the backup does not have, so that the balance is too high by it:`,
-    ...lostPayouts.map(
-      ({ payment_id: id, user_id: userId, amount, paid_at: paidAt }) =>
-        `  withdrawal ${id} of user ${userId}: ${amount} Tooman, recorded as paid ${formatTimestamp(paidAt)}`,
-    ),
-    `${counted(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance, which was spent or withdrawn since the backup:`,
-    ...erasedWithBalance.map(({ userId, balance }) => `  user ${userId}: ${balance} Tooman`),
-  ];
-};
+  openDisputes,
+}: RestoredMoney): string[] => [
+  `Do not pay ${counted(openWithdrawals.length, 'withdrawal')} before the statement of the bank shows that it was not paid since the backup:`,
+  ...openWithdrawals.map(({ id, userId, amount, createdAt, paidAt }) => {
+    const paid = paidAt === null ? '' : `, recorded as paid ${formatTimestamp(paidAt)}`;
+    return `  withdrawal ${id} of user ${userId}: ${amount} Tooman, requested ${formatTimestamp(createdAt)}${paid}`;
+  }),
+  `${counted(lostPayouts.length, 'withdrawal was', 'withdrawals were')} paid that the backup does not have, so that the balance is too high by it:`,
+  ...lostPayouts.map(
+    ({ payment_id: id, user_id: userId, amount, paid_at: paidAt }) =>
+      `  withdrawal ${id} of user ${userId}: ${amount} Tooman, recorded as paid ${formatTimestamp(paidAt)}`,
+  ),
+  `${counted(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance, which was spent or withdrawn since the backup:`,
+  ...erasedWithBalance.map(({ userId, balance }) => `  user ${userId}: ${balance} Tooman`),
+  `The backup has ${counted(openDisputes, 'disputed deposit')}. Look whether one was returned since, before it is resolved.`,
+];
 
 await runRebuild('wallet', readConfig, async (runtime, config, progress) => {
   const { listRestoredMoney, restoreDeposits } = createUseCases(await createDependencies(runtime, config));
-  // First: a deposit that is opened again would be the newest payment.
+  // First: a restored deposit may become a dispute.
   const money = await listRestoredMoney();
   const restored = await restoreDeposits(progress);
   return [...ofDeposits(restored), ...ofOperators(money)].join('\n');

@@ -1,6 +1,7 @@
 /**
- * After a restore of a backup: purchases that the store has confirmed since are verified again and granted, as those without a verdict
- * are. Before the gateway starts. Repeatable: a token is granted once.
+ * After a restore of a backup: purchases that were granted since are verified again and granted. Those that the store had confirmed
+ * and that were not granted are listed alone, because an operator may have returned their money since. Before the gateway starts.
+ * Repeatable: a token is granted once.
  */
 import { isAccountOf } from '@fitness/contracts/user.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
@@ -11,10 +12,11 @@ import { type JournaledPurchase, presentationOf } from '../domain/journal.ts';
 import { verifyAgain } from './verify-attempts.ts';
 
 /**
- * The state of its attempt; one that is `open` is verified again by the background. `no_account`: the account is erased, or younger
- * than the backup. `not_sold`: the product or the store is none of this configuration. Nothing is stored for these two.
+ * The state of its attempt; one that is `open` is verified again by the background. `not_granted`: it was not granted before the restore
+ * either. `no_account`: the account is erased, or younger than the backup. `not_sold`: the product or the store is none of this
+ * configuration. Nothing is stored for these three.
  */
-export type RestoredPurchaseState = AttemptState | 'no_account' | 'not_sold';
+export type RestoredPurchaseState = AttemptState | 'not_granted' | 'no_account' | 'not_sold';
 
 interface RestoredPurchase extends JournaledPurchase {
   state: RestoredPurchaseState;
@@ -27,7 +29,10 @@ export const createRestorePurchases = (dependencies: Dependencies): RestorePurch
   const { store, users, clock, catalogue, channel, purchaseJournal } = dependencies;
 
   /** Undefined for one that the database has. */
-  const restore = async (purchase: JournaledPurchase): Promise<RestoredPurchaseState | undefined> => {
+  const restore = async (
+    purchase: JournaledPurchase,
+    wasGranted: boolean,
+  ): Promise<RestoredPurchaseState | undefined> => {
     const presentation = presentationOf(purchase);
     const { userId, productId, target } = presentation;
     const offer = catalogue.bySku(productId);
@@ -36,6 +41,7 @@ export const createRestorePurchases = (dependencies: Dependencies): RestorePurch
     const { redeemed } = await store.ledger.read(presentation, slot, clock.now());
     if (redeemed !== undefined) return undefined;
     if (!(await isAccountOf(users, userId, purchase.confirmed_at))) return 'no_account';
+    if (!wasGranted) return 'not_granted';
     const attempt = await store.attempts.open(presentation, clock.now());
     if (attempt === 'granted') return undefined;
     await verifyAgain(dependencies, attempt);
@@ -43,19 +49,20 @@ export const createRestorePurchases = (dependencies: Dependencies): RestorePurch
   };
 
   return async (progress) => {
-    const purchases = new Map<string, JournaledPurchase>();
+    const purchases = new Map<string, { purchase: JournaledPurchase; wasGranted: boolean }>();
     // What was granted comes first: a token may have been presented by several users.
     for (const state of ['done', 'begun'] as const) {
       for await (const { content } of purchaseJournal.entries(state)) {
         const key = JSON.stringify(presentationOf(content));
         const known = purchases.get(key);
-        if (known === undefined || content.confirmed_at < known.confirmed_at) purchases.set(key, content);
+        if (known === undefined || content.confirmed_at < known.purchase.confirmed_at)
+          purchases.set(key, { purchase: content, wasGranted: known?.wasGranted ?? state === 'done' });
       }
     }
     progress.expect(purchases.size);
     const restored: RestoredPurchase[] = [];
-    for (const purchase of purchases.values()) {
-      const state = await restore(purchase);
+    for (const { purchase, wasGranted } of purchases.values()) {
+      const state = await restore(purchase, wasGranted);
       if (state !== undefined) restored.push({ ...purchase, state });
       progress.advance('purchases of the journal');
     }

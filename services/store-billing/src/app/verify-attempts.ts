@@ -5,6 +5,7 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
+import { toJournal } from '../domain/journal.ts';
 import type { Refund } from '../domain/refund.ts';
 import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
 import type { Purchased } from '../domain/verdict.ts';
@@ -86,10 +87,13 @@ const grantOrEnqueueRefund = async (
   order: Order,
   { slot, refund, verdict }: LedgerView & { refund: Refund | undefined; verdict: Purchased },
 ): Promise<void> => {
-  const { store, targets, clock } = dependencies;
+  const { store, targets, clock, purchaseJournal } = dependencies;
   const { target } = attempt;
-  if (target !== null && (await targets.find(target)) === undefined)
+  if (target !== null && (await targets.find(target)) === undefined) {
+    // A restore of an older backup must not forget that it was paid.
+    await purchaseJournal.begin(attempt.userId, toJournal(attempt, clock.now()));
     return enqueueRefund(dependencies, attempt, order, { by: 'closed' });
+  }
   const granted = await grantStorePurchase(dependencies, {
     attempt,
     verdict,

@@ -14,8 +14,8 @@ export interface RestoredMoney {
   lostPayouts: Payout[];
   /** They had no balance when they were erased, so that it was spent or withdrawn since the backup. */
   erasedWithBalance: { userId: number; balance: number }[];
-  /** Of the newest payment of the backup; null without one. */
-  newest: Date | null;
+  /** Of the backup: an operator may have decided them since. */
+  openDisputes: number;
 }
 
 const keyOf = (paymentId: number, requestedAt: Date): string => `${paymentId} ${requestedAt.getTime()}`;
@@ -38,8 +38,7 @@ export const createListRestoredMoney =
       const found = await store.payments.find(payout.payment_id);
       if (found?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
     }
-    const first = { mode: 'page', page: 1, perPage: 1, skip: 0 } as const;
-    const [newest] = (await store.payments.page({ order: 'DESC' }, first)).rows;
+    const { total = 0 } = await store.payments.openDisputes({ mode: 'page', page: 1, perPage: 1, skip: 0 });
     return {
       openWithdrawals: openWithdrawals.map(({ id, userId, amount, createdAt }) => ({
         id,
@@ -50,6 +49,6 @@ export const createListRestoredMoney =
       })),
       lostPayouts,
       erasedWithBalance: await store.wallets.erasedWithBalance(),
-      newest: newest?.createdAt ?? null,
+      openDisputes: total,
     };
   };
