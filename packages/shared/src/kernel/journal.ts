@@ -10,9 +10,8 @@
 import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { unavailable } from './error.ts';
+import { createFileAccess } from './file-access.ts';
 import { flushDirectory } from './flush-directory.ts';
-import { finishesWithin } from './timing.ts';
 
 export type JournalState = 'begun' | 'done';
 
@@ -28,7 +27,7 @@ export interface Journal<Content> {
   /**
    * Resolves when the entry survives a power failure. Each attempt of a transaction begins an entry of its own, so that settling
    * one attempt never takes the entry of another away. `subject`: a number for the name of the file. Rejects with `unavailable`
-   * when the file system does not answer in time.
+   * when the file system fails, or does not answer in time; then at once until it has answered.
    */
   begin(subject: number, content: Content): Promise<JournalEntry<Content>>;
   /** In any order. */
@@ -43,44 +42,53 @@ export interface JournalOptions<Schema extends z.ZodType> {
   uuid: () => string;
   /** Default 3 s: the transaction is open meanwhile. */
   timeoutMs?: number;
+  /** The file system has stopped answering: once, until it has answered. */
+  onSilence?: (problem: Error) => void;
+  /** Replacement for tests. */
+  openFile?: typeof open;
 }
 
 const TIMEOUT_MS = 3_000;
+/** A list of many names takes long on a network file system. */
+const READ_TIMEOUT_MS = 30_000;
 
 /**
  * Rejects when the folder is missing or cannot be written to. `mayCreate`: false where a missing folder of all journals means that
  * its volume is not mounted, so that a new folder would be lost with the container.
  */
 export const openJournal = async <Schema extends z.ZodType>(
-  { directory: all, name: journal, schema, uuid, timeoutMs = TIMEOUT_MS }: JournalOptions<Schema>,
+  options: JournalOptions<Schema>,
   { mayCreate }: { mayCreate: boolean },
 ): Promise<Journal<z.output<Schema>>> => {
+  const { directory: all, name: journal, schema, uuid } = options;
+  const { timeoutMs = TIMEOUT_MS, onSilence, openFile = open } = options;
   const directory = join(all, journal);
-  const assertUsable = (path: string): Promise<void> =>
-    access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
-      throw new Error(`the journal ${path} is missing or cannot be written to`, { cause });
-    });
   if (!mayCreate) await assertUsable(all);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await flushDirectory(all);
   await assertUsable(directory);
 
+  const writing = createFileAccess({ path: directory, timeoutMs, onSilence });
+  const reading = createFileAccess({ path: directory, timeoutMs: READ_TIMEOUT_MS, onSilence });
+
   const pathOf = (name: string, state: JournalState): string => join(directory, `${name}.${state}.json`);
 
   const entryOf = (name: string, content: z.output<Schema>): JournalEntry<z.output<Schema>> => ({
     content,
-    markDone: async () => {
-      await rename(pathOf(name, 'begun'), pathOf(name, 'done')).catch(ignoreMissing);
-      await flushDirectory(directory);
-    },
-    withdraw: async () => {
-      await rm(pathOf(name, 'begun'), { force: true });
-      await flushDirectory(directory);
-    },
+    markDone: () =>
+      writing(async () => {
+        await rename(pathOf(name, 'begun'), pathOf(name, 'done')).catch(ignoreMissing);
+        await flushDirectory(directory);
+      }),
+    withdraw: () =>
+      writing(async () => {
+        await rm(pathOf(name, 'begun'), { force: true });
+        await flushDirectory(directory);
+      }),
   });
 
   const write = async (path: string, text: string): Promise<void> => {
-    const file = await open(path, 'wx', 0o600);
+    const file = await openFile(path, 'wx', 0o600);
     try {
       await file.writeFile(text);
       await file.sync();
@@ -105,22 +113,25 @@ export const openJournal = async <Schema extends z.ZodType>(
   return {
     begin: async (subject, content) => {
       const name = `${subject}-${uuid()}`;
-      const written = write(pathOf(name, 'begun'), `${JSON.stringify(content)}\n`);
-      if (!(await finishesWithin(written, timeoutMs)))
-        throw unavailable(`the journal ${directory} does not answer`);
+      await writing(() => write(pathOf(name, 'begun'), `${JSON.stringify(content)}\n`));
       return entryOf(name, content);
     },
     entries: async function* (state) {
       const suffix = `.${state}.json`;
-      for (const file of await readdir(directory)) {
+      for (const file of await reading(() => readdir(directory))) {
         if (!file.endsWith(suffix)) continue;
         const name = file.slice(0, -suffix.length);
-        const content = await read(name, state);
+        const content = await reading(() => read(name, state));
         if (content !== undefined) yield entryOf(name, content);
       }
     },
   };
 };
+
+const assertUsable = (path: string): Promise<void> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
+    throw new Error(`the journal ${path} is missing or cannot be written to`, { cause });
+  });
 
 const ignoreMissing = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -3,6 +3,8 @@ import { DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
 import { type Journal, openJournal } from '../kernel/journal.ts';
 import type { ServiceRuntime } from './service-runtime.ts';
 
+const SILENT = 'the journal does not answer; what needs it is refused until it does';
+
 /**
  * The journal `name` of a service. In production a folder of all journals that is named must be there: it is a volume that all
  * replicas share. Rejects, with everything of the runtime closed again, when the journal cannot be opened.
@@ -19,7 +21,13 @@ export const openServiceJournal = async <Schema extends z.ZodType>(
     log.warn({ directory, name }, 'other replicas do not see the journal: set JOURNAL_DIRECTORY');
   try {
     return await openJournal(
-      { directory, name, schema, uuid: random.uuid },
+      {
+        directory,
+        name,
+        schema,
+        uuid: random.uuid,
+        onSilence: (error) => log.error({ err: error, name }, SILENT),
+      },
       { mayCreate: !isProduction || !isNamed },
     );
   } catch (error) {

@@ -1,11 +1,16 @@
 /** Entries are durable and separate, also after a crash at any point, with several writers. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFileSync, spawn } from 'node:child_process';
+import { pbkdf2 } from 'node:crypto';
+import { mkdtemp, open as openReal, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { systemRandom } from '../../src/kernel/clock.ts';
 import { type Journal, type JournalState, openJournal } from '../../src/kernel/journal.ts';
+import { finishesWithin, sleep } from '../../src/kernel/timing.ts';
+import { until } from '../messaging/support.ts';
 
 const schema = z.object({ id: z.int(), at: z.iso.datetime().transform((text) => new Date(text)) });
 type Content = z.output<typeof schema>;
@@ -75,10 +80,70 @@ test('a missing folder is refused, unless it may be created', async () => {
   expect(await readdir(missing)).toEqual(['things']);
 });
 
-test('an entry that the file system does not confirm in time is unavailable', async () => {
+/** A volume that stops answering, until `answer`. */
+const hangingJournal = async () => {
+  const silences: string[] = [];
+  let opened = 0;
+  let answer = (): void => undefined;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const openFile: typeof openReal = async (...options) => {
+    opened += 1;
+    await answered;
+    return openReal(...options);
+  };
+  const onSilence = ({ message }: Error): void => void silences.push(message);
   const journal = await openJournal(
-    { directory: all, name: 'things', schema, uuid: systemRandom.uuid, timeoutMs: 0 },
+    {
+      ...{ directory: all, name: 'things', schema, uuid: systemRandom.uuid },
+      ...{ timeoutMs: 100, onSilence, openFile },
+    },
     { mayCreate: false },
   );
-  await expect(journal.begin(7, { id: 7, at: AT })).rejects.toMatchObject({ kind: 'unavailable' });
+  return { journal, silences, answer, opened: () => opened };
+};
+
+test('a volume that hangs gets one write, and those after its limit are refused at once until it answers', async () => {
+  const { journal, silences, answer, opened } = await hangingJournal();
+  const begin = () => journal.begin(7, { id: 7, at: AT });
+  const refused = { kind: 'unavailable' };
+  const atOnce = await Promise.allSettled(Array.from({ length: 6 }, begin));
+  expect(atOnce).toEqual(
+    atOnce.map(() => ({ status: 'rejected', reason: expect.objectContaining(refused) })),
+  );
+  const askedAt = performance.now();
+  for (let attempt = 0; attempt < 10; attempt += 1) await expect(begin()).rejects.toMatchObject(refused);
+  expect(performance.now() - askedAt).toBeLessThan(100);
+  expect(opened()).toBe(1);
+  expect(silences).toEqual([`${directory} does not answer`]);
+  answer();
+  await until(() =>
+    begin()
+      .then((entry) => entry.markDone())
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  expect(await contents(journal, 'done')).toHaveLength(1);
+  // The first one was written after all; what waited behind it was not.
+  expect(await contents(journal, 'begun')).toHaveLength(1);
+});
+
+test('entries whose reading hangs leave the threads of the process to others', async () => {
+  const journal = await open();
+  // Opening a pipe for reading takes a thread until another process opens it for writing.
+  const pipes = [1, 2, 3, 4, 5].map((id) => join(directory, `${id}-pipe.begun.json`));
+  execFileSync('mkfifo', pipes);
+  const rounds = pipes.map(() => contents(journal, 'begun'));
+  try {
+    await sleep(200);
+    const hashed = promisify(pbkdf2)('password', 'salt', 1, 32, 'sha256');
+    expect(await finishesWithin(hashed, 2_000)).toBe(true);
+  } finally {
+    const writers = pipes.map((path) => spawn('sh', ['-c', 'while true; do : > "$0"; done', path]));
+    await Promise.all(rounds);
+    for (const writer of writers) writer.kill();
+  }
 });

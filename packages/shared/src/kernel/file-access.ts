@@ -1,0 +1,43 @@
+/**
+ * Calls to a file system that may stop answering, such as that of a network volume. Each call that hangs keeps one of the four threads
+ * of Node, which also hash passwords and resolve names. So one call runs at a time, and none starts while one is past its limit.
+ */
+import { unavailable } from './error.ts';
+import { finishesWithin } from './timing.ts';
+
+/** Rejects with `unavailable` when the work, with the wait for those before it, takes longer than the limit. */
+type FileAccess = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+interface FileAccessOptions {
+  /** For messages. */
+  path: string;
+  timeoutMs: number;
+  onSilence?: ((problem: Error) => void) | undefined;
+}
+
+export const createFileAccess = ({ path, timeoutMs, onSilence }: FileAccessOptions): FileAccess => {
+  let last: Promise<unknown> = Promise.resolve();
+  let isSilent = false;
+  const fallSilent = (problem: Error): void => {
+    if (isSilent) return;
+    isSilent = true;
+    void last.then(() => {
+      isSilent = false;
+    });
+    onSilence?.(problem);
+  };
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const problem = unavailable(`${path} does not answer`);
+    if (isSilent) throw problem;
+    let isLate = false;
+    const result = last.then(() => {
+      if (isLate) throw problem;
+      return work();
+    });
+    last = result.catch(() => undefined);
+    if (await finishesWithin(result, timeoutMs)) return result;
+    isLate = true;
+    fallSilent(problem);
+    throw problem;
+  };
+};
