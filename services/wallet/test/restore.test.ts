@@ -194,7 +194,7 @@ test('without the journal no deposit is opened, and no withdrawal is recorded as
     await harness.send('POST', `/payments/${body.payment.id}/pay`, { as: OPERATOR, body: {} }),
   ];
   await rename(`${folder}.away`, folder);
-  expect(refused.map(({ status }) => status)).toEqual([500, 500]);
+  expect(refused.map(({ status }) => status)).toEqual([503, 503]);
   const found = await dependencies.store.payments.page(
     { userId: as.userId, order: 'DESC' },
     { mode: 'page', page: 1, perPage: 10, skip: 0 },

@@ -10,6 +10,7 @@
 import { access, constants, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { isAppError, unavailable } from './error.ts';
 import { createFileAccess } from './file-access.ts';
 import { flushDirectory } from './flush-directory.ts';
 
@@ -87,15 +88,19 @@ export const openJournal = async <Schema extends z.ZodType>(
       }),
   });
 
+  /** Leaves no file when it fails. */
   const write = async (path: string, text: string): Promise<void> => {
     const file = await openFile(path, 'wx', 0o600);
     try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
+      await file
+        .writeFile(text)
+        .then(() => file.sync())
+        .finally(() => file.close());
+      await flushDirectory(directory);
+    } catch (error) {
+      await rm(path, { force: true }).catch(() => undefined);
+      throw error;
     }
-    await flushDirectory(directory);
   };
 
   const read = async (name: string, state: JournalState): Promise<z.output<Schema> | undefined> => {
@@ -113,7 +118,9 @@ export const openJournal = async <Schema extends z.ZodType>(
   return {
     begin: async (subject, content) => {
       const name = `${subject}-${uuid()}`;
-      await writing(() => write(pathOf(name, 'begun'), `${JSON.stringify(content)}\n`));
+      await writing(() => write(pathOf(name, 'begun'), textOf(content))).catch((error: unknown) => {
+        throw isAppError(error) ? error : unavailable(`the journal ${directory} cannot be written to`, error);
+      });
       return entryOf(name, content);
     },
     entries: async function* (state) {
@@ -132,6 +139,8 @@ const assertUsable = (path: string): Promise<void> =>
   access(path, constants.R_OK | constants.W_OK | constants.X_OK).catch((cause: unknown) => {
     throw new Error(`the journal ${path} is missing or cannot be written to`, { cause });
   });
+
+const textOf = (content: unknown): string => `${JSON.stringify(content)}\n`;
 
 const ignoreMissing = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

@@ -80,6 +80,23 @@ test('a missing folder is refused, unless it may be created', async () => {
   expect(await readdir(missing)).toEqual(['things']);
 });
 
+test('an entry that cannot be written is unavailable, and leaves no file', async () => {
+  // As on a full volume: the file is created, and has no room for its content.
+  const openFile: typeof openReal = async (...options) => {
+    const file = await openReal(...options);
+    file.writeFile = () =>
+      Promise.reject(Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' }));
+    return file;
+  };
+  const full = await openJournal(
+    { directory: all, name: 'things', schema, uuid: systemRandom.uuid, openFile },
+    { mayCreate: false },
+  );
+  const refused = { kind: 'unavailable', cause: { code: 'ENOSPC' } };
+  await expect(full.begin(7, { id: 7, at: AT })).rejects.toMatchObject(refused);
+  expect(await readdir(directory)).toEqual([]);
+});
+
 /** A volume that stops answering, until `answer`. */
 const hangingJournal = async () => {
   const silences: string[] = [];
