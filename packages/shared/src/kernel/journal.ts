@@ -78,7 +78,13 @@ export const openJournal = async <Schema extends z.ZodType>(
     content,
     markDone: () =>
       writing(async () => {
-        await rename(pathOf(name, 'begun'), pathOf(name, 'done')).catch(ignoreMissing);
+        const [begun, done] = [pathOf(name, 'begun'), pathOf(name, 'done')];
+        const isRenamed = await rename(begun, done).then(() => true, ignoreMissing);
+        // Done before, or withdrawn by a replica whose clock is ahead: the commit decides.
+        if (!isRenamed && !(await exists(done))) {
+          await write(begun, textOf(content));
+          await rename(begun, done);
+        }
         await flushDirectory(directory);
       }),
     withdraw: () =>
@@ -141,6 +147,12 @@ const assertUsable = (path: string): Promise<void> =>
   });
 
 const textOf = (content: unknown): string => `${JSON.stringify(content)}\n`;
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    (error: unknown) => ignoreMissing(error) ?? false,
+  );
 
 const ignoreMissing = (error: unknown): undefined => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;

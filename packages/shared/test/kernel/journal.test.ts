@@ -80,6 +80,15 @@ test('a missing folder is refused, unless it may be created', async () => {
   expect(await readdir(missing)).toEqual(['things']);
 });
 
+test('what a replica has withdrawn and another one has committed is done', async () => {
+  const entry = await (await open()).begin(7, { id: 7, at: AT });
+  for await (const seen of (await open()).entries('begun')) await seen.withdraw();
+  await entry.markDone();
+  await entry.markDone();
+  expect(await readdir(directory)).toEqual([expect.stringMatching(/^7-.*\.done\.json$/)]);
+  expect(await contents(await open(), 'done')).toEqual([{ id: 7, at: AT }]);
+});
+
 test('an entry that cannot be written is unavailable, and leaves no file', async () => {
   // As on a full volume: the file is created, and has no room for its content.
   const openFile: typeof openReal = async (...options) => {
