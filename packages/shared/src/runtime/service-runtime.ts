@@ -350,9 +350,10 @@ const serve = async (
       cleanup.defer(`job ${job.name}`, startJob(job, log));
     // Before what its answers cause: events, jobs, and the connections of all.
     cleanup.defer('servers', closeServers);
-    cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
     // Not before: a replica that accepts a connection gets requests.
     const url = await app.listen({ host: config.HOST, port: config.HTTP_PORT });
+    // After the port is open: a taken port would otherwise end the start after DRAIN_MS only.
+    cleanup.defer('readiness', () => drain(health, grpc, times.drainMs));
     health.markStarted();
     log.info({ url, grpc: grpc.address }, 'ready');
     return {

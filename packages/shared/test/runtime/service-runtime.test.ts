@@ -135,3 +135,16 @@ test('stopping has time for new requests, for what is under way, and for what fo
     'SHUTDOWN_GRACE_MS: must be at least 10500',
   );
 });
+
+test('a port that is taken ends the start at once', async () => {
+  const { service } = await start();
+  const port = Number(new URL(service.url).port);
+  const config = { ...testConfig('wallet'), HTTP_PORT: port, DRAIN_MS: 3_000 };
+  closings.push(() => dropDatabase(config));
+  const log = createLog({ service: 'wallet', level: 'silent' });
+  const runtime = await createServiceRuntime('wallet', config, { log });
+  const askedAt = performance.now();
+  const serving = runtime.serve({ routes: [], grpc: [], consumers: [] });
+  await expect(serving).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(performance.now() - askedAt).toBeLessThan(config.DRAIN_MS);
+});
