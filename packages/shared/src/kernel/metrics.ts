@@ -13,6 +13,8 @@ export interface Metrics {
   certificateEnd: Gauge<'certificate'>;
   /** A counter of one service only. */
   counter<Label extends string>(options: { name: string; help: string; labelNames: Label[] }): Counter<Label>;
+  /** A gauge that is read at each scrape. It has no value while `read` rejects or resolves to undefined. */
+  gauge(options: { name: string; help: string; read: () => Promise<number | undefined> }): void;
   /** All series in the Prometheus text format. */
   text(): Promise<string>;
 }
@@ -67,6 +69,17 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
       registers,
     }),
     counter: (options) => new Counter({ ...options, registers }),
+    gauge: ({ read, ...options }) => {
+      const gauge: Gauge = new Gauge({
+        ...options,
+        registers,
+        collect: async () => {
+          const value = await read().catch(() => undefined);
+          if (value === undefined) gauge.remove();
+          else gauge.set(value);
+        },
+      });
+    },
     text: () => registry.metrics(),
   };
 };

@@ -1,6 +1,9 @@
+import { statfs } from 'node:fs/promises';
 import type { z } from 'zod';
 import { DEFAULT_JOURNALS, type JournalConfig } from '../kernel/config.ts';
+import { createFileAccess } from '../kernel/file-access.ts';
 import { type Journal, openJournal } from '../kernel/journal.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 import type { ServiceRuntime } from './service-runtime.ts';
 
 const SILENT = 'the journal does not answer; what needs it is refused until it does';
@@ -12,13 +15,14 @@ const SILENT = 'the journal does not answer; what needs it is refused until it d
 export const openServiceJournal = async <Schema extends z.ZodType>(
   name: string,
   schema: Schema,
-  { random, log, cleanup }: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup'>,
+  { random, log, cleanup, metrics }: Pick<ServiceRuntime, 'random' | 'log' | 'cleanup' | 'metrics'>,
   { NODE_ENV, JOURNAL_DIRECTORY: directory }: JournalConfig,
 ): Promise<Journal<z.output<Schema>>> => {
   const isNamed = directory !== DEFAULT_JOURNALS;
   const isProduction = NODE_ENV === 'production';
   if (isProduction && !isNamed)
     log.warn({ directory, name }, 'other replicas do not see the journal: set JOURNAL_DIRECTORY');
+  measureSpace(directory, metrics);
   try {
     return await openJournal(
       {
@@ -34,4 +38,32 @@ export const openServiceJournal = async <Schema extends z.ZodType>(
     await cleanup.close();
     throw error;
   }
+};
+
+/** Less than a scrape may take. */
+const MEASURE_TIMEOUT_MS = 1_000;
+const FREE_BYTES = 'journal_free_bytes';
+
+/** Once for all journals of a service, which share a volume. */
+const measureSpace = (directory: string, { registry, gauge }: Metrics): void => {
+  if (registry.getSingleMetric(FREE_BYTES) !== undefined) return;
+  const measuring = createFileAccess({ path: directory, timeoutMs: MEASURE_TIMEOUT_MS });
+  const measure = () => measuring(() => statfs(directory));
+  gauge({
+    name: FREE_BYTES,
+    help: 'Free bytes of the volume of the journals',
+    read: async () => {
+      const { bavail, bsize } = await measure();
+      return bavail * bsize;
+    },
+  });
+  gauge({
+    name: 'journal_free_inodes',
+    help: 'How many more files the volume of the journals can have',
+    read: async () => {
+      const { files, ffree } = await measure();
+      // Some file systems have no such limit.
+      return files === 0 ? undefined : ffree;
+    },
+  });
 };

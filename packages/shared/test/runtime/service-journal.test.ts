@@ -1,0 +1,51 @@
+/** A journal that fills is seen before it is full. */
+import { mkdtemp, rename, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { systemRandom } from '../../src/kernel/clock.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { createMetrics, type Metrics } from '../../src/kernel/metrics.ts';
+import { createCleanup } from '../../src/runtime/lifecycle.ts';
+import { openServiceJournal } from '../../src/runtime/service-journal.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'service-journal-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** The values of a metric without labels of its own. */
+const valuesOf = async (metrics: Metrics, name: string): Promise<number[]> => {
+  const series = `${name}{service="wallet"} `;
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith(series));
+  return lines.map((line) => Number(line.slice(series.length)));
+};
+
+test('a scrape says what is free on the volume of the journals, and nothing while it cannot be read', async () => {
+  const metrics = createMetrics('wallet', { defaults: false });
+  const log = createLog({ service: 'wallet', level: 'silent' });
+  const runtime = { random: systemRandom, log, cleanup: createCleanup(), metrics };
+  for (const name of ['deposits', 'payouts'])
+    await openServiceJournal(name, z.object({}), runtime, {
+      NODE_ENV: 'production',
+      JOURNAL_DIRECTORY: directory,
+    });
+  const free = async () => [
+    await valuesOf(metrics, 'journal_free_bytes'),
+    await valuesOf(metrics, 'journal_free_inodes'),
+  ];
+  const { bavail, bsize, files, ffree } = await statfs(directory);
+  const [bytes = [], inodes = []] = await free();
+  // Some file systems have no limit of inodes.
+  const known = files === 0 ? [] : [expect.any(Number)];
+  expect([bytes, inodes]).toEqual([[expect.any(Number)], known]);
+  // Other processes write to the volume meanwhile.
+  expect((bytes[0] ?? 0) / (bavail * bsize)).toBeCloseTo(1, 1);
+  for (const value of inodes) expect(value / ffree).toBeCloseTo(1, 1);
+  await rename(directory, `${directory}.away`);
+  expect(await free()).toEqual([[], []]);
+  await rename(`${directory}.away`, directory);
+  expect(await free()).toEqual([[expect.any(Number)], known]);
+});
