@@ -2,11 +2,16 @@
  * Settles what a crash has left in the erasure journal: an erasure that was begun, of which the journal does not know whether it
  * was committed. The database knows it.
  */
-import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** Longer than a transaction can be open: what the database does not have by then, it never will. */
-const SETTLED_AFTER_MS = 2 * MINUTE_MS;
+/** Until then the transaction has usually ended, and its own process marks the entry. */
+const DONE_AFTER_MS = 2 * MINUTE_MS;
+/**
+ * Far longer than a transaction can be open, also by a clock that is fast by hours: a withdrawn entry would be the only trace of an erasure
+ * that commits later. An entry that stays longer does no harm.
+ */
+const WITHDRAWN_AFTER_MS = DAY_MS;
 
 /** One round. Repeatable, and safe with several replicas. */
 type SettleErasures = () => Promise<{ done: number; withdrawn: number }>;
@@ -22,7 +27,8 @@ export const createSettleErasures =
     const count = { done: 0, withdrawn: 0 };
     for await (const entry of erasureJournal.entries('begun')) {
       const { user_id: userId, created_at: createdAt, erased_at: erasedAt } = entry.content;
-      if (clock.now().getTime() - erasedAt.getTime() < SETTLED_AFTER_MS) continue;
+      const ageMs = clock.now().getTime() - erasedAt.getTime();
+      if (ageMs < DONE_AFTER_MS) continue;
       // In a transaction: what it reads is committed by a majority, and stays so.
       const account = await store.transaction(
         (session) => store.users.findCreatedAt(session, userId, createdAt),
@@ -31,7 +37,7 @@ export const createSettleErasures =
       if (account !== null && account.erased_at !== null) {
         await entry.markDone();
         count.done += 1;
-      } else {
+      } else if (ageMs >= WITHDRAWN_AFTER_MS) {
         await entry.withdraw();
         count.withdrawn += 1;
       }
