@@ -1,7 +1,8 @@
 /**
- * `npm run restore:identity -- --operator <name>`: after a restore of its database from a backup, before the gateway starts. Ends
- * every credential of the backup, and erases again whom the erasure journal names. The name is recorded in the audit log.
- * Repeatable. Exit codes as those of `npm run rebuild:identity`, and 64 for wrong usage.
+ * `npm run restore:identity -- --operator <name>`: after a restore of its database from a backup and after `npm run upgrade -- identity`,
+ * before any service starts: a job of identity erases what is due in the backup, and members may have cancelled since. Ends every credential
+ * of the backup, erases again whom the erasure journal names, and gives every pending deletion the whole grace period. It needs the
+ * database alone; events wait in the outbox for the services. The name is recorded in the audit log. Repeatable. Exit codes as those of `npm run rebuild:identity`, and 64 for wrong usage.
  */
 import { parseArgs } from 'node:util';
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -28,7 +29,7 @@ if (operator === '') {
   process.exitCode = EXIT_USAGE;
 } else {
   await runRebuild('identity', readConfig, async (runtime, config, progress) => {
-    const { endRestoredCredentials, repeatErasures } = createUseCases(
+    const { endRestoredCredentials, postponeRestoredDeletions, repeatErasures } = createUseCases(
       await createDependencies(runtime, config),
     );
     const ended = await endRestoredCredentials((deleted) => {
@@ -36,6 +37,7 @@ if (operator === '') {
       progress.advance('credentials ended', deleted);
     });
     const { erased, published, scheduled, unknown } = await repeatErasures(operator);
+    const postponed = await postponeRestoredDeletions();
     return [
       `Ended ${counted(ended, 'credential')} of the backup. Erased ${counted(erased, 'account')} again.`,
       `The journal also has ${counted(published, 'account')} that the backup knows as erased and ${unknown} that it does not know.`,
@@ -44,6 +46,7 @@ if (operator === '') {
         : [
             `${counted(scheduled, 'erasure was', 'erasures were')} begun without a known end: scheduled again, and the members can cancel.`,
           ]),
+      `Gave ${counted(postponed, 'pending deletion')} of the backup the whole grace period: members may have cancelled theirs since.`,
     ].join('\n');
   });
 }

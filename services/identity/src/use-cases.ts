@@ -29,6 +29,7 @@ import { createCommitDeletion } from './app/deletion/commit-deletion.ts';
 import { createDeleteUser } from './app/deletion/delete-user.ts';
 import { createEraseAccount, createEraseRest } from './app/deletion/erase-account.ts';
 import { createGetDeletionBlockers } from './app/deletion/get-deletion-blockers.ts';
+import { createPostponeRestoredDeletions } from './app/deletion/postpone-restored-deletions.ts';
 import { createPurgeAccounts } from './app/deletion/purge-accounts.ts';
 import { createRepeatErasures } from './app/deletion/repeat-erasures.ts';
 import { createSettleErasures } from './app/deletion/settle-erasures.ts';
@@ -75,6 +76,7 @@ const createErasureUseCases = (
     eraseRest: createEraseRest(dependencies),
     settleErasures: createSettleErasures(dependencies),
     repeatErasures: createRepeatErasures({ ...dependencies, eraseAccount }),
+    postponeRestoredDeletions: createPostponeRestoredDeletions(dependencies),
     endRestoredCredentials: dependencies.store.endRestoredCredentials,
   };
 };

@@ -1,5 +1,5 @@
 /** After a restore of an older backup: whom the journal names is erased again, nobody else is, and no credential works. */
-import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type EventWatch, watchEvents } from './events.ts';
@@ -90,6 +90,35 @@ test('an account that was erased since the backup is erased again, twice too, an
   expect((await repeat()).added).toMatchObject({ erased: 0 });
 });
 
+test('who has cancelled the deletion since the backup is not erased: what is pending there gets the whole grace period', async () => {
+  const { clock, graceDays } = replica.dependencies;
+  const [overdue, soon] = [await join(harness), await join(harness)];
+  await makeDue(replica, overdue.id);
+  await makeDue(replica, soon.id, -DAY_MS);
+  const requestedAt = (await accountOf(harness, overdue.id))?.deletion_requested_at;
+  const backup = await backUp();
+  for (const { id } of [overdue, soon]) await replica.useCases.cancelDeletion(id);
+  await restore(backup);
+  const sent = async (id: number) =>
+    (await events.publishedAbout(id)).filter(({ type }) => type === 'identity.account.deletion_requested');
+  const before = (await sent(overdue.id)).length;
+  const end = Math.floor((clock.now().getTime() + graceDays * DAY_MS) / 1_000) * 1_000;
+  expect(await replica.useCases.postponeRestoredDeletions()).toBe(2);
+  // Repeated, it finds nothing that is due earlier.
+  expect(await replica.useCases.postponeRestoredDeletions()).toBe(0);
+  await replica.purge();
+  for (const { id } of [overdue, soon])
+    expect(await accountOf(harness, id)).toMatchObject({
+      erased_at: null,
+      deletion_scheduled_at: new Date(end),
+    });
+  expect((await accountOf(harness, overdue.id))?.deletion_requested_at).toEqual(requestedAt);
+  // The members believe it cancelled: they get a notification.
+  await eventually(async () => (await sent(overdue.id)).length === before + 1);
+  await replica.useCases.cancelDeletion(overdue.id);
+  expect((await accountOf(harness, overdue.id))?.deletion_scheduled_at).toBeNull();
+});
+
 test('an account that has got the id of an erased one since the restore is left alone', async () => {
   const backup = await backUp();
   const gone = await join(harness);
@@ -111,7 +140,11 @@ test('an erasure that was begun and perhaps not committed is scheduled, so that 
     const created = (await accountOf(harness, id))?.created_at as Date;
     await erasureJournal.begin(id, { user_id: id, created_at: created, erased_at: clock.now() });
   }
+  // The job of a service that was started too early compares them with the backup, where they live.
+  harness.clock.advance(5 * MINUTE_MS);
+  await replica.useCases.settleErasures();
   expect((await repeat()).added).toMatchObject({ erased: 0, scheduled: 2 });
+  await replica.useCases.postponeRestoredDeletions();
   // The purge comes before they have heard of it.
   await replica.purge();
   for (const { id } of [lives, pending]) {

@@ -42,9 +42,6 @@ type UserChanges = Partial<
 
 type Tombstone = Pick<User, 'version' | 'created_at'>;
 
-/** How far the deletion of an account has come. */
-export type Deletion = Pick<StoredUser, 'version' | 'erased_at' | 'deletion_scheduled_at'>;
-
 type FieldWithDefault = {
   [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
 }[keyof User];
@@ -341,12 +338,16 @@ const createDeletionWrites = (
     },
 
     /** The account that was created then, also as a tombstone; null also when the id belongs to another account. */
-    findCreatedAt: async (session: ClientSession, id: number, createdAt: Date): Promise<Deletion | null> => {
+    findCreatedAt: async (
+      session: ClientSession,
+      id: number,
+      createdAt: Date,
+    ): Promise<Pick<StoredUser, 'version' | 'erased_at'> | null> => {
       const found = await users
         .findById(id)
-        .select({ version: 1, created_at: 1, erased_at: 1, deletion_scheduled_at: 1 })
+        .select({ version: 1, created_at: 1, erased_at: 1 })
         .session(session)
-        .lean<Tombstone & Deletion>();
+        .lean<Tombstone & Pick<StoredUser, 'erased_at'>>();
       return found?.created_at.getTime() === createdAt.getTime() ? found : null;
     },
 

@@ -1,6 +1,6 @@
 /**
  * After a restore of a backup: erases again whom the journal names, so that all services erase by the same event as at first
- * (docs/adr/0009). Before the gateway starts. Repeatable.
+ * (docs/adr/0009). Repeatable.
  */
 import { userInfo } from 'node:os';
 import { accountDeleted, accountDeletionRequested } from '@fitness/proto/events/identity.ts';
@@ -8,10 +8,9 @@ import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { JournalEntry } from '@fitness/shared/kernel/journal.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type DeletionDates, scheduleDeletion } from '../../domain/deletion.ts';
+import { scheduleDeletion } from '../../domain/deletion.ts';
 import { toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { Erasure } from '../../domain/erasure.ts';
-import type { Deletion } from '../../store/users.ts';
 import type { EraseAccount } from './erase-account.ts';
 
 interface RepeatErasuresDependencies
@@ -57,18 +56,11 @@ export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): 
     });
   };
 
-  /**
-   * Both are safe: a member who lives on can cancel, and one who was erased does not sign in. A deletion that is pending gets the
-   * whole grace period as well: the member may have cancelled it since.
-   */
-  const schedule = async (session: ClientSession, userId: number, account: Deletion): Promise<void> => {
-    const dates: DeletionDates = scheduleDeletion(clock.now(), graceDays);
-    const { deletion_scheduled_at: pending } = account;
-    const user =
-      pending === null
-        ? await store.users.scheduleDeletion(session, userId, dates)
-        : await store.users.postponeDeletion(session, userId, { from: pending, to: dates.scheduledAt });
-    if (user === null || pending !== null) return;
+  /** Safe both ways: a member who lives on can cancel, and one who was erased does not sign in. No effect where one is pending. */
+  const schedule = async (session: ClientSession, userId: number): Promise<void> => {
+    const dates = scheduleDeletion(clock.now(), graceDays);
+    const user = await store.users.scheduleDeletion(session, userId, dates);
+    if (user === null) return;
     await outbox.publish(session, accountDeletionRequested, {
       subject: userId,
       aggregateVersion: user.version,
@@ -90,7 +82,7 @@ export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): 
         return 'published';
       }
       if (state === 'begun') {
-        await schedule(session, userId, account);
+        await schedule(session, userId);
         return 'scheduled';
       }
       await eraseAgain(session, content, operator);
