@@ -4,7 +4,15 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { assertOwnData, copyData, ownData, readHeads, sealBackup, sizeOf } from './lib/backup.mjs';
+import {
+  assertDatabases,
+  assertOwnData,
+  copyData,
+  ownData,
+  readHeads,
+  sealBackup,
+  sizeOf,
+} from './lib/backup.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
 import { dataDirectory } from './lib/paths.mjs';
@@ -19,6 +27,7 @@ async function backUp(target) {
   assertOwnData('npm run backup');
   if (existsSync(target)) throw new Failure(`${target} exists already: a backup overwrites nothing.`);
   if (ownData().length === 0) throw new Failure(`There is nothing to back up in ${dataDirectory}.`);
+  assertDatabases();
   const isRunning = runningSupervisor(recordFile) !== undefined;
   if (isRunning)
     console.log(

@@ -4,10 +4,17 @@
  * all services, and verifies the ledger and the audit logs, all without the gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { assertOwnData, journals, ownData, placeData, verifyBackup } from './lib/backup.mjs';
+import {
+  assertOwnData,
+  journalEntries,
+  journals,
+  ownData,
+  placeData,
+  removeReplaced,
+  verifyBackup,
+} from './lib/backup.mjs';
 import { sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
@@ -71,6 +78,8 @@ function assertAllowed({ overwrite, withoutJournal }) {
     throw new Failure(
       `There is no journal at ${journals()}: accounts that were erased since the backup would come back, and what was paid since would be lost. Put it there, or pass --without-journal when there was none.`,
     );
+  const entries = journalEntries();
+  log(`The journal at ${journals()} has ${entries} ${entries === 1 ? 'entry' : 'entries'}.`);
 }
 
 /**
@@ -191,10 +200,10 @@ async function restore(wanted) {
   assertAllowed(wanted);
   const manifest = await verifyBackup(wanted.backup);
   log(`${wanted.backup} is complete: ${Object.keys(manifest.files).length} files have their checksums.`);
-  const replaced = await placeData(wanted.backup);
+  await placeData(wanted.backup);
   await makeSafe(wanted, manifest);
+  await removeReplaced();
   rmSync(unfinishedRestore);
-  if (replaced !== undefined) await rm(replaced, { recursive: true });
   log(
     `Restored ${dataDirectory} to ${manifest.made_at} (${elapsed()}). What users did since then is gone, apart from erasures. npm start starts it.`,
   );

@@ -7,6 +7,7 @@ import { parseEnv } from 'node:util';
 import { Failure, messageOf } from './failure.mjs';
 import { dataDirectory, root } from './paths.mjs';
 import { services } from './process-definitions.mjs';
+import { serversOf } from './servers/candidate.mjs';
 import { unfinishedRestore } from './standstill.mjs';
 
 /**
@@ -31,7 +32,17 @@ const version = () => JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'
 /** The journals of `npm start`. */
 export const journals = () => process.env.JOURNAL_DIRECTORY || join(dataDirectory, 'journal');
 
-/** Only data below the data directory can be copied. @param {string} command */
+/** How many entries all journals have together. */
+export const journalEntries = () =>
+  existsSync(journals())
+    ? readdirSync(journals(), { recursive: true }).filter((name) => String(name).endsWith('.json')).length
+    : 0;
+
+/**
+ * Only data below the data directory can be copied. Its record tells what the last start used: this process may have another environment, as
+ * one of cron has.
+ * @param {string} command
+ */
 export function assertOwnData(command) {
   const elsewhere = ['MONGODB_URI', 'AMQP_URL', 'MEDIA_DIRECTORY', 'PUBLIC_KEYS_DIRECTORY'].filter(
     (name) => process.env[name],
@@ -40,15 +51,31 @@ export function assertOwnData(command) {
     throw new Failure(
       `${elsewhere.join(' and ')} is set: ${command} knows only what npm start keeps in ${dataDirectory}. docs/guides/operators/backup.md has the commands of other servers.`,
     );
-  const engines = existsSync(join(dataDirectory, 'servers.json'))
-    ? JSON.parse(readFileSync(join(dataDirectory, 'servers.json'), 'utf8'))
-    : {};
+  const { engines, given } = serversOf(dataDirectory);
+  const withData = given.filter((name) => name !== 'Redis');
+  if (withData.length > 0)
+    throw new Failure(
+      `The data of ${withData.join(' and ')} is in a server that was given to the last npm start: docs/guides/operators/backup.md has the commands.`,
+    );
   const inDocker = Object.entries(engines).flatMap(([name, engine]) =>
     engine === 'docker' && name !== 'Redis' ? [name] : [],
   );
   if (inDocker.length > 0)
     throw new Failure(
       `The data of ${inDocker.join(' and ')} is in a volume of Docker: docs/guides/operators/backup.md has the commands.`,
+    );
+}
+
+/** Without these folders a backup would have no data at all. */
+export function assertDatabases() {
+  const names = ownData();
+  const missing = [
+    ['MongoDB', 'mongodb-'],
+    ['RabbitMQ', 'rabbitmq'],
+  ].flatMap(([server = '', folder = '']) => (names.some((name) => name.startsWith(folder)) ? [] : [server]));
+  if (missing.length > 0)
+    throw new Failure(
+      `${dataDirectory} has no data of ${missing.join(' and ')}: where is it? docs/guides/operators/backup.md has the commands of other servers.`,
     );
 }
 
@@ -185,7 +212,6 @@ export async function verifyBackup(directory) {
 /**
  * Replaces the data by that of the backup. What was there is kept, until the restore is complete.
  * @param {string} directory
- * @returns {Promise<string | undefined>} where it is
  */
 export async function placeData(directory) {
   const replaced = ownData();
@@ -197,7 +223,12 @@ export async function placeData(directory) {
   rmSync(join(dataDirectory, 'redis'), { recursive: true, force: true });
   for (const name of await readdir(join(directory, 'data')))
     await copy(join(directory, 'data', name), join(dataDirectory, name));
-  return replaced.length > 0 ? kept : undefined;
+}
+
+/** Also what restores before this one have left that were killed: it has the personal data that was to go. */
+export async function removeReplaced() {
+  for (const name of await readdir(dataDirectory))
+    if (name.startsWith('replaced-')) await rm(join(dataDirectory, name), { recursive: true });
 }
 
 /** @param {Manifest} manifest */

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { explain, fullDisk } from '../../scripts/lib/explain.mjs';
 import { nodeBinary } from '../../scripts/lib/paths.mjs';
@@ -127,6 +127,60 @@ test('npm run dev knows further replicas by their numbers', () => {
   const dev = (...args: string[]) => run(process.execPath, ['scripts/start.mjs', '--dev', ...args]).stderr;
   expect(dev('wallet-2', '--replicas', '2')).toContain('The product runs already');
   expect(dev('wallet-2')).toContain('There is no process "wallet-2"');
+});
+
+describe('a backup of one machine', () => {
+  const put = (name: string, content = ''): void => {
+    const file = join(directory, 'data', name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content);
+  };
+  const backUp = () => run(process.execPath, ['scripts/backup.mjs', join(directory, 'backup')]);
+
+  test('is refused where the last start had a server by its address, or the data has no database', () => {
+    put('oauth-secret', 'secret');
+    expect(backUp()).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no data of MongoDB and RabbitMQ'),
+    });
+    put('mongodb-mongod/WiredTiger');
+    put('rabbitmq/enabled_plugins');
+    put('servers.json', JSON.stringify({ MongoDB: 'mongod', given: ['Redis', 'MongoDB'] }));
+    expect(backUp()).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/The data of MongoDB is in a server that was given/),
+    });
+    put('servers.json', JSON.stringify({ MongoDB: 'mongod', given: ['Redis'] }));
+    expect(backUp()).toMatchObject({ status: 0, stdout: expect.stringContaining('4 files') });
+  });
+
+  test('a start records which servers were given, and keeps the engine of the data', async () => {
+    const data = join(directory, 'data');
+    put('servers.json', JSON.stringify({ MongoDB: 'mongod', RabbitMQ: 'broker' }));
+    const script = `
+      import { pick, serversOf } from ${JSON.stringify(join(root, 'scripts/lib/servers/candidate.mjs'))};
+      const definition = { name: 'MongoDB', uriVariable: 'GIVEN_URI', check: async () => undefined, candidates: [] };
+      await pick(definition, { directory: process.env.DATA_DIRECTORY, ephemeral: false });
+      console.log(JSON.stringify(serversOf(process.env.DATA_DIRECTORY)));`;
+    const started = run(process.execPath, ['--input-type=module', '-e', script], {
+      env: { GIVEN_URI: 'mongodb://127.0.0.1', DATA_DIRECTORY: data },
+    });
+    expect(started.stderr).toBe('');
+    expect(JSON.parse(started.stdout)).toEqual({
+      engines: { MongoDB: 'mongod', RabbitMQ: 'broker' },
+      given: ['MongoDB'],
+    });
+  });
+
+  test('a restore says how many entries the journal has, so that an empty one is noticed', () => {
+    const restore = () =>
+      run(process.execPath, ['scripts/restore.mjs', join(directory, 'none'), '--operator', 'Sara']);
+    expect(restore()).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no journal') });
+    mkdirSync(join(directory, 'data/journal/erasures'), { recursive: true });
+    expect(restore().stdout).toContain('has 0 entries');
+    put('journal/erasures/1-a.done.json', '{}');
+    expect(restore().stdout).toContain('has 1 entry');
+  });
 });
 
 test('a full disk is named in one sentence', () => {

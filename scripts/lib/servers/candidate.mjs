@@ -75,6 +75,7 @@ export async function pick(definition, context) {
   if (uri) {
     const wrong = await definition.check(uri);
     if (wrong) throw new Failure(`${definition.uriVariable} is set, but ${wrong}.`);
+    remember(context, definition.name);
     const choice = 'the given server';
     const reason = `${definition.uriVariable} is set`;
     return {
@@ -89,14 +90,14 @@ export async function pick(definition, context) {
       remove: nothing,
     };
   }
-  const last = context.ephemeral ? undefined : lastEngine(context.directory, definition.name);
+  const last = context.ephemeral ? undefined : serversOf(context.directory).engines[definition.name];
   const known = definition.candidates.filter(({ engine }) => engine === last);
   const others = definition.candidates.filter(({ engine }) => engine !== last);
   const skipped = [`${definition.uriVariable} is not set`];
   for (const candidate of [...known, ...others]) {
     const server = await tryCandidate(candidate, context, skipped);
     if (!server) continue;
-    if (!context.ephemeral) rememberEngine(context.directory, definition.name, candidate.engine);
+    remember(context, definition.name, candidate.engine);
     const reason = candidate.engine === last ? 'it has the data of the last start' : skipped.join(', ');
     const { start, stop, remove = nothing } = server;
     return {
@@ -141,25 +142,37 @@ async function tryCandidate(candidate, context, skipped) {
 /** @param {string} directory */
 const enginesFile = (directory) => join(directory, 'servers.json');
 
-/** @param {string} directory @returns {Record<string, string>} */
-function engines(directory) {
+/**
+ * What the last start used. `engines`: of the data in the directory, by server; `given`: the servers that had an address instead.
+ * @param {string} directory
+ * @returns {{ engines: Record<string, string>, given: string[] }}
+ */
+export function serversOf(directory) {
   try {
-    return JSON.parse(readFileSync(enginesFile(directory), 'utf8'));
+    const { given = [], ...engines } = JSON.parse(readFileSync(enginesFile(directory), 'utf8'));
+    return { engines, given };
   } catch {
-    return {};
+    return { engines: {}, given: [] };
   }
 }
 
-/** @param {string} directory @param {string} server */
-const lastEngine = (directory, server) => engines(directory)[server];
-
-/** @param {string} directory @param {string} server @param {string} engine */
-function rememberEngine(directory, server, engine) {
+/**
+ * A given server leaves the engine as it was: its data is still in the directory.
+ * @param {Context} context
+ * @param {string} server
+ * @param {string} [engine] undefined when it is given
+ */
+function remember({ directory, ephemeral }, server, engine) {
+  if (ephemeral) return;
+  const { engines, given: all } = serversOf(directory);
+  const given = all.filter((name) => name !== server).concat(engine === undefined ? server : []);
+  const record = {
+    ...engines,
+    ...(engine === undefined ? {} : { [server]: engine }),
+    ...(given.length > 0 ? { given } : {}),
+  };
   mkdirSync(directory, { recursive: true });
-  writeFileSync(
-    enginesFile(directory),
-    `${JSON.stringify({ ...engines(directory), [server]: engine }, null, 2)}\n`,
-  );
+  writeFileSync(enginesFile(directory), `${JSON.stringify(record, null, 2)}\n`);
 }
 
 /**
