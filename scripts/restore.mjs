@@ -1,7 +1,8 @@
 /**
  * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: brings the data of `npm start` on this machine
- * back to a backup. It verifies the checksums, ends every credential of the backup, erases again whom the journal names, in
- * all services, and verifies the ledger and the audit logs, all without the gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
+ * back to a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, erases again whom the
+ * journal names, and gives pending deletions their grace period again. It then verifies the ledger and the audit logs, all without the
+ * gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +16,7 @@ import {
   removeReplaced,
   verifyBackup,
 } from './lib/backup.mjs';
-import { sharedEnvironment } from './lib/environment.mjs';
+import { ownEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { explain } from './lib/explain.mjs';
 import { Failure } from './lib/failure.mjs';
 import { nodeFlags } from './lib/node-flags.mjs';
@@ -101,7 +102,8 @@ async function command(name, script, args, env) {
   };
   const isDone = await runTool(supervisor, launch);
   if (!isDone) throw new Failure(`${name} has failed:\n${lastLines(logFile, 20)}`);
-  log(readFileSync(logFile, 'utf8').trimEnd());
+  const output = readFileSync(logFile, 'utf8').trimEnd();
+  if (output !== '') log(output);
 }
 
 const settled = 'packages/shared/src/runtime/settled-events-cli.ts';
@@ -126,8 +128,8 @@ async function stopSettled(env) {
   }
 }
 
-/** Everything but the gateway and the sandbox: no request comes in. */
-async function startWithoutGateway() {
+/** MongoDB, Redis and RabbitMQ, and what the processes need to know of them. */
+async function startAllServers() {
   const wanted = processes.filter(({ name }) => name !== 'sandbox' || process.env.SANDBOX !== '0');
   const ports = usualPorts(wanted);
   const serverPorts = usualServerPorts();
@@ -149,26 +151,38 @@ async function startWithoutGateway() {
     sandbox: ports.has('sandbox'),
     servers: servers.environment,
   });
-  const inside = processes.filter(({ name }) => name !== 'sandbox' && name !== 'gateway');
-  const running = inside.map((part) => startProcess(part, { supervisor, logDirectory, ports, environment }));
   writeEnvironment('servers', servers.environment);
-  for (const { part, environment: own } of running) writeEnvironment(part.name, own);
+  return { servers, ports, environment };
+}
+
+/** No request comes in. @param {Omit<import('./lib/start-process.mjs').ProcessContext, 'supervisor' | 'logDirectory'>} context */
+async function startServices(context) {
+  const inside = processes.filter(({ name }) => name !== 'sandbox' && name !== 'gateway');
+  const running = inside.map((part) => startProcess(part, { ...context, supervisor, logDirectory }));
+  for (const { part, environment } of running) writeEnvironment(part.name, environment);
   await Promise.all(running.map(({ ready }) => ready));
-  return { servers, running };
 }
 
 /** @param {Wanted} wanted @param {import('./lib/backup.mjs').Manifest} manifest */
 async function makeSafe({ operator }, { heads }) {
-  const { servers, running } = await startWithoutGateway();
-  const environmentOf = (/** @type {string} */ name) =>
-    running.find(({ part }) => part.name === name)?.environment ?? process.env;
+  const { servers, ports, environment } = await startAllServers();
+  const environmentOf = (/** @type {string} */ name) => {
+    const part = processes.find((each) => each.name === name);
+    return part ? { ...environment, ...ownEnvironment(part, ports, environment) } : environment;
+  };
   const ofOperator = { ...process.env, ...servers.environment };
+  // Before the services run: their jobs would erase at once what is due in the backup.
+  await command('upgrade-identity', 'services/identity/src/main.ts', ['upgrade'], {
+    ...environmentOf('identity'),
+    LOG_LEVEL: 'warn',
+  });
   await command(
     'restore-identity',
     'services/identity/src/restore-cli.ts',
     ['--operator', operator],
     environmentOf('identity'),
   );
+  await startServices({ ports, environment });
   await command('events-settled', settled, [], ofOperator);
   await command('restore-wallet', 'services/wallet/src/restore-cli.ts', [], environmentOf('wallet'));
   await command(

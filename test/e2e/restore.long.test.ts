@@ -1,14 +1,25 @@
 /**
  * `npm start` with servers of its own, backed up under load, used, and restored twice to the same backup: what was erased and revoked since
- * stays so, and what was paid since at the bank and the store is booked or listed. These are emulated, and go on as real ones do.
+ * stays so, who has cancelled a deletion lives on, and what was paid since at the bank and the store is booked or listed. These are emulated, and go on as real ones do.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { MongoClient } from 'mongodb';
 import { freePorts } from '../../scripts/lib/ports.mjs';
 import { PNG, type SendOptions } from './support.ts';
 
@@ -162,6 +173,7 @@ const expecting = async (status: number, asked: Promise<Answer>): Promise<Answer
 interface Member {
   id: number;
   username: string;
+  phone: string;
   token: string;
 }
 
@@ -177,7 +189,7 @@ const register = async (name: string): Promise<Member> => {
     last_name: 'Ahmadi',
   };
   const answer = await expecting(201, api('POST', '/auth/register', { body }));
-  return { id: answer.body.user.id, username: name, token: answer.body.token };
+  return { id: answer.body.user.id, username: name, phone: body.phone, token: answer.body.token };
 };
 
 const logIn = (login: string, password = PASSWORD): Promise<Answer> =>
@@ -235,6 +247,36 @@ const paymentsOf = async (token: string, type: string): Promise<number[]> => {
 
 const balanceOf = async (token: string): Promise<number> =>
   (await expecting(200, api('GET', '/payments/balance', { token }))).body.balance;
+
+/** Requests the deletion of the account. */
+const requestDeletion = async ({ token, phone }: Member): Promise<void> => {
+  const request = (body: object) => api('POST', '/auth/delete-account', { token, body });
+  await expecting(200, request({ current_password: PASSWORD }));
+  const { body } = await send('GET', `${sandboxOrigin}/_sandbox/sms?receptor=${encodeURIComponent(phone)}`);
+  await expecting(202, request({ current_password: PASSWORD, confirmation_code: body.data[0].code }));
+};
+
+/** Cancels the pending deletion; returns for when it was scheduled. */
+const cancelDeletion = async ({ username }: Member): Promise<number> => {
+  const { user, token } = (await expecting(200, logIn(username))).body;
+  await expecting(200, api('DELETE', '/auth/delete-account', { token }));
+  return Date.parse(`${user.deletion_scheduled_at}Z`);
+};
+
+const DAY_MS = 86_400_000;
+
+/** As if the grace period of a pending deletion ended then. */
+const endGraceAt = async ({ id }: Member, at: Date): Promise<void> => {
+  const file = readFileSync(join(directory, 'data/environment/servers.env'), 'utf8');
+  const client = new MongoClient(parseEnv(file).MONGODB_URI ?? '');
+  try {
+    const users = client.db('fitness_identity').collection('users');
+    const dated = await users.updateOne({ _id: id as never }, { $set: { deletion_scheduled_at: at } });
+    expect(dated.modifiedCount).toBe(1);
+  } finally {
+    await client.close();
+  }
+};
 
 const administrator = async (): Promise<string> =>
   (await expecting(200, logIn('administrator', 'demo-password-1'))).body.token;
@@ -294,6 +336,11 @@ test('a restore, done twice, brings back no erased account, no file of it and no
   const withdrawal: number = withdrawn.payment.id;
   const openAtBackup = await openDeposit(keeper, 30_000);
 
+  const waverer = await register('waverer');
+  await requestDeletion(waverer);
+  // After the backup, and before the restore is over.
+  await endGraceAt(waverer, new Date(Date.now() + 60_000));
+
   const endLoad = load('busy');
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const backup = join(directory, 'backup');
@@ -302,6 +349,7 @@ test('a restore, done twice, brings back no erased account, no file of it and no
   await eventually(() => answers(`${origin}/health/ready`), START);
   const during = await endLoad();
   expect(during.done).toBeGreaterThan(0);
+  await cancelDeletion(waverer);
   expect((await finished('scripts/backup.mjs', backup)).output).toContain('exists already');
 
   let paidSince = '';
@@ -338,9 +386,15 @@ test('a restore, done twice, brings back no erased account, no file of it and no
       expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('oauth-secret') });
     }
     const entries = journal();
+    // What a restore that was killed has left: it has personal data.
+    const leftover = join(directory, 'data/replaced-2026-01-02T03-04-05-678Z');
+    mkdirSync(leftover);
     const restored = await finished('scripts/restore.mjs', backup, '--operator', 'Sara', '--overwrite');
     expect(restored).toMatchObject({ code: 0, output: expect.stringContaining('Restored') });
+    expect(existsSync(leftover)).toBe(false);
     expect(restored.output).toContain('Erased 1 account again.');
+    expect(restored.output).toContain('Gave 1 pending deletion of the backup the whole grace period');
+    expect(restored.output).toMatch(/The journal at .* has [1-9]\d* entries/);
     expect(restored.output).toMatch(/Ended [1-9]\d* credentials of the backup/);
     expect(restored.output).toMatch(
       new RegExp(`withdrawal ${withdrawal} of user ${keeper.id}: 60000 Tooman, .*, recorded as paid`),
@@ -365,6 +419,8 @@ test('a restore, done twice, brings back no erased account, no file of it and no
     expect((await api('GET', file)).status).toBe(404);
     for (const token of [personal, keeper.token, victim.token])
       expect((await api('GET', '/auth/me', { token })).status).toBe(401);
+    // It was cancelled since, and can be cancelled again.
+    expect(await cancelDeletion(waverer)).toBeGreaterThan(Date.now() + 13 * DAY_MS);
     const { token } = (await expecting(200, logIn(keeper.username))).body;
     // The withdrawal is open as in the backup.
     expect(await balanceOf(token)).toBe(90_000);
