@@ -141,3 +141,24 @@ test('an erasure that was begun is settled by the database: done when it was com
   expect(await inJournal()).toEqual({ begun: [], done: [committed] });
   expect((await accountOf(harness, aborted))?.erased_at).toBeNull();
 });
+
+test('a replica whose clock is three minutes ahead withdraws no entry of a transaction that is still open', async () => {
+  const ahead = { ...harness.clock, now: () => new Date(harness.clock.now().getTime() + LATER) };
+  const fast = await openReplica(harness.config, ahead);
+  const settled: unknown[] = [];
+  const slow = await openReplica(harness.config, harness.clock, (dependencies) => {
+    const { erasureJournal } = dependencies;
+    const begin: Journal<Erasure>['begin'] = async (subject, content) => {
+      const entry = await erasureJournal.begin(subject, content);
+      settled.push(await fast.useCases.settleErasures());
+      return entry;
+    };
+    return { ...dependencies, erasureJournal: { ...erasureJournal, begin } };
+  });
+  const due = await addMember(replica, 'open');
+  await makeDue(replica, due);
+  expect(await slow.purge()).toMatchObject({ erased: 1 });
+  await Promise.all([slow, fast].map(({ close }) => close()));
+  expect(settled).toEqual([{ done: 0, withdrawn: 0 }]);
+  expect(await inJournal()).toEqual({ begun: [], done: [due] });
+});
