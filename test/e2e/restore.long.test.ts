@@ -113,6 +113,8 @@ beforeAll(async () => {
     DATA_DIRECTORY: join(directory, 'data'),
     SANDBOX: '0',
     SEED_DEMO: '0',
+    // Members who have cancelled since the backup are erased at once if identity starts too early.
+    PURGE_INTERVAL_MS: '1000',
     GATEWAY_HTTP_PORT: String(gateway),
     GATEWAY_OPERATIONS_PORT: String(operations),
     MONGODB_PORT: String(mongodb),
