@@ -36,7 +36,7 @@ export interface Journal<Content> {
 }
 
 export interface JournalOptions<Schema extends z.ZodType> {
-  /** Of all journals; each is a folder below it. */
+  /** Each journal is a folder below it. */
   directory: string;
   name: string;
   schema: Schema;

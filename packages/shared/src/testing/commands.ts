@@ -33,7 +33,7 @@ export interface CommandWatch {
 }
 
 interface WatchOptions extends PlanOptions {
-  /** Of the service; the collections of the service runtime are always among them. */
+  /** The collections of the service; those of the service runtime are always among them. */
   shards?: Shards;
 }
 

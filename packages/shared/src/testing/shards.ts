@@ -23,7 +23,7 @@ export interface Unsharded {
   bound: string;
 }
 
-/** By the name of the collection. */
+/** Collection → how it is sharded. */
 export type Shards = Readonly<Record<string, Sharded | Unsharded>>;
 
 export const isSharded = (entry: Sharded | Unsharded): entry is Sharded => 'key' in entry;
@@ -33,7 +33,7 @@ type Reach = 'one' | 'several' | 'all';
 interface Access {
   collection: string;
   operation: string;
-  /** Of an insert: the document. */
+  /** The document of an insert. */
   filter: Document;
   isUpsert?: boolean;
   /** Fields that an update changes. */
@@ -194,7 +194,7 @@ const changedBy = (update: unknown): string[] =>
       ),
     );
 
-/** Of the service runtime, which every service has. */
+/** The collections of the service runtime, which every service has. */
 export const RUNTIME_SHARDS: Shards = {
   audit_entries: { bound: 'what operators do: 1 KB an action, so that a million a year are 1 GB' },
   audit_keys: { key: ['_id'], because: 'the number of a person; every command names it' },

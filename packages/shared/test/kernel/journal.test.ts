@@ -17,7 +17,7 @@ type Content = z.output<typeof schema>;
 const AT = new Date('2026-01-02T03:04:05.678Z');
 
 let all: string;
-/** Of the journal `things`. */
+/** The folder of the journal `things`. */
 let directory: string;
 beforeEach(async () => {
   all = await mkdtemp(join(tmpdir(), 'journal-'));
@@ -90,7 +90,7 @@ test('what a replica has withdrawn and another one has committed is done', async
 });
 
 test('an entry that cannot be written is unavailable, and leaves no file', async () => {
-  // As on a full volume: the file is created, and has no room for its content.
+  // A full volume creates the file and has no room for its content.
   const openFile: typeof openReal = async (...options) => {
     const file = await openReal(...options);
     file.writeFile = () =>
