@@ -27,12 +27,13 @@ export function previousRelease() {
  */
 export async function checkOutRelease(commit, directory) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', root, ...args]);
+  const find = () => git(['cat-file', '-e', `${commit}^{commit}`]);
   try {
-    await git(['cat-file', '-e', `${commit}^{commit}`]);
+    // A shallow clone lacks it, and its origin has it.
+    await find().catch(() => git(['fetch', '--quiet', '--depth=1', 'origin', commit]));
+    await find();
   } catch {
-    throw new Failure(
-      `This clone lacks the commit ${commit}, which ${file} names: a shallow one gets it by \`git fetch --unshallow\`.`,
-    );
+    throw new Failure(`This clone and its origin lack the commit ${commit}, which ${file} names.`);
   }
   mkdirSync(directory, { recursive: true });
   const archive = join(directory, 'release.tar');
