@@ -8,6 +8,7 @@ import {
   deadLetterLock,
   deadLetterQueue,
   eventsExchangeName,
+  formerEventsQueue,
   RETRY_DELAYS_MS,
   replyQueue,
   serviceExchange,
@@ -155,13 +156,18 @@ test('the mark of the topology is another one after every change of an event or 
   for (const events of changes) expect(topologyMark(NAMESPACE, events)).not.toBe(mark);
 });
 
-test('the operator reads dead letters and returns them', () => {
+test('the operator reads dead letters and returns them, and counts what is in every queue of a service', () => {
   expect(permitted(OPERATOR, 'read')).toEqual(
     services.map((service) => deadLetterQueue(NAMESPACE, service)).sort(),
   );
-  expect(permitted(OPERATOR, 'write')).toEqual(
-    services.map((service) => serviceExchange(NAMESPACE, service)).sort(),
+  const exchanges = services.map((service) => serviceExchange(NAMESPACE, service));
+  // RabbitMQ counts a queue for who has any permission on it. This one would bind it, to an exchange that the operator may read.
+  const ofServices = all.filter((name) =>
+    exchanges.some((exchange) => name === exchange || name.startsWith(`${exchange}.`)),
   );
+  expect(permitted(OPERATOR, 'write')).toEqual(ofServices.sort());
+  const write = definitions.permissions.find(({ user }) => user === OPERATOR)?.write ?? '';
+  expect(formerEventsQueue(NAMESPACE, 'wallet')).toMatch(new RegExp(write));
   expect(permitted(OPERATOR, 'configure')).toEqual(
     services.map((service) => deadLetterLock(NAMESPACE, service)).sort(),
   );

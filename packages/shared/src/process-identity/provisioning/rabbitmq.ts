@@ -72,10 +72,16 @@ const permissionsOf = (namespace: string, { name, commands }: ProcessNeeds): Per
   };
 };
 
-/** For the commands about dead letters: it reads those of all services, and returns them to their queues. */
+/**
+ * For the operator's commands: it reads the dead letters of all services, returns them to their queues, and counts what is in each queue.
+ * For the count alone it may write to the queues, which allows to bind one to an exchange that it may read: it may read none.
+ */
 const operatorPermissions = (namespace: string, services: readonly string[]): Permissions => ({
   configure: matching(services.map((service) => deadLetterLock(namespace, service))),
-  write: matching(services.map((service) => serviceExchange(namespace, service))),
+  write: matching(
+    services.map((service) => serviceExchange(namespace, service)),
+    services.map((service) => `${serviceExchange(namespace, service)}.`),
+  ),
   read: matching(services.map((service) => deadLetterQueue(namespace, service))),
 });
 
