@@ -204,15 +204,20 @@ async function startAll(product, inspectors, onReady) {
     servers: servers.environment,
   });
   writeEnvironment('servers', servers.environment);
+  /** @type {Awaited<ReturnType<typeof startBalancer>> | undefined} */
+  let balancer;
   const start = async (/** @type {import('./lib/process-definitions.mjs').Process} */ part) => {
     const inspectorPort = inspectors.get(part.name);
     const started = startProcess(part, { supervisor, logDirectory, ports, environment }, { inspectorPort });
     writeEnvironment(part.name, started.environment);
-    onReady(part.name, await started.ready, started.url);
+    const took = await started.ready;
+    // Until the balancer knows this gateway, the product depends on the other one.
+    if (part.tier === 'gateway') await balancer?.untilReady(part.name);
+    onReady(part.name, took, started.url);
   };
   await startInOrder(product, start, async (gateways) => {
     const elapsed = stopwatch();
-    await startBalancer(context, { port: publicPort, gateways });
+    balancer = await startBalancer(context, { port: publicPort, gateways });
     onReady(BALANCER, elapsed(), publicUrl);
   });
 }
