@@ -13,18 +13,8 @@ import {
   smsOf,
   stack,
   tokenOf,
+  untilCodesAreSent,
 } from './support.ts';
-
-/** Waits until a code can be requested, whichever replica answers: each finds the way back for itself. */
-const armsAgain = async (): Promise<void> => {
-  const needed = 4 * (stack().replicas('identity').length - 1) + 1;
-  let inARow = 0;
-  const isBack = async (): Promise<boolean> => {
-    inARow = (await arm(await register())).status === 200 ? inARow + 1 : 0;
-    return inARow >= needed;
-  };
-  await eventually(isBack, { intervalMs: 100 });
-};
 
 const OWNERS = ['gyms', 'wallet', 'store-billing', 'content'];
 
@@ -52,7 +42,7 @@ describe('a service that owns a blocker is killed while it is asked', () => {
         expect(user.deletion_scheduled_at).toBeNull();
       }
       // By other accounts: each attempt counts against the account's limit.
-      await armsAgain();
+      await untilCodesAreSent();
       expect((await commit(armed, code)).status).toBe(202);
     },
   );
@@ -83,7 +73,7 @@ describe('the broker', () => {
       await product.start('rabbitmq');
     }
     const read = await notified(armed);
-    await armsAgain();
+    await untilCodesAreSent();
     // A later event has arrived, so a duplicate would have arrived as well.
     const later = await register();
     await scheduleDeletion(later);

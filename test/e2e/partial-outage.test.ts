@@ -3,7 +3,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
-import { type Account, api, baseUrl, eventually, expectStatus, register, stack } from './support.ts';
+import {
+  type Account,
+  api,
+  baseUrl,
+  eventually,
+  expectStatus,
+  register,
+  stack,
+  untilCodesAreSent,
+} from './support.ts';
 
 describe('while a service is down', () => {
   let account: Account;
@@ -46,6 +55,7 @@ describe('while RabbitMQ is down', () => {
   });
   afterAll(async () => {
     await stack().start('rabbitmq');
+    await untilCodesAreSent();
     await database.close();
   });
 
@@ -96,4 +106,5 @@ test('a server that runs is not started again, so that it can still be stopped',
     await stack().start('rabbitmq');
   }
   expect(await accepts()).toBe(true);
+  await untilCodesAreSent();
 });

@@ -14,6 +14,7 @@ import {
   register,
   sandbox,
   stack,
+  untilCodesAreSent,
 } from './support.ts';
 
 const PATH = '/payments/store-purchases';
@@ -163,6 +164,7 @@ describe('its payment', () => {
     await eventually(async () => (await storePayments(account)).length > 0);
     await laterOnesArrive();
     expect(await storePayments(account)).toHaveLength(1);
+    await untilCodesAreSent();
   });
 
   test('is there once when store-billing was killed right after the 201', async () => {
