@@ -169,7 +169,7 @@ async function main() {
   );
 }
 
-/** Of each gateway. @param {Product} product */
+/** What is said of each gateway. @param {Product} product */
 function operationsUrls({ ports }) {
   const gateways = [...ports].filter(([name]) => programOf(name) === 'gateway');
   return gateways.map(([, { operations }]) => `http://127.0.0.1:${operations}`);

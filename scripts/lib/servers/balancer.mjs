@@ -10,7 +10,7 @@ import { processServer } from './candidate.mjs';
 const ANSWERED_BY = 'x-gateway';
 
 /**
- * As an ingress controller does it: each request goes to the next gateway that is ready, and the address of the client is in
+ * What an ingress controller does: each request goes to the next gateway that is ready, and the address of the client is in
  * X-Forwarded-For. A request that a gateway has not answered at all is sent to another one if it only reads. The gateways have
  * limits of their own for everything that takes long.
  * @param {number} port

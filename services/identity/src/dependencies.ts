@@ -67,7 +67,7 @@ export interface Dependencies {
   networkHash: KeyedHash;
   /** Whether roles with an operator's permission cannot be used without a second factor. */
   staffNeedsSecondFactor: boolean;
-  /** Of all erasures; a restore does not undo it. */
+  /** It has all erasures, and a restore does not undo it. */
   erasureJournal: Journal<Erasure>;
   scoreLocks: ScoreLocks;
   /**

@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const LATER = 3 * MINUTE_MS;
 
-/** Of the files, by state: the ids of the accounts. */
+/** The ids of the accounts in the files, by state. */
 const inJournal = async (): Promise<{ begun: number[]; done: number[] }> => {
   const ids = { begun: [] as number[], done: [] as number[] };
   for (const name of (await readdir(directory)).sort()) {

@@ -54,7 +54,7 @@ const restore = async (backup: Rows): Promise<void> => {
 
 const journal = () => join(harness.config.JOURNAL_DIRECTORY, 'store-purchases');
 
-/** Of these tokens: every test leaves entries. */
+/** Only of these tokens, because every test leaves entries. */
 const restorePurchases = async (...tokens: string[]) => {
   const restored = await createUseCases(dependencies).restorePurchases(NO_PROGRESS);
   return restored

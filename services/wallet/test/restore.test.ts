@@ -74,7 +74,7 @@ const paid = async (as: UserCaller, amount: number) => {
 const stateOf = async (id: number): Promise<unknown> =>
   (await harness.connection.collection('payments').findOne({ _id: id as never }))?.gateway.state;
 
-/** Those of these users: every test leaves entries. */
+/** Only of these users, because every test leaves entries. */
 const restoreDeposits = async (...people: UserCaller[]) => {
   const ids = new Set(people.map(({ userId }) => userId));
   const restored = await useCases.restoreDeposits(NO_PROGRESS);

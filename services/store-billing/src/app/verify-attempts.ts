@@ -30,7 +30,7 @@ export const createVerifyAttempts = (dependencies: Dependencies) => async (): Pr
   }
 };
 
-/** By the holder of the attempt. */
+/** Only the holder of the attempt calls it. */
 export const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promise<void> => {
   const { store, channel, clock, catalogue } = dependencies;
   const offer = catalogue.bySku(attempt.productId);
