@@ -1,7 +1,7 @@
 /**
  * `npm run restore -- <backup> --operator <name> [--overwrite] [--without-journal]`: brings the data of `npm start` on this machine
- * back to a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, erases again whom the
- * journal names, and gives pending deletions their grace period again. It then verifies the ledger and the audit logs, all without the
+ * back to a backup. It verifies the checksums. Before a service runs, it ends every credential of the backup, repeats the erasures in
+ * the journal, and gives pending deletions their grace period again. It then verifies the ledger and the audit logs, all without the
  * gateway. Exit codes: 0 done, 1 failed, 64 wrong usage.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';

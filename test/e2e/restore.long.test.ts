@@ -267,7 +267,7 @@ const cancelDeletion = async ({ username }: Member): Promise<number> => {
 
 const DAY_MS = 86_400_000;
 
-/** As if the grace period of a pending deletion ended then. */
+/** Ends the grace period of a pending deletion at this time. */
 const endGraceAt = async ({ id }: Member, at: Date): Promise<void> => {
   const file = readFileSync(join(directory, 'data/environment/servers.env'), 'utf8');
   const client = new MongoClient(parseEnv(file).MONGODB_URI ?? '');

@@ -1,8 +1,8 @@
 /**
  * `npm run restore:identity -- --operator <name>`: after a restore of its database from a backup and after `npm run upgrade -- identity`,
  * before any service starts: a job of identity erases what is due in the backup, and members may have cancelled since. Ends every credential
- * of the backup, erases again whom the erasure journal names, and gives every pending deletion the whole grace period. It needs the
- * database alone; events wait in the outbox for the services. The name is recorded in the audit log. Repeatable. Exit codes as those of `npm run rebuild:identity`, and 64 for wrong usage.
+ * of the backup, repeats the erasures in the journal, and gives every pending deletion the whole grace period. It needs MongoDB, Redis
+ * and RabbitMQ, and no service; events wait in the outbox for the services. The name is recorded in the audit log. Repeatable. Exit codes as those of `npm run rebuild:identity`, and 64 for wrong usage.
  */
 import { parseArgs } from 'node:util';
 import { counted } from '@fitness/shared/kernel/counted.ts';

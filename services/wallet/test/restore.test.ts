@@ -34,7 +34,7 @@ type Rows = Map<string, Record<string, unknown>[]>;
 const databases = (): Connection[] => [harness.connection, harness.sealConnection];
 
 const assertBalanced = async (): Promise<void> => {
-  // By another process: one knows the seal that it has read last.
+  // Another process seals, because each one remembers the last seal that it has read.
   await createUseCases(dependencies).sealLedger();
   expect(await harness.inspect()).toMatchObject({ difference: undefined, unsealed: 0 });
 };
@@ -161,7 +161,7 @@ test('what the bank gateway does not answer is open, and the sweep books it', as
     await harness.wallet.sweepDeposits();
     expect(await harness.balanceOf(as.userId)).toBe(20_000);
   }
-  // As the backup has it: open.
+  // The deposit is open in this backup.
   await restore(opened);
   expect(await restoreDeposits(as)).toEqual([{ id, state: 'done' }]);
   expect(await harness.balanceOf(as.userId)).toBe(20_000);

@@ -1,6 +1,6 @@
 /**
- * Calls to a file system that may stop answering, such as that of a network volume. Each call that hangs keeps one of the four threads
- * of Node, which also hash passwords and resolve names. Therefore one call runs at a time, and none starts while one is past its limit.
+ * Calls to a file system that may stop answering, such as that of a network volume. A call that hangs occupies one of Node's four
+ * threads, which also hash passwords and resolve names. Only one call runs at a time, and none starts while one is past its limit.
  */
 import { unavailable } from './error.ts';
 import { finishesWithin } from './timing.ts';

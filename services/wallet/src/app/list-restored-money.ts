@@ -14,7 +14,7 @@ export interface RestoredMoney {
   lostPayouts: Payout[];
   /** They had no balance when they were erased, so that it was spent or withdrawn since the backup. */
   erasedWithBalance: { userId: number; balance: number }[];
-  /** Of the backup: an operator may have decided them since. */
+  /** The number in the backup. An operator may have decided some of them since. */
   openDisputes: number;
 }
 

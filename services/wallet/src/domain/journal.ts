@@ -38,7 +38,7 @@ export const payoutSchema = z.object({
 
 export type Payout = z.output<typeof payoutSchema>;
 
-/** As it was opened, without the description, which the journal does not have. */
+/** The deposit that was opened. Its description is missing, because the journal does not have it. */
 export const depositOf = (
   { user_id: userId, opened_at: createdAt, track_id: trackId, order_id: orderId, meta }: OpenedDeposit,
   { paymentId, checkAt }: { paymentId: number; checkAt: Date },

@@ -1,5 +1,5 @@
 /**
- * After a restore of a backup: erases again whom the journal names, so that all services erase by the same event as at first
+ * After a restore of a backup: repeats the erasures in the journal, so that all services erase by the same event as at first
  * (docs/adr/0009). Repeatable.
  */
 import { userInfo } from 'node:os';
