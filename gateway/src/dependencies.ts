@@ -267,7 +267,7 @@ const createCallerOf = async (
     counter: metrics.counter({
       name: 'credential_cache_total',
       help: 'Tokens by outcome: hit (identity was not asked), miss, unavailable (no epoch in Redis), mismatch (identity uses another Redis or namespace)',
-      labelNames: ['outcome'],
+      labels: { outcome: ['hit', 'miss', 'unavailable', 'mismatch'] },
     }),
     log,
   });

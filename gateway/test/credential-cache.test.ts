@@ -51,7 +51,7 @@ const createCache = ({ validForMs = 60_000, maxTokens = 100 } = {}) => {
     outcomes: createMetrics('test', { defaults: false }).counter({
       name: 'outcomes',
       help: 'of the cache',
-      labelNames: ['outcome'],
+      labels: { outcome: [] },
     }),
   };
   const callerOf = createCredentialCache({

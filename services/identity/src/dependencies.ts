@@ -83,6 +83,7 @@ export interface Dependencies {
   sequences: Sequences;
   limiter: RateLimiter;
   limits: Limits;
+  logins: CounterMetric<'outcome'>;
   /** SMS that were asked for anonymously, by the state of their daily limit: ok, alert (from 80 %), spent (not sent). */
   anonymousSmsCounter: CounterMetric<'budget'>;
   /** ISO 3166 codes. */
@@ -121,16 +122,7 @@ export const createDependencies = async (
     random,
     log,
   });
-  const kavenegar = createKavenegar({
-    baseUrl: config.KAVENEGAR_BASE_URL,
-    apiKey: config.KAVENEGAR_API_KEY,
-    templates: {
-      deletion: config.KAVENEGAR_DELETION_TEMPLATE,
-      reset: config.KAVENEGAR_RESET_TEMPLATE,
-      phone: config.KAVENEGAR_PHONE_TEMPLATE,
-    },
-    timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
-  });
+  const kavenegar = createKavenegar(kavenegarOf(config), metrics);
   const sms = await createSms(runtime, config, kavenegar);
   // Deferred after the SMS sender, which the tasks need, and so closed before it.
   const backgroundTasks = createBackgroundTasks(log);
@@ -161,10 +153,15 @@ export const createDependencies = async (
     sequences,
     limiter,
     limits: limitsOf(config),
+    logins: metrics.counter({
+      name: 'logins_total',
+      help: 'Log-ins by outcome: ok, wrong (login or password), second_factor (missing, wrong or used), limited (429)',
+      labels: { outcome: ['ok', 'wrong', 'second_factor', 'limited'] },
+    }),
     anonymousSmsCounter: metrics.counter({
       name: 'anonymous_sms_total',
       help: 'SMS asked for anonymously, by the state of their daily limit: ok, alert, spent',
-      labelNames: ['budget'],
+      labels: { budget: ['ok', 'alert', 'spent'] },
     }),
     smsCountries: new Set(config.SMS_COUNTRIES.split(',')),
     idempotency,
@@ -221,6 +218,17 @@ const createGrpcClients = (runtime: ServiceRuntime, config: IdentityConfig) => {
   };
 };
 
+const kavenegarOf = (config: IdentityConfig) => ({
+  baseUrl: config.KAVENEGAR_BASE_URL,
+  apiKey: config.KAVENEGAR_API_KEY,
+  templates: {
+    deletion: config.KAVENEGAR_DELETION_TEMPLATE,
+    reset: config.KAVENEGAR_RESET_TEMPLATE,
+    phone: config.KAVENEGAR_PHONE_TEMPLATE,
+  },
+  timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
+});
+
 const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: IdentityConfig) => {
   const [fcm, smtp] = [fcmOf(config), smtpOf(config)];
   const pushes = fcm && createFcm(fcm, { clock, metrics });
@@ -235,7 +243,10 @@ const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: Ide
     sentNotifications: metrics.counter({
       name: 'notifications_sent_total',
       help: 'Tries to send a notification: sent, skipped, gone (device), limited (by the budget), refused (for good), failed (tried again)',
-      labelNames: ['channel', 'outcome'],
+      labels: {
+        channel: ['push', 'email'],
+        outcome: ['sent', 'skipped', 'gone', 'limited', 'refused', 'failed'],
+      },
     }),
   };
 };

@@ -51,6 +51,7 @@ import { createUpdateRole } from './app/roles/update-role.ts';
 import { createChangePassword } from './app/sign-in/change-password.ts';
 import { createCheckSecondFactor } from './app/sign-in/check-second-factor.ts';
 import { createConfirmPhone } from './app/sign-in/confirm-phone.ts';
+import { countLogins } from './app/sign-in/count-logins.ts';
 import { createLimitSession } from './app/sign-in/limit-session.ts';
 import { createNewSessionToken } from './app/sign-in/new-session-token.ts';
 import { createRemoveSecondFactor } from './app/sign-in/remove-second-factor.ts';
@@ -103,7 +104,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
   const presentUsers = createPresentUsers({ ...dependencies, referralsReader });
   return {
     register: createRegister({ ...dependencies, newSessionToken }),
-    signIn: createSignIn({ ...dependencies, newSessionToken, checkSecondFactor }),
+    signIn: countLogins(createSignIn({ ...dependencies, newSessionToken, checkSecondFactor }), dependencies),
     signOut: createSignOut(dependencies),
     limitSession: createLimitSession(dependencies),
     introspect: createIntrospect({ ...dependencies, usablePermissions }),

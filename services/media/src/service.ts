@@ -33,8 +33,8 @@ export const startMedia = async (
   config: MediaConfig,
   overrides: MediaOverrides = {},
 ): Promise<RunningService> => {
-  const storage = overrides.storage ?? (await openStorage(config));
   const runtime = await createServiceRuntime('media', config, overrides);
+  const storage = overrides.storage ?? (await openStorage(config, runtime.metrics));
   const useCases = createUseCases(createDependencies(runtime, config, storage));
   const { uploadDeadlineMs = UPLOAD_DEADLINE_MS, downloads = DOWNLOAD_LIMITS } = overrides;
   const baseUrl = config.PUBLIC_BASE_URL;

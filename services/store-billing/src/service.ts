@@ -5,6 +5,7 @@ import {
   type Overrides,
   type RunningService,
 } from '@fitness/shared/runtime/service-runtime.ts';
+import { addWaitingMetrics } from '@fitness/shared/runtime/waiting-metrics.ts';
 import type { StoreBillingConfig } from './config.ts';
 import { createDependencies, type DependencyOverrides } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
@@ -32,7 +33,14 @@ export const startStoreBilling = async (
   const runtime = await createServiceRuntime('store-billing', config, overrides);
   const dependencies = await createDependencies(runtime, config, overrides);
   const useCases = createUseCases(dependencies);
-  const { catalogue, channel, idempotency, backgroundTasks } = dependencies;
+  const { catalogue, channel, idempotency, backgroundTasks, store } = dependencies;
+  addWaitingMetrics(runtime, async () => {
+    const [refund, purchase] = await Promise.all([
+      store.refunds.waiting(),
+      store.attempts.waiting(channel.name),
+    ]);
+    return { refund, purchase };
+  });
   const running = await runtime.serve({
     routes: createRoutes(useCases, {
       catalogue,

@@ -4,6 +4,7 @@
  * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check, 78 for an invalid
  * configuration.
  */
+import { recordAuditResult } from '@fitness/shared/audit/results.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { ConfigError } from '@fitness/shared/kernel/config.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -69,7 +70,9 @@ const audit = async (config: AuditConfig): Promise<number> => {
     const store = createStore(ledger, createSequences(ledger), systemClock);
     const report = await withProgress((progress) => createAuditWallets({ store, seals })(noted, progress));
     process.stdout.write(`${lines(report).join('\n')}\n`);
-    return report.difference === undefined ? 0 : EXIT_DIFFERENCE;
+    const isIntact = report.difference === undefined;
+    await recordAuditResult(ledger, 'ledger', isIntact, systemClock);
+    return isIntact ? 0 : EXIT_DIFFERENCE;
   } finally {
     // An open connection would keep the process alive.
     await cleanup.close();

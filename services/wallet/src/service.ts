@@ -5,6 +5,7 @@ import {
   type Overrides,
   type RunningService,
 } from '@fitness/shared/runtime/service-runtime.ts';
+import { addWaitingMetrics } from '@fitness/shared/runtime/waiting-metrics.ts';
 import type { WalletConfig } from './config.ts';
 import { createDependencies } from './dependencies.ts';
 import { createConsumers } from './events/consumers.ts';
@@ -24,6 +25,7 @@ export const startWallet = async (
   const dependencies = await createDependencies(runtime, config);
   const useCases = createUseCases(dependencies);
   const { sweepDeposits, sealLedger, blockers } = useCases;
+  addWaitingMetrics(runtime, dependencies.store.payments.waiting);
   const running = await runtime.serve({
     routes: createRoutes(useCases, {
       idempotency: dependencies.idempotency,
@@ -32,6 +34,7 @@ export const startWallet = async (
     grpc: [createWalletService(useCases), blockersService(blockers)],
     consumers: createConsumers(useCases),
     jobs: createJobs(useCases, config),
+    audits: ['ledger'],
   });
   return { ...running, sweepDeposits, sealLedger };
 };

@@ -6,6 +6,7 @@
  * MONGODB_DATABASE that is another one is refused. Where a process may only read its own database, run the command there,
  * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
  */
+import { systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
 import { counted } from '../kernel/counted.ts';
 import { createLog } from '../kernel/log.ts';
@@ -14,6 +15,7 @@ import { type NotedHead, readHead } from '../kernel/seal.ts';
 import { type Connection, connectMongo } from '../mongo/connect.ts';
 import { type AuditLogReport, auditLogParts, checkAuditLog } from './check.ts';
 import { AUDITED_SERVICES, isAudited } from './models.ts';
+import { recordAuditResult } from './results.ts';
 
 const USAGE = 'usage: audit-cli.ts [<service>[=<number>:<hash>] …]';
 const EXIT_DIFFERENCE = 1;
@@ -71,9 +73,11 @@ const checkAll = async (
   for (const { database } of checks) progress.expect(await withDatabase(database, auditLogParts));
   let [entries, changed] = [0, 0];
   for (const { service, noted, database } of checks) {
-    const report = await withDatabase(database, (connection) =>
-      checkAuditLog(connection, service, noted, progress),
-    );
+    const report = await withDatabase(database, async (connection) => {
+      const found = await checkAuditLog(connection, service, noted, progress);
+      await recordAuditResult(connection, 'log', found.difference === undefined, systemClock);
+      return found;
+    });
     printLine(lineOf(service, report));
     entries += report.entries;
     if (report.difference !== undefined) changed += 1;

@@ -75,7 +75,9 @@ export const createProviderClient = (options: ProviderClientOptions): ProviderCl
     await response.body?.cancel();
     throw new ProviderFailure(`${target} answered ${response.status}`, { retryAfterMs });
   };
-  const breaker = createCircuitBreaker(exchange, { target, metrics, resetTimeoutMs: BREAKER_RESET_MS });
+  const measured = (request: ProviderRequest): Promise<ProviderResponse> =>
+    metrics === undefined ? exchange(request) : metrics.measureProvider(target, () => exchange(request));
+  const breaker = createCircuitBreaker(measured, { target, metrics, resetTimeoutMs: BREAKER_RESET_MS });
   return {
     send: async (request) => {
       try {

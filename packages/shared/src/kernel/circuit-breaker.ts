@@ -28,6 +28,7 @@ export const createCircuitBreaker = <Args extends unknown[], Result>(
     rollingPercentilesEnabled: false,
     enableSnapshots: false,
   });
+  metrics?.breakerOpen.set({ target }, 0);
   breaker.on('open', () => metrics?.breakerOpen.set({ target }, 1));
   breaker.on('close', () => metrics?.breakerOpen.set({ target }, 0));
   return breaker;

@@ -1,5 +1,7 @@
 /** Prometheus metrics of one process; the names are the same everywhere, the `service` label differs. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import manifest from '../../package.json' with { type: 'json' };
+import { finishesWithin } from './timing.ts';
 
 export type CounterMetric<Label extends string> = Counter<Label>;
 
@@ -11,14 +13,42 @@ export interface Metrics {
   breakerOpen: Gauge<'target'>;
   eventsHandled: Counter<'event' | 'outcome'>;
   certificateEnd: Gauge<'certificate'>;
-  /** A counter of one service only. */
-  counter<Label extends string>(options: { name: string; help: string; labelNames: Label[] }): Counter<Label>;
-  /** A gauge that is read at each scrape. It has no value while `read` rejects or resolves to undefined. */
-  gauge(options: { name: string; help: string; read: () => Promise<number | undefined> }): void;
+  /**
+   * A counter of one service only. Every combination of the values of its labels is there from the start, with 0: an alert on its
+   * rate would miss the first increment of a series that begins with it.
+   */
+  counter<Label extends string>(options: {
+    name: string;
+    help: string;
+    labels: Record<Label, readonly string[]>;
+  }): Counter<Label>;
+  /**
+   * Gauges whose values are read together at each scrape. While they cannot be read within two seconds, they have none: an old value
+   * would look like a present one.
+   */
+  readGauges<Name extends string, Label extends string = never>(options: {
+    /** Name → help. */
+    gauges: Record<Name, string>;
+    labelNames?: Label[];
+    read(): Promise<readonly GaugeValues<Name, Label>[]>;
+  }): void;
+  /** Measures a request to an external provider: `failed` when it rejects, but for an error that is an answer (`isRefusal`). */
+  measureProvider<Answer>(
+    target: string,
+    request: () => Promise<Answer>,
+    isRefusal?: (error: unknown) => boolean,
+  ): Promise<Answer>;
   /** All series in the Prometheus text format. */
   text(): Promise<string>;
 }
 
+interface GaugeValues<Name extends string, Label extends string = never> {
+  labels?: Record<Label, string>;
+  values: Record<Name, number>;
+}
+
+/** Well below the ten seconds that Prometheus waits for all values of a process. */
+const READ_TIMEOUT_MS = 2_000;
 const LATENCY_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** `defaults: false` omits the process-wide series, for several services in one test process. */
@@ -27,6 +57,19 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
   registry.setDefaultLabels({ service });
   if (defaults) collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  new Gauge({
+    name: 'build_info',
+    help: '1; its labels say what runs',
+    labelNames: ['version', 'node'],
+    registers,
+  }).set({ version: manifest.version, node: process.versions.node }, 1);
+  const providerDuration = new Histogram({
+    name: 'provider_request_duration_seconds',
+    help: 'Time that a request to an external provider took, by outcome: answered, failed (no answer, or a failure of its own)',
+    labelNames: ['target', 'outcome'],
+    buckets: LATENCY_BUCKETS_S,
+    registers,
+  });
   return {
     registry,
     httpDuration: new Histogram({
@@ -68,18 +111,70 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
       labelNames: ['certificate'],
       registers,
     }),
-    counter: (options) => new Counter({ ...options, registers }),
-    gauge: ({ read, ...options }) => {
-      const gauge: Gauge = new Gauge({
-        ...options,
-        registers,
-        collect: async () => {
-          const value = await read().catch(() => undefined);
-          if (value === undefined) gauge.remove();
-          else gauge.set(value);
-        },
-      });
+    counter: ({ labels, ...options }) => {
+      const labelNames = Object.keys(labels) as (keyof typeof labels)[];
+      const counter = new Counter({ ...options, labelNames, registers });
+      for (const combination of combinationsOf<string>(labels)) counter.inc(combination as never, 0);
+      return counter;
+    },
+    readGauges: (options) => addReadGauges(registry, options),
+    measureProvider: async (target, request, isRefusal = () => false) => {
+      const stop = providerDuration.startTimer({ target });
+      try {
+        const answer = await request();
+        stop({ outcome: 'answered' });
+        return answer;
+      } catch (error) {
+        stop({ outcome: isRefusal(error) ? 'answered' : 'failed' });
+        throw error;
+      }
     },
     text: () => registry.metrics(),
   };
 };
+
+const addReadGauges = (
+  registry: Registry,
+  { gauges, labelNames = [], read }: Parameters<Metrics['readGauges']>[0],
+): void => {
+  let reading: ReturnType<typeof readInTime> | undefined;
+  const readInTime = async (): Promise<Awaited<ReturnType<typeof read>>> => {
+    let rows: Awaited<ReturnType<typeof read>> = [];
+    const work = async (): Promise<void> => {
+      rows = await read();
+    };
+    const isRead = await finishesWithin(work(), READ_TIMEOUT_MS).catch(() => false);
+    return isRead ? rows : [];
+  };
+  // A scrape collects all gauges at the same time.
+  const readOnce = (): ReturnType<typeof readInTime> => {
+    reading ??= readInTime().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  for (const [name, help] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const rows = await readOnce();
+        this.reset();
+        // A gauge without labels has the value 0 after its reset.
+        this.remove({});
+        for (const { labels, values } of rows) this.set(labels ?? {}, Number(values[name as never]));
+      },
+    });
+  }
+};
+
+/** Each way to give every label one of its values. */
+const combinationsOf = <Label extends string>(
+  labels: Record<Label, readonly string[]>,
+): Record<Label, string>[] =>
+  Object.entries<readonly string[]>(labels).reduce<Record<string, string>[]>(
+    (found, [label, values]) => found.flatMap((each) => values.map((value) => ({ ...each, [label]: value }))),
+    [{}],
+  ) as Record<Label, string>[];

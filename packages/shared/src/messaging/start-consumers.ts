@@ -39,7 +39,8 @@ const PREFETCH = 20;
 const REPUBLISH_DELAY_MS = 500;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export type EventOutcome = 'done' | 'duplicate' | 'retried' | 'dead';
+export const EVENT_OUTCOMES = ['done', 'duplicate', 'retried', 'dead'] as const;
+export type EventOutcome = (typeof EVENT_OUTCOMES)[number];
 
 export interface ConsumersOptions {
   connection: Connection;

@@ -9,6 +9,7 @@ import { defineRoute, ok, type Route } from '../http/define-route.ts';
 import { type Clock, SECOND_MS } from '../kernel/clock.ts';
 import { notFound } from '../kernel/error.ts';
 import { redactText } from '../kernel/log.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 import {
   DEAD_LETTERS_PER_PAGE,
   deadLettersSchema,
@@ -53,28 +54,94 @@ export const readOutbox = async (
   return { waiting, lag_s: Math.max(0, Math.floor(ageMs / SECOND_MS)) };
 };
 
+interface QueueCounts {
+  messages: number;
+  consumers: number;
+}
+
+/** The queues of a service: of each consumer by its name, those in which events wait for their next try, and the dead letters. */
+const countQueues = (
+  broker: Broker,
+  service: string,
+): Promise<{ consumers: Record<string, QueueCounts>; retrying: number; deadLetters: number }> =>
+  broker.withChannel(async (channel) => {
+    const { namespace } = broker;
+    const countOf = async (queue: string): Promise<QueueCounts> => {
+      const { messageCount, consumerCount } = await channel.checkQueue(queue);
+      return { messages: messageCount, consumers: consumerCount };
+    };
+    const names = consumersOf(EVENTS)
+      .filter((each) => each.service === service)
+      .map(({ name }) => name);
+    const [counts, retrying, dead] = await Promise.all([
+      Promise.all(names.map((name) => countOf(consumerQueue(namespace, service, name)))),
+      Promise.all(RETRY_DELAYS_MS.map((delayMs) => countOf(waitQueue(namespace, service, delayMs)))),
+      countOf(deadLetterQueue(namespace, service)),
+    ]);
+    return {
+      consumers: Object.fromEntries(names.map((name, index) => [name, counts[index] as QueueCounts])),
+      retrying: sumOf(retrying),
+      deadLetters: dead.messages,
+    };
+  });
+
+const sumOf = (counts: readonly QueueCounts[]): number =>
+  counts.reduce((sum, { messages }) => sum + messages, 0);
+
 /** Null without a broker: the outbox is shown all the same. */
 export const readQueues = async (broker: Broker, service: string): Promise<OperationsStatus['queues']> => {
-  const { namespace } = broker;
-  const own = consumersOf(EVENTS).filter((consumer) => consumer.service === service);
-  const waiting = own.map(({ name }) => consumerQueue(namespace, service, name));
-  const retrying = RETRY_DELAYS_MS.map((delayMs) => waitQueue(namespace, service, delayMs));
   try {
-    const former = await messagesIn(broker, formerEventsQueue(namespace, service));
-    return await broker.withChannel(async (channel) => {
-      const countOf = async (queues: readonly string[]): Promise<number> => {
-        const counts = await Promise.all(queues.map((queue) => channel.checkQueue(queue)));
-        return counts.reduce((sum, { messageCount }) => sum + messageCount, 0);
-      };
-      return {
-        waiting: (await countOf(waiting)) + (former ?? 0),
-        retrying: await countOf(retrying),
-        dead_letters: await countOf([deadLetterQueue(namespace, service)]),
-      };
-    });
+    const former = await messagesIn(broker, formerEventsQueue(broker.namespace, service));
+    const { consumers, retrying, deadLetters } = await countQueues(broker, service);
+    const waiting = sumOf(Object.values(consumers)) + (former ?? 0);
+    return { waiting, retrying, dead_letters: deadLetters };
   } catch {
     return null;
   }
+};
+
+/** What waits in the outbox and the queues of a service. Each of its replicas says the same. */
+export const addOperationsMetrics = ({
+  service,
+  connection,
+  broker,
+  clock,
+  metrics,
+}: Omit<OperationsOptions, 'audit'> & { metrics: Metrics }): void => {
+  metrics.readGauges({
+    gauges: {
+      outbox_events: 'Events that wait in the outbox for the broker',
+      outbox_oldest_event_age_seconds: 'Age of the oldest of them; 0 without one',
+    },
+    read: async () => {
+      const { waiting, lag_s } = await readOutbox(connection, clock);
+      return [{ values: { outbox_events: waiting, outbox_oldest_event_age_seconds: lag_s } }];
+    },
+  });
+  metrics.readGauges({
+    gauges: {
+      consumer_queue_messages: 'Events in the queue of a consumer',
+      consumer_queue_consumers: 'Replicas that take events from it',
+    },
+    labelNames: ['consumer'],
+    read: async () => {
+      const { consumers } = await countQueues(broker, service);
+      return Object.entries(consumers).map(([consumer, { messages, consumers: replicas }]) => ({
+        labels: { consumer },
+        values: { consumer_queue_messages: messages, consumer_queue_consumers: replicas },
+      }));
+    },
+  });
+  metrics.readGauges({
+    gauges: {
+      retrying_events: 'Events that have failed and wait for their next try',
+      dead_letters: 'Events that have failed for the last time',
+    },
+    read: async () => {
+      const { retrying, deadLetters } = await countQueues(broker, service);
+      return [{ values: { retrying_events: retrying, dead_letters: deadLetters } }];
+    },
+  });
 };
 
 /** The text of an error may contain what it failed on. */

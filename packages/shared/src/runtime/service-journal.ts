@@ -45,25 +45,19 @@ const MEASURE_TIMEOUT_MS = 1_000;
 const FREE_BYTES = 'journal_free_bytes';
 
 /** Once for all journals of a service, which share a volume. */
-const measureSpace = (directory: string, { registry, gauge }: Metrics): void => {
+const measureSpace = (directory: string, { registry, readGauges }: Metrics): void => {
   if (registry.getSingleMetric(FREE_BYTES) !== undefined) return;
   const measuring = createFileAccess({ path: directory, timeoutMs: MEASURE_TIMEOUT_MS });
-  const measure = () => measuring(() => statfs(directory));
-  gauge({
-    name: FREE_BYTES,
-    help: 'Free bytes of the volume of the journals',
-    read: async () => {
-      const { bavail, bsize } = await measure();
-      return bavail * bsize;
+  readGauges({
+    gauges: {
+      [FREE_BYTES]: 'Free bytes of the volume of the journals',
+      journal_free_inodes: 'How many more files the volume of the journals can have',
     },
-  });
-  gauge({
-    name: 'journal_free_inodes',
-    help: 'How many more files the volume of the journals can have',
     read: async () => {
-      const { files, ffree } = await measure();
-      // Some file systems have no such limit.
-      return files === 0 ? undefined : ffree;
+      const { bavail, bsize, files, ffree } = await measuring(() => statfs(directory));
+      // Some file systems have no limit of files.
+      const journal_free_inodes = files === 0 ? Number.POSITIVE_INFINITY : ffree;
+      return [{ values: { [FREE_BYTES]: bavail * bsize, journal_free_inodes } }];
     },
   });
 };

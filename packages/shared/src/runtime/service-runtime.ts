@@ -5,6 +5,7 @@
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { FastifyInstance } from 'fastify';
 import { type AuditLog, createAuditLog } from '../audit/log.ts';
+import { type AuditName, addAuditMetrics } from '../audit/results.ts';
 import { grpcAddress } from '../grpc/address.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
@@ -20,7 +21,7 @@ import { type Broker, connectBroker } from '../messaging/broker.ts';
 import type { EventConsumer } from '../messaging/consumer.ts';
 import { createOutbox, type Outbox } from '../messaging/outbox.ts';
 import { startRelay } from '../messaging/relay.ts';
-import { startConsumers } from '../messaging/start-consumers.ts';
+import { EVENT_OUTCOMES, startConsumers } from '../messaging/start-consumers.ts';
 import type { Topology } from '../messaging/topology.ts';
 import { type Connection, connectMongo, pingMongo } from '../mongo/connect.ts';
 import { createIdempotency, createIdempotencyIndexes, type Idempotency } from '../mongo/idempotency.ts';
@@ -35,7 +36,7 @@ import { openProcessTls, type ProcessTls } from '../process-identity/process-tls
 import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup, drain, type ShutdownTimes, shutdownTimes } from './lifecycle.ts';
-import { operationsRoutes } from './operations.ts';
+import { addOperationsMetrics, operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
 
@@ -89,6 +90,8 @@ export interface Transports {
   grpc: GrpcService[];
   consumers: EventConsumer[];
   jobs?: Job[];
+  /** Whose results are in the metrics, besides that of the audit log. */
+  audits?: readonly AuditName[];
   /** Registers Fastify plugins, e.g. multipart, before the routes. */
   prepareHttp?: (app: FastifyInstance) => Promise<void>;
   /** Run after the indexes are built and before anything reads stored data. */
@@ -317,6 +320,8 @@ const serve = async (
   options: Overrides & { times: ShutdownTimes },
 ): Promise<RunningService> => {
   if (options.upgradeOnly === true) return upgrade(runtime, transports, options);
+  addOperationsMetrics(runtime);
+  addAuditMetrics(runtime.metrics, runtime.connection, ['log', ...(transports.audits ?? [])]);
   const { times, closeGraceMs = times.finishMs, indexNoticeMs } = options;
   const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeServers = async (): Promise<unknown> => undefined;
@@ -336,6 +341,7 @@ const serve = async (
     closeServers = () => Promise.all([app.close(), grpc.close()]);
     const relay = startRelay({ connection, broker, log, clock });
     cleanup.defer('outbox relay', () => relay.close());
+    countOutcomesFromZero(metrics, transports.consumers);
     const consumers = await startConsumers({
       connection,
       broker,
@@ -368,6 +374,12 @@ const serve = async (
     await cleanup.close();
     throw error;
   }
+};
+
+/** An alert on the rate of dead events would miss the first one of a series that begins with it. */
+const countOutcomesFromZero = (metrics: Metrics, consumers: readonly EventConsumer[]): void => {
+  for (const { event } of consumers)
+    for (const outcome of EVENT_OUTCOMES) metrics.eventsHandled.inc({ event: event.type, outcome }, 0);
 };
 
 /** All that a start does before it serves; no port is opened, so that it may run beside the service. */

@@ -4,6 +4,7 @@
  * Kavenegar recognises a repetition.
  */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { z } from 'zod';
 import type { CodePurpose } from '../domain/confirmation-code.ts';
 
@@ -50,23 +51,42 @@ const NOT_CONNECTED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-export const createKavenegar = ({ baseUrl, apiKey, templates, timeoutMs }: KavenegarOptions): Kavenegar => {
+export const createKavenegar = (
+  { baseUrl, apiKey, templates, timeoutMs }: KavenegarOptions,
+  metrics: Metrics,
+): Kavenegar => {
+  const sent = metrics.counter({
+    name: 'sms_sent_total',
+    help: 'SMS by outcome: sent (Kavenegar has accepted it), refused (not sent), unknown (perhaps sent)',
+    labels: { message: ['code', 'text'], outcome: ['sent', 'refused', 'unknown'] },
+  });
   const call = async (method: string, parameters: Record<string, string>): Promise<SmsOutcome> => {
     try {
-      const response = await fetch(`${baseUrl}/v1/${encodeURIComponent(apiKey)}/${method}.json`, {
-        method: 'POST',
-        body: new URLSearchParams(parameters),
-        signal: AbortSignal.timeout(timeoutMs),
+      return await metrics.measureProvider('kavenegar', async () => {
+        const response = await fetch(`${baseUrl}/v1/${encodeURIComponent(apiKey)}/${method}.json`, {
+          method: 'POST',
+          body: new URLSearchParams(parameters),
+          signal: AbortSignal.timeout(timeoutMs),
+        });
+        return toOutcome(response.status, await response.text());
       });
-      return toOutcome(response.status, await response.text());
     } catch (error) {
       return { outcome: isNotConnected(error) ? 'refused' : 'unknown', reason: nameOf(error) };
     }
   };
+  const counted = async (message: 'code' | 'text', sending: Promise<SmsOutcome>): Promise<SmsOutcome> => {
+    const answer = await sending;
+    sent.inc({ message, outcome: answer.outcome });
+    return answer;
+  };
   return {
     sendCode: ({ receptor, purpose, code, locale }) =>
-      call('verify/lookup', { receptor, token: code, template: `${templates[purpose]}-${locale}` }),
-    sendText: ({ receptor, text, id }) => call('sms/send', { receptor, message: text, localid: String(id) }),
+      counted(
+        'code',
+        call('verify/lookup', { receptor, token: code, template: `${templates[purpose]}-${locale}` }),
+      ),
+    sendText: ({ receptor, text, id }) =>
+      counted('text', call('sms/send', { receptor, message: text, localid: String(id) })),
   };
 };
 

@@ -68,15 +68,20 @@ export const createMail = (
   const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'localhost';
   const breaker = createCircuitBreaker(
     ({ to, subject, text, html, id }: Mail) =>
-      transport.sendMail({
-        from,
-        to: { name: '', address: to },
-        subject,
-        text,
-        html,
-        messageId: `<${id}@${domain}>`,
-        headers: { 'auto-submitted': 'auto-generated' },
-      }),
+      metrics.measureProvider(
+        'smtp',
+        () =>
+          transport.sendMail({
+            from,
+            to: { name: '', address: to },
+            subject,
+            text,
+            html,
+            messageId: `<${id}@${domain}>`,
+            headers: { 'auto-submitted': 'auto-generated' },
+          }),
+        isRefused,
+      ),
     { target: 'smtp', metrics, resetTimeoutMs: BREAKER_RESET_MS, isRefusal: isRefused },
   );
   return {

@@ -19,6 +19,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
+import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { FILE_MISSING, type StoredFile } from '../domain/media.ts';
 import { createSpool } from './spool.ts';
 import { asStorageKey, isStorageKey, type Storage } from './storage.ts';
@@ -87,14 +88,15 @@ const isMissing = (error: unknown): boolean => {
 const missing = (cause: unknown): Error =>
   Object.assign(new Error('no such object', { cause }), { code: FILE_MISSING });
 
-export const createS3Storage = async (options: S3Options): Promise<Storage> => {
+export const createS3Storage = async (options: S3Options, metrics?: Metrics): Promise<Storage> => {
   const spool = await createSpool(join(options.directory, 'arriving'));
   const client = new S3Client(clientConfig(options, SOCKETS));
   const downloads = new S3Client(clientConfig(options, DOWNLOAD_SOCKETS));
-  const breaker = createCircuitBreaker((work: () => Promise<unknown>) => work(), {
+  const measured = (work: () => Promise<unknown>): Promise<unknown> =>
+    metrics === undefined ? work() : metrics.measureProvider('storage', work, isRefusal);
+  const breaker = createCircuitBreaker(measured, {
     target: 'storage',
-    // The storage is opened before the service, which creates the metrics.
-    metrics: undefined,
+    metrics,
     resetTimeoutMs: BREAKER_RESET_MS,
     isRefusal,
   });

@@ -4,6 +4,7 @@ import type { Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import {
   ATTEMPT_LEASE_MS,
   type Attempt,
@@ -34,6 +35,8 @@ export interface Attempts {
   /** Leaves it open and schedules the next verification. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   find(id: string): Promise<Attempt | undefined>;
+  /** Those that are still verified. */
+  waiting(channel: string): Promise<Waiting>;
   /** Users take turns. */
   due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
   /** Claims a due attempt for the background. False when another process or transaction holds it. */
@@ -140,6 +143,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       const found = await attempts.findById(id).lean<AttemptDocument>();
       return found === null ? undefined : fromDocument(found);
     },
+    waiting: (channel) => countWaiting(attempts, { channel, next_check_at: trusted({ $gt: new Date(0) }) }),
     due: (channel, now, limit) => takeDue(now, limit, { channel }),
     claim: async ({ id, revision, nextCheckAt }, now) => {
       const claimed = await attempts

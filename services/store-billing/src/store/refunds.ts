@@ -5,6 +5,7 @@ import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
+import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
 import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
@@ -32,6 +33,8 @@ export interface Refunds {
    */
   eraseNotes(session: ClientSession, userId: number, limit: number): Promise<number>;
   page(request: PageRequest): Promise<PageOf<Refund>>;
+  /** Those in the queue. */
+  waiting(): Promise<Waiting>;
   /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
   /** Claims a due row for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
@@ -167,6 +170,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       return ids.length;
     },
     page: createPage(models),
+    waiting: () => countWaiting(refunds, { resolved_at: null }),
     dueForReconciliation: (channel, now, limit) => takeToReconcile(now, limit, { channel }),
     claimReconciliation: async ({ id }, now) => {
       const claimed = await refunds.updateOne(

@@ -3,6 +3,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
+import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
@@ -11,6 +12,9 @@ import { isPersonalPaymentField, type Models, type PaymentDocument } from './mod
 import { fromDocument, toDocument } from './payment-document.ts';
 import { createErasePersonal } from './payment-erasure.ts';
 import { createPage, type PaymentFilter } from './payment-history.ts';
+
+/** `deposit`: open at the bank. `withdrawal`: to be paid or rejected. `dispute`: a deposit that an operator decides. */
+type WaitingKind = 'deposit' | 'withdrawal' | 'dispute';
 
 export interface Payments extends Deposits {
   /** By the path of a stored field. */
@@ -31,6 +35,8 @@ export interface Payments extends Deposits {
   findByTrackId(trackId: string): Promise<Payment | undefined>;
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
   countOpenWithdrawals(userId: number): Promise<number>;
+  /** What waits for the bank or for an operator. */
+  waiting(): Promise<Record<WaitingKind, Waiting>>;
   /**
    * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is settled already or not a
    * withdrawal.
@@ -86,6 +92,15 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     page: createPage(models),
     countOpenWithdrawals: (userId) =>
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
+    waiting: async () => {
+      const [deposit, withdrawal, dispute] = await Promise.all([
+        // Only open deposits have a `check_at`.
+        countWaiting(payments, { 'gateway.check_at': trusted({ $gt: new Date(0) }) }),
+        countWaiting(payments, { type: 'withdrawal', is_done: false, is_rejected: false }),
+        countWaiting(payments, { 'gateway.state': 'mismatch' }),
+      ]);
+      return { deposit, withdrawal, dispute };
+    },
     ...createDeposits(models),
     settleWithdrawal: async (session, id, { rejectedAt, meta }) => {
       const settled = await payments

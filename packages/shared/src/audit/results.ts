@@ -1,0 +1,61 @@
+/** What the last audits of a service have found, for its metrics: the commands that audit are processes of their own. */
+import type { Connection } from 'mongoose';
+import { type Clock, SECOND_MS } from '../kernel/clock.ts';
+import type { Metrics } from '../kernel/metrics.ts';
+import { collectionPrivacy, retain } from '../mongo/privacy.ts';
+
+/** `log`: the audit log, which each service has. `ledger`: the payments of the wallet. */
+export type AuditName = 'log' | 'ledger';
+
+interface AuditResult {
+  _id: AuditName;
+  checked_at: Date;
+  is_intact: boolean;
+}
+
+const COLLECTION = 'audit_results';
+
+collectionPrivacy<AuditResult>(
+  COLLECTION,
+  retain('when an audit ended and whether it found a difference', '_id', 'checked_at', 'is_intact'),
+);
+
+const resultsOf = (connection: Connection) => connection.collection<AuditResult>(COLLECTION);
+
+export const recordAuditResult = async (
+  connection: Connection,
+  audit: AuditName,
+  isIntact: boolean,
+  clock: Clock,
+): Promise<void> => {
+  const $set = { checked_at: clock.now(), is_intact: isIntact };
+  await resultsOf(connection).updateOne({ _id: audit }, { $set }, { upsert: true });
+};
+
+/** An audit that never ran has the time 0, so that an alert on its age is raised, and is taken as intact. */
+export const addAuditMetrics = (
+  metrics: Metrics,
+  connection: Connection,
+  audits: readonly AuditName[],
+): void => {
+  metrics.readGauges({
+    gauges: {
+      audit_last_run_timestamp_seconds: 'When the audit ended last: seconds since 1970, 0 before the first',
+      audit_intact: '1 when the last audit found no difference',
+    },
+    labelNames: ['audit'],
+    read: async () => {
+      const found = await resultsOf(connection).find().toArray();
+      return audits.map((audit) => {
+        const result = found.find(({ _id }) => _id === audit);
+        return {
+          labels: { audit },
+          values: {
+            audit_last_run_timestamp_seconds: (result?.checked_at.getTime() ?? 0) / SECOND_MS,
+            audit_intact: Number(result?.is_intact ?? true),
+          },
+        };
+      });
+    },
+  });
+};

@@ -1,0 +1,19 @@
+/** How many rows of a collection wait, and since when. Their filter must have an index. */
+import type { Model } from 'mongoose';
+
+export interface Waiting {
+  count: number;
+  /** When the oldest one was made (`created_at`); null without one. */
+  oldest: Date | null;
+}
+
+export const countWaiting = async <Document>(
+  model: Model<Document>,
+  filter: Record<string, unknown>,
+): Promise<Waiting> => {
+  const [found] = await model.aggregate<Waiting>([
+    { $match: filter },
+    { $group: { _id: null, count: { $sum: 1 }, oldest: { $min: '$created_at' } } },
+  ]);
+  return { count: found?.count ?? 0, oldest: found?.oldest ?? null };
+};
