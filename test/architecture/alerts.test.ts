@@ -1,0 +1,43 @@
+/** The rules of the alerts, without Prometheus: alerts.long.test.ts runs them. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+
+interface Rule {
+  alert: string;
+  expr: string;
+  labels: { severity: string };
+  annotations: { summary: string; runbook: string };
+}
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const { tests } = parse(read('deploy/observability/alerts.test.yml')) as {
+  tests: { name: string; promql_expr_test: { expr: string; exp_samples: unknown[] }[] }[];
+};
+
+test('each alert has a section that says what to do, and no other has one', () => {
+  const sections = read('docs/guides/operators/alerts.md').match(/(?<=^### )\w+$/gm);
+  expect(sections).toEqual(rules.map(({ alert }) => alert));
+  for (const { alert, annotations } of rules)
+    expect(annotations.runbook).toBe(`docs/guides/operators/alerts.md#${alert.toLowerCase()}`);
+});
+
+describe.each(rules)('$alert', ({ alert, expr, labels }) => {
+  test('has a firing and a silent case', () => {
+    const cases = tests.filter(({ name }) => name === `${alert} fires` || name === `${alert} is silent`);
+    const expected = cases.map(({ promql_expr_test: [asked] }) => asked?.exp_samples.length);
+    expect(expected).toEqual([1, 0]);
+    for (const { promql_expr_test } of cases) expect(promql_expr_test[0]?.expr).toContain(`"${alert}"`);
+    expect(['critical', 'warning']).toContain(labels.severity);
+  });
+
+  test('reads metrics that the guide lists', () => {
+    const listed = new Set(read('docs/guides/operators/watch.md').match(/[a-z]+(?:_[a-z]+)+/g));
+    const names = expr
+      .replace(/\{[^}]*\}|\bby \([^)]*\)|histogram_quantile/g, '')
+      .match(/[a-z]+(?:_[a-z]+)+/g);
+    for (const name of names ?? []) expect(listed).toContain(name.replace(/_(?:bucket|count|sum)$/, ''));
+  });
+});
