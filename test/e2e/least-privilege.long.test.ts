@@ -221,7 +221,7 @@ describe("the operator's commands", () => {
       'Returned 1 dead-lettered event to gyms.\n',
     );
     await eventually(async () => (await list()).output.includes('gyms has 1 dead-lettered event.'));
-    expect((await runCommand('operator', cli, ['purge', 'gyms', ...by])).output).toBe(
+    expect((await runCommand('operator', cli, ['purge', 'gyms', '--all', ...by])).output).toBe(
       'Deleted 1 dead-lettered event of gyms.\n',
     );
   });

@@ -2,7 +2,8 @@
  * The operator's command for dead-lettered events:
  *
  *   npm run dead-letters -- list <service> [--id <event id>]
- *   npm run dead-letters -- <replay|purge> <service> --operator <name> [--id <event id>]
+ *   npm run dead-letters -- replay <service> --operator <name> [--id <event id>]
+ *   npm run dead-letters -- purge <service> --operator <name> <--id <event id>|--all>
  *
  * The name is recorded: in a container all operators are one user of the system.
  *
@@ -25,7 +26,7 @@ import { connectMongo } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 
 const USAGE =
-  'usage: dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>] [--operator <name>, to replay or purge]';
+  'usage: dead-letter-cli.ts <list|replay|purge> <service> [--id <event id>] [--operator <name>, to replay or purge] [--all, to purge without --id]';
 const EXIT_FAILED = 1;
 const EXIT_NO_MATCH = 2;
 const EXIT_USAGE = 64;
@@ -50,13 +51,15 @@ const readArguments = (): Wanted | undefined => {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
-      options: { id: { type: 'string' }, operator: { type: 'string' } },
+      options: { id: { type: 'string' }, operator: { type: 'string' }, all: { type: 'boolean' } },
     });
     const [action, service, ...rest] = positionals;
     if (service === undefined || rest.length > 0) return undefined;
     if (action !== 'list' && action !== 'replay' && action !== 'purge') return undefined;
     const operator = (values.operator ?? '').trim().slice(0, MAX_NAME);
     if (action !== 'list' && operator === '') return undefined;
+    // A purged event is lost: one that was meant by its id must not take all others along.
+    if (action === 'purge' && (values.id === undefined) !== (values.all === true)) return undefined;
     return { action, service, id: values.id, operator };
   } catch {
     return undefined;

@@ -79,12 +79,12 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
   expect(listed.out).toContain(`${SERVICE} has 2 dead-lettered events.`);
 
   // What cannot be recorded is not done.
-  const unrecorded = await run(['purge', SERVICE, '--operator', 'ada'], {
+  const unrecorded = await run(['purge', SERVICE, '--all', '--operator', 'ada'], {
     MONGODB_URI: 'mongodb://127.0.0.1:0',
   });
   expect([unrecorded.code, (await createDeadLetters(broker).list(SERVICE)).length]).toEqual([1, 2]);
   // Nor is it recorded in the database of another service.
-  const elsewhere = await run(['purge', SERVICE, '--operator', 'ada'], {
+  const elsewhere = await run(['purge', SERVICE, '--all', '--operator', 'ada'], {
     MONGODB_DATABASE: 'fitness_wallet',
   });
   expect(elsewhere).toMatchObject({ code: 1, err: expect.stringContaining('MONGODB_DATABASE') });
@@ -96,7 +96,7 @@ test('an operator lists, replays and purges dead-lettered events', async () => {
     out: `Returned 1 dead-lettered event to ${SERVICE}.\n`,
   });
   await until(() => handled === 1);
-  expect(await run(['purge', SERVICE, '--operator', 'ada'])).toMatchObject({
+  expect(await run(['purge', SERVICE, '--all', '--operator', 'ada'])).toMatchObject({
     code: 0,
     out: `Deleted 1 dead-lettered event of ${SERVICE}.\n`,
   });
@@ -147,8 +147,13 @@ test('wrong arguments print the usage, and an unknown service is named', async (
   expect(await run(['list'])).toMatchObject({ code: 64 });
   // Who acts is recorded.
   for (const action of ['replay', 'purge']) {
-    expect(await run([action, SERVICE])).toMatchObject({ code: 64 });
-    expect(await run([action, SERVICE, '--operator', ' '])).toMatchObject({ code: 64 });
+    const which = action === 'purge' ? ['--all'] : [];
+    expect(await run([action, SERVICE, ...which])).toMatchObject({ code: 64 });
+    expect(await run([action, SERVICE, ...which, '--operator', ' '])).toMatchObject({ code: 64 });
   }
+  // Purged events are lost: which ones is never a default.
+  const purge = ['purge', SERVICE, '--operator', 'ada'];
+  expect(await run(purge)).toMatchObject({ code: 64 });
+  expect(await run([...purge, '--all', '--id', 'an-event'])).toMatchObject({ code: 64 });
   expect(await run(['list', 'nobody'])).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
 });
