@@ -1,5 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { Stopped } from './failure.mjs';
 import { pause, within } from './time.mjs';
@@ -44,13 +55,15 @@ const stoppingOrder = /** @type {const} */ ([
   { tier: 'server', graceMs: 3_000 },
 ]);
 
+const LOG_LIMIT = { bytes: 64 * 1024 ** 2, checkMs: 5_000 };
+
 /**
  * Starts processes, each in a process group of its own: a Ctrl-C in the terminal reaches only this process,
  * which then decides the order, and a signal to the group also ends what the child itself has started.
- * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void }} [options] url: of what it runs, for
- *   the record
+ * @param {{ recordFile?: string, url?: string, onUnexpectedExit?: (child: Child) => void, logLimit?: typeof LOG_LIMIT }} [options]
+ *   url: of what it runs, for the record
  */
-export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
+export function createSupervisor({ recordFile, url, onUnexpectedExit, logLimit = LOG_LIMIT } = {}) {
   /** @type {Set<Child>} */
   const children = new Set();
   let closing = false;
@@ -71,6 +84,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
   function start(launch) {
     if (closing) throw new Stopped();
     const { process: started, failed } = spawnDetached(launch);
+    const stopLimiting = launch.logFile === undefined ? () => {} : limitLog(launch.logFile, logLimit);
     const ended = new Promise((resolve) => {
       started.once('exit', (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
       started.once('error', (error) => resolve(error.message));
@@ -86,6 +100,7 @@ export function createSupervisor({ recordFile, url, onUnexpectedExit } = {}) {
       ended: undefined,
       exited: ended.then((how) => {
         child.ended = how;
+        stopLimiting();
         // What the child left running in its group must not outlive it.
         signalGroup(pid, 'SIGKILL');
         children.delete(child);
@@ -166,7 +181,29 @@ function spawnDetached({ command, args, env, cwd, logFile, append }) {
 /** @param {string} logFile @param {boolean} [append] */
 function openLog(logFile, append) {
   mkdirSync(dirname(logFile), { recursive: true });
-  return openSync(logFile, append ? 'a' : 'w');
+  if (!append) rmSync(logFile, { force: true });
+  // Each line is added at the end, also after the file was emptied.
+  return openSync(logFile, 'a');
+}
+
+/**
+ * Keeps a log below about twice its limit: a process has its log open, so what is in it is copied to a second file, and the first one is
+ * emptied. A line that is written between the two is lost.
+ * @param {string} logFile
+ * @param {typeof LOG_LIMIT} limit
+ */
+function limitLog(logFile, { bytes, checkMs }) {
+  const timer = setInterval(() => {
+    try {
+      if (statSync(logFile).size <= bytes) return;
+      copyFileSync(logFile, `${logFile}.1`);
+      truncateSync(logFile);
+    } catch {
+      // A full disk, or a log that somebody has removed: the process goes on.
+    }
+  }, checkMs);
+  timer.unref();
+  return () => clearInterval(timer);
 }
 
 /** @param {Child} child @param {number} graceMs */
