@@ -13,14 +13,14 @@ interface AuditResult {
   is_intact: boolean;
 }
 
-const COLLECTION = 'audit_results';
+export const AUDIT_RESULTS = 'audit_results';
 
 collectionPrivacy<AuditResult>(
-  COLLECTION,
+  AUDIT_RESULTS,
   retain('when an audit ended and whether it found a difference', '_id', 'checked_at', 'is_intact'),
 );
 
-const resultsOf = (connection: Connection) => connection.collection<AuditResult>(COLLECTION);
+const resultsOf = (connection: Connection) => connection.collection<AuditResult>(AUDIT_RESULTS);
 
 export const recordAuditResult = async (
   connection: Connection,

@@ -23,13 +23,15 @@ test('every user has one custom role in Atlas, with what its roles allow elsewhe
   });
 });
 
-test("the operator's role in Atlas changes nothing but the counters of the audit logs", () => {
+test("the operator's role in Atlas changes nothing but the counters and results of the audits", () => {
   const { roles } = atlasUsers();
   const operator = roles.find(({ roleName }) => roleName === 'fitness-operator');
   const resourcesOf = (action: string) =>
     operator?.actions.find((each) => each.action === action)?.resources.map(({ collection }) => collection);
-  expect(new Set(resourcesOf('UPDATE'))).toEqual(new Set(['audit_sequences']));
-  expect(new Set(resourcesOf('INSERT'))).toEqual(new Set(['audit_entries', 'audit_sequences']));
+  expect(new Set(resourcesOf('UPDATE'))).toEqual(new Set(['audit_results', 'audit_sequences']));
+  expect(new Set(resourcesOf('INSERT'))).toEqual(
+    new Set(['audit_entries', 'audit_results', 'audit_sequences']),
+  );
   expect(operator?.inheritedRoles.filter(({ role }) => role !== 'read')).toEqual([]);
 });
 

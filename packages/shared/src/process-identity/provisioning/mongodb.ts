@@ -3,6 +3,7 @@
  * No user of a process can create users or roles.
  */
 import { auditSealsDatabase } from '../../audit/models.ts';
+import { AUDIT_RESULTS } from '../../audit/results.ts';
 import type { Connection } from '../../mongo/connect.ts';
 import { refusalOf } from '../../mongo/refusal.ts';
 import { AUDIT_SEQUENCES } from '../../mongo/sequence.ts';
@@ -57,7 +58,7 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
       actions: ['find'],
     })),
   },
-  // Checks an audit log, adds what an operator's command does, and counts what waits to be published.
+  // Checks an audit log and records the result, adds what an operator's command does, and counts what waits to be published.
   ...DATABASES.map((db) => ({
     db,
     name: AUDIT,
@@ -65,6 +66,7 @@ export const mongodbRoles = (seals = SEALS): Role[] => [
       { resource: { db, collection: 'audit_entries' }, actions: ['find', 'insert'] },
       // The next number of an entry.
       { resource: { db, collection: AUDIT_SEQUENCES }, actions: ['find', 'insert', 'update'] },
+      { resource: { db, collection: AUDIT_RESULTS }, actions: ['find', 'insert', 'update'] },
       { resource: { db, collection: 'outbox' }, actions: ['find'] },
     ],
   })),
