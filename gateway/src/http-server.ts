@@ -1,6 +1,7 @@
 /** The HTTP servers of the gateway: one for clients, one for operators. */
 import type { AddressInfo } from 'node:net';
 import { addEtag, PUBLIC, VARY } from '@fitness/shared/http/caching.ts';
+import { codingOf, etagIn } from '@fitness/shared/http/compression.ts';
 import { endsUnread } from '@fitness/shared/http/connections.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
@@ -116,10 +117,11 @@ const addChallenge = (app: FastifyInstance): void => {
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const { json, etag } = await readOpenapi();
-    reply.header('vary', VARY).type('application/json; charset=utf-8');
-    if (!addEtag(PUBLIC, etag, request, reply)) return reply.send(json);
-    return reply.removeHeader('content-type').code(304).send();
+    const { bytes, etag, send } = await readOpenapi();
+    const coding = codingOf(request.headers['accept-encoding'] as string | undefined, bytes);
+    reply.header('vary', VARY);
+    if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();
+    return send(coding, reply.type('application/json; charset=utf-8'));
   });
   // Without this route the proxy would take the other methods: the path is below the API's prefix.
   app.route({

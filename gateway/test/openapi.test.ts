@@ -1,5 +1,7 @@
+import zlib from 'node:zlib';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { request } from 'undici';
 import { SERVICES } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
@@ -81,6 +83,27 @@ describe('GET /api/v1/openapi.json', () => {
     } finally {
       encode.mockRestore();
     }
+  });
+
+  test('is compressed as the client accepts it, and each coding has an ETag of its own', async () => {
+    const ask = async (coding: string, etag = '"none"') => {
+      const {
+        statusCode: status,
+        headers,
+        body,
+      } = await request(`${harness.url}/api/v1/openapi.json`, {
+        headers: { 'accept-encoding': coding, 'if-none-match': etag },
+      });
+      const bytes = Buffer.from(await body.arrayBuffer());
+      return { status, coding: headers['content-encoding'], etag: String(headers.etag), bytes };
+    };
+    const [plain, gzip, br] = [await ask('identity'), await ask('gzip'), await ask('br')];
+    expect([plain.coding, gzip.coding, br.coding]).toEqual([undefined, 'gzip', 'br']);
+    expect(new Set([plain.etag, gzip.etag, br.etag]).size).toBe(3);
+    expect(zlib.gunzipSync(gzip.bytes)).toEqual(plain.bytes);
+    expect(zlib.brotliDecompressSync(br.bytes)).toEqual(plain.bytes);
+    expect((await ask('gzip', gzip.etag)).status).toBe(304);
+    expect((await ask('identity', gzip.etag)).status).toBe(200);
   });
 
   test('contains the public routes of all services, and every reference resolves', async () => {

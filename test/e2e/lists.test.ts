@@ -84,3 +84,21 @@ describe('each of them', () => {
     }
   });
 });
+
+test('a list is compressed through the gateway as the client accepts it', async () => {
+  const answers = await Promise.all(
+    ['identity', 'gzip', 'br'].map((coding) =>
+      api('GET', '/cities', { headers: { 'accept-encoding': coding } }),
+    ),
+  );
+  const [plain, ...others] = answers;
+  expect(plain?.text.length).toBeGreaterThan(1_024);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(answers.map(({ headers }) => headers.get('content-encoding'))).toEqual([null, 'gzip', 'br']);
+  // fetch decompresses them.
+  for (const { text, headers } of others) {
+    expect(text).toBe(plain?.text);
+    expect(Number(headers.get('content-length'))).toBeLessThan((plain?.text.length ?? 0) / 2);
+    expect(headers.get('etag')).not.toBe(plain?.headers.get('etag'));
+  }
+});

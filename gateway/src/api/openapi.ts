@@ -1,5 +1,6 @@
 /** The public OpenAPI document, merged from the documents of the services. */
 import { etagOf } from '@fitness/shared/http/caching.ts';
+import { encodedOnce } from '@fitness/shared/http/compression.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -28,8 +29,10 @@ export interface OpenapiOptions {
 }
 
 interface EncodedDocument {
-  json: Buffer;
+  /** Its length as JSON. */
+  bytes: number;
   etag: string;
+  send: ReturnType<typeof encodedOnce>;
 }
 
 /**
@@ -41,6 +44,7 @@ export type ReadOpenapi = () => Promise<EncodedDocument>;
 export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const known = new Map<Service, ServiceDocument>();
   let cached: { document: EncodedDocument; until: number } | undefined;
+  let newest: EncodedDocument | undefined;
   let reading: Promise<EncodedDocument> | undefined;
 
   const ask = async (service: Service): Promise<boolean> => {
@@ -69,7 +73,10 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
       }),
     );
     const json = Buffer.from(JSON.stringify(presentDocument(mergeDocuments(documents, baseUrl))));
-    const document = { json, etag: etagOf(json) };
+    const etag = etagOf(json);
+    // The same document is not compressed again.
+    const document = newest?.etag === etag ? newest : { bytes: json.length, etag, send: encodedOnce(json) };
+    newest = document;
     cached = answered.every(Boolean)
       ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;

@@ -1,5 +1,5 @@
 /** `/docs`: the reference of the API, the errors and the events, from files of this process and without other origins. */
-import { gzipSync } from 'node:zlib';
+import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { localeOfPage } from '@fitness/shared/pages/languages.ts';
@@ -101,19 +101,15 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
 
 /** It has four megabytes, and is read and compressed at the first request. */
 const createSendScalar = () => {
-  let reading: Promise<{ plain: Buffer; gzip: Buffer }> | undefined;
+  let reading: Promise<{ bytes: number; send: ReturnType<typeof encodedOnce> }> | undefined;
   const read = async () => {
-    const plain = Buffer.from(await readScalar());
-    return { plain, gzip: gzipSync(plain) };
+    const script = Buffer.from(await readScalar());
+    return { bytes: script.length, send: encodedOnce(script) };
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     reading ??= read();
-    const { plain, gzip } = await reading;
-    const isGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']));
-    if (isGzip) reply.header('content-encoding', 'gzip');
-    return reply
-      .headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' })
-      .type(SCRIPT)
-      .send(isGzip ? gzip : plain);
+    const { bytes, send } = await reading;
+    reply.headers({ 'cache-control': 'public, max-age=3600', vary: 'accept-encoding' }).type(SCRIPT);
+    return send(codingOf(request.headers['accept-encoding'] as string | undefined, bytes), reply);
   };
 };

@@ -5,7 +5,7 @@ import type { Caller } from '../kernel/caller.ts';
 import type { Route } from './define-route.ts';
 
 /** On which headers of a request the answer to it depends. */
-export const VARY = 'Authorization, Accept-Language, Origin';
+export const VARY = 'Authorization, Accept-Encoding, Accept-Language, Origin';
 /** A cache stores it, and asks before every use. */
 const PRIVATE = 'private, no-cache';
 /** For guests, on routes with `guestCache`. */
@@ -30,14 +30,6 @@ export const cacheControlOf = ({ guestCache = false }: Route, caller: Caller): s
   guestCache && caller.kind === 'guest' ? PUBLIC : PRIVATE;
 
 /** Adds the headers for caches to a successful read; true when the client has this content: its answer is 304. */
-export const addValidator = (
-  cacheControl: string,
-  text: string | Buffer,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): boolean => addEtag(cacheControl, etagOf(text), request, reply);
-
-/** The same where the ETag is known. */
 export const addEtag = (
   cacheControl: string,
   etag: string,

@@ -38,8 +38,9 @@ import { createRequestScope, currentScope, type RequestScope, runInScope } from 
 import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
 import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
-import { addValidator, cacheControlOf, isRead, VARY } from './caching.ts';
+import { addEtag, cacheControlOf, etagOf, isRead, VARY } from './caching.ts';
 import { networkOf } from './client-network.ts';
+import { codingOf, etagIn, sendIn } from './compression.ts';
 import {
   answerUnreadable,
   CONNECTION_LIMITS,
@@ -543,12 +544,14 @@ const readIdempotencyKey = (request: FastifyRequest): string | undefined => {
   throw invalid(issuesToFields(parsed.error.issues, 'idempotency_key'));
 };
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 const sendReply = (
   route: Route,
   result: RouteReply,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply => {
+): FastifyReply | Promise<FastifyReply> => {
   const schema = route.responses[result.status];
   if (schema === undefined)
     throw new Error(`${route.method} ${route.path} does not declare ${result.status}`);
@@ -558,11 +561,11 @@ const sendReply = (
   // Fields that the schema does not declare are removed.
   // Encoded once: for the hash, the length and the connection.
   const text = Buffer.from(JSON.stringify(schema.parse(result.body)));
-  if (result.status === 200 && isRead(route)) {
-    const cacheControl = cacheControlOf(route, request.caller);
-    if (addValidator(cacheControl, text, request, reply)) return reply.code(304).send();
-  }
-  return reply.type('application/json; charset=utf-8').send(text);
+  if (result.status !== 200 || !isRead(route)) return reply.type(JSON_TYPE).send(text);
+  const coding = codingOf(request.headers['accept-encoding'] as string | undefined, text.length);
+  const etag = etagIn(coding, etagOf(text));
+  const isKnown = addEtag(cacheControlOf(route, request.caller), etag, request, reply);
+  return isKnown ? reply.code(304).send() : sendIn(coding, text, reply.type(JSON_TYPE));
 };
 
 /**

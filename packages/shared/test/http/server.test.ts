@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -19,6 +19,8 @@ import { sleep } from '../../src/kernel/timing.ts';
 import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { gatewayContext, strangerSigner, testSigner } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+
+const LONG_TEXT = 'a long text, '.repeat(500);
 
 const member: Caller = {
   kind: 'user',
@@ -66,6 +68,17 @@ const routes: Route[] = [
     responses: { 200: z.object({ data: z.array(z.string()) }) },
     handle: async ({ locale }) => ok({ data: [locale] }),
   }),
+  ...(['GET', 'POST'] as const).map((method) =>
+    defineRoute({
+      method,
+      path: '/long',
+      summary: 'Long',
+      tag: 'things',
+      access: 'guest',
+      responses: { 200: z.object({ text: z.string() }) },
+      handle: async () => ok({ text: LONG_TEXT }),
+    }),
+  ),
   defineRoute({
     method: 'GET',
     path: '/callback',
@@ -728,7 +741,7 @@ describe('a read', () => {
       200,
       expect.objectContaining({
         etag: expect.stringMatching(/^W\/"[\w-]{27}"$/),
-        vary: 'Authorization, Accept-Language, Origin',
+        vary: 'Authorization, Accept-Encoding, Accept-Language, Origin',
         'cache-control': cacheControl,
       }),
     ]);
@@ -758,6 +771,55 @@ describe('a read', () => {
       expect(answer.headers['content-type']).toBeUndefined();
     }
     expect((await read('/kinds', GUEST, { 'if-none-match': '"x"' })).statusCode).toBe(200);
+  });
+
+  describe('of more than 1 KiB', () => {
+    const coded = (coding: string, more: Record<string, string> = {}) =>
+      read('/long', GUEST, { 'accept-encoding': coding, ...more });
+    const text = JSON.stringify({ text: LONG_TEXT });
+
+    test.each([
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const)('is compressed by %s, with an ETag of its own', async (coding, decode) => {
+      const [plain, answer] = [await read('/long', GUEST), await coded(coding)];
+      expect(answer.headers).toMatchObject({
+        'content-encoding': coding,
+        'content-length': String(answer.rawPayload.length),
+        vary: 'Authorization, Accept-Encoding, Accept-Language, Origin',
+        etag: String(plain.headers.etag).replace(/"$/, `-${coding}"`),
+      });
+      expect(answer.rawPayload.length).toBeLessThan(text.length / 4);
+      expect(decode(answer.rawPayload).toString()).toBe(text);
+      const known = await coded(coding, { 'if-none-match': String(answer.headers.etag) });
+      expect([known.statusCode, known.headers.etag]).toEqual([304, answer.headers.etag]);
+      const other = await coded('identity', { 'if-none-match': String(answer.headers.etag) });
+      expect([other.statusCode, other.body]).toEqual([200, text]);
+    });
+
+    test.each([['identity'], [''], ['zstd'], ['gzip;q=0, br;q=0'], ['gzip;q=x;;, ,']])(
+      'is sent as it is to a client that accepts "%s"',
+      async (header) => {
+        const answer = await coded(header);
+        expect([answer.statusCode, answer.headers['content-encoding'], answer.body]).toEqual([
+          200,
+          undefined,
+          text,
+        ]);
+      },
+    );
+  });
+
+  test('of less, and every other answer, is not compressed: it may have a token', async () => {
+    const headers = { 'accept-encoding': 'gzip, br' };
+    expect((await read('/kinds', GUEST, headers)).headers['content-encoding']).toBeUndefined();
+    const payload = { headers: { ...json, ...headers }, payload: '{}' };
+    const answer = await send('POST', '/long', { caller: GUEST, ...payload });
+    expect([answer.statusCode, answer.headers['content-encoding'], answer.json()]).toEqual([
+      200,
+      undefined,
+      { text: LONG_TEXT },
+    ]);
   });
 
   test('is 401 for a caller who is not let in, whatever ETag they name', async () => {
@@ -904,6 +966,7 @@ describe('answers', () => {
     expect(Object.keys(document.paths)).toEqual([
       '/api/v1/things',
       '/api/v1/kinds',
+      '/api/v1/long',
       '/api/v1/callback',
       '/api/v1/slow',
       '/api/v1/visits',
