@@ -138,6 +138,7 @@ test("the operator's commands read the ledger and all seals, and no keys of the 
   );
   expect([...new Set(readable)].sort()).toEqual([
     'audit_entries',
+    'audit_results',
     'audit_sequences',
     'ledger_entries',
     'outbox',
@@ -146,7 +147,7 @@ test("the operator's commands read the ledger and all seals, and no keys of the 
   ]);
 });
 
-test("the operator's commands add entries to the audit logs, and change nothing but their counters", () => {
+test("the operator's commands add entries to the audit logs, and change nothing but counters and results of audits", () => {
   const audits = mongodbRoles().filter(({ name }) => name === 'audit');
   expect(audits).toHaveLength(SERVICES.length);
   for (const { privileges } of audits) {
@@ -156,6 +157,10 @@ test("the operator's commands add entries to the audit logs, and change nothing 
       insert: allowing('insert'),
       update: allowing('update'),
       remove: allowing('remove'),
-    }).toEqual({ insert: ['audit_entries', 'audit_sequences'], update: ['audit_sequences'], remove: [] });
+    }).toEqual({
+      insert: ['audit_entries', 'audit_sequences', 'audit_results'],
+      update: ['audit_sequences', 'audit_results'],
+      remove: [],
+    });
   }
 });

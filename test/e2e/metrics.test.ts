@@ -16,26 +16,36 @@ import {
   register,
   sandbox,
   stack,
+  untilCodesAreSent,
 } from './support.ts';
 
 const IBAN = 'IR062960000000100324200001';
 const SERVICES = ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'];
 
-/** The series of a process: `name{labels}`, sorted and without the label of the process → value. */
+/** One line of a scrape: `name{labels}`, sorted and without the label of the process, and its value. */
+const read = (line: string): [series: string, value: number] => {
+  const at = line.lastIndexOf(' ');
+  const [name = '', labels = ''] = line.slice(0, at).split('{');
+  const shown = (labels.match(/\w+="[^"]*"/g) ?? []).filter((label) => !label.startsWith('service='));
+  return [shown.length === 0 ? name : `${name}{${shown.sort().join(',')}}`, Number(line.slice(at + 1))];
+};
+
+/** Counters of replicas add up; what is stored is the same for each of them. */
+const isCounted = (series: string): boolean => /_(?:total|count|sum|bucket)(?:\{|$)/.test(series);
+
+/** The series of all replicas of a process. */
 const scrape = async (process: string): Promise<Map<string, number>> => {
-  const { url, operationsUrl } = stack().part(process);
-  const response = await fetch(`${operationsUrl ?? url}/metrics`);
-  expect(response.status).toBe(200);
-  const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(
-    lines.map((line) => {
-      const at = line.lastIndexOf(' ');
-      const [name, labels = ''] = line.slice(0, at).split('{');
-      const shown = (labels.match(/\w+="[^"]*"/g) ?? []).filter((label) => !label.startsWith('service='));
-      const series = shown.length === 0 ? name : `${name}{${shown.sort().join(',')}}`;
-      return [series ?? '', Number(line.slice(at + 1))];
-    }),
-  );
+  const all = new Map<string, number>();
+  for (const { url, operationsUrl } of stack().replicas(process)) {
+    const response = await fetch(`${operationsUrl ?? url}/metrics`);
+    expect(response.status).toBe(200);
+    const lines = (await response.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    for (const [series, value] of lines.map(read)) {
+      const former = all.get(series) ?? 0;
+      all.set(series, isCounted(series) ? former + value : Math.max(former, value));
+    }
+  }
+  return all;
 };
 
 const seriesOf = async (process: string, series: string): Promise<number | undefined> =>
@@ -208,6 +218,7 @@ describe('events', () => {
       expect(gyms.get('dead_letters')).toBeUndefined();
     } finally {
       await product.start('rabbitmq');
+      await untilCodesAreSent();
     }
     await eventually(async () => (await seriesOf('gyms', 'outbox_events')) === 0);
     await eventually(async () => {
