@@ -1,7 +1,8 @@
 /** The rules of the alerts, without Prometheus: alerts.long.test.ts runs them. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { listedMetrics, metricsOf } from './promql.ts';
+import { read } from './support.ts';
 
 interface Rule {
   alert: string;
@@ -10,7 +11,6 @@ interface Rule {
   annotations: { summary: string; runbook: string };
 }
 
-const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
 const { tests } = parse(read('deploy/observability/alerts.test.yml')) as {
@@ -34,10 +34,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels }) => {
   });
 
   test('reads metrics that the guide lists', () => {
-    const listed = new Set(read('docs/guides/operators/watch.md').match(/[a-z]+(?:_[a-z]+)+/g));
-    const names = expr
-      .replace(/\{[^}]*\}|\bby \([^)]*\)|histogram_quantile/g, '')
-      .match(/[a-z]+(?:_[a-z]+)+/g);
-    for (const name of names ?? []) expect(listed).toContain(name.replace(/_(?:bucket|count|sum)$/, ''));
+    const listed = listedMetrics();
+    for (const name of metricsOf(expr)) expect(listed).toContain(name);
   });
 });

@@ -10,7 +10,7 @@ import { eventPrefix } from '@fitness/shared/process-identity/provisioning/rabbi
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import { composeServices, nameOf } from './deployments.ts';
-import { productSources, read, SERVICES } from './support.ts';
+import { files, productSources, read, SERVICES } from './support.ts';
 
 let variables: readonly Variable[] = [];
 beforeAll(async () => {
@@ -96,10 +96,10 @@ describe('docker-compose.yml', () => {
       const volume = volumesOf(container).find((mounted) => mounted.includes(`:${MOUNT.slice(0, -1)}`));
       const own = volume?.replace(/^credentials-/, '').replace(/:.*/, '') ?? 'no volume';
       // The broker names the definitions in its configuration.
-      const files = volumesOf(container).filter((mounted) => mounted.startsWith('./'));
+      const mounted = volumesOf(container).map((volume) => volume.replace(/^\.\/|:.*/g, ''));
       const texts = [
         JSON.stringify(definition),
-        ...files.map((file) => read(file.slice(2).replace(/:.*/, ''))),
+        ...mounted.filter((path) => files.includes(path)).map((file) => read(file)),
       ];
       for (const [, file = ''] of texts.join('\n').matchAll(/\/run\/credentials\/([\w.]+)/g)) {
         named += 1;

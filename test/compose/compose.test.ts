@@ -68,6 +68,10 @@ test('a person registers, pays, and is notified', async () => {
   });
 });
 
+test('the profile observability is valid', async () => {
+  await succeed(['--profile', 'observability', 'config', '--quiet']);
+});
+
 interface Reached {
   databases: string[];
   redisKeys: string[];

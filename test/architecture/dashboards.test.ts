@@ -1,0 +1,199 @@
+/** The dashboards of Grafana and the configurations of Prometheus, without either: test/e2e/dashboards.long.test.ts runs them. */
+import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { processes } from '../../scripts/lib/process-definitions.mjs';
+import { composeServices } from './deployments.ts';
+import { listedMetrics, metricsOf } from './promql.ts';
+import { files, read } from './support.ts';
+
+interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  description: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  datasource: { type: string; uid: string };
+  fieldConfig: { defaults: { unit: string } };
+  targets: { expr: string; legendFormat: string }[];
+}
+
+interface Dashboard {
+  uid: string;
+  title: string;
+  schemaVersion: number;
+  templating: { list: { name: string; type: string; query: string }[] };
+  panels: Panel[];
+}
+
+interface Rule {
+  alert: string;
+  expr: string;
+  annotations: { runbook: string };
+}
+
+const dashboards = files
+  .filter((file) => file.startsWith('deploy/observability/dashboards/'))
+  .map((file) => ({ file, dashboard: JSON.parse(read(file)) as Dashboard }));
+const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const panels = dashboards.flatMap(({ dashboard }) => dashboard.panels);
+
+/** Of Grafana. */
+const UNITS = ['short', 's', 'bytes', 'percentunit', 'cpm', 'ops', 'reqps', 'eps'];
+const COLUMNS = 24;
+
+test('there are three dashboards, each with an id and a title of its own', () => {
+  expect(dashboards).toHaveLength(3);
+  expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(3);
+  expect(new Set(dashboards.map(({ dashboard }) => dashboard.title)).size).toBe(3);
+});
+
+describe.each(dashboards)('$file', ({ dashboard }) => {
+  test('lets its reader choose the source of the data', () => {
+    expect(dashboard.templating.list).toEqual([
+      expect.objectContaining({ name: 'datasource', type: 'datasource', query: 'prometheus' }),
+    ]);
+    expect(dashboard.schemaVersion).toBeGreaterThanOrEqual(39);
+    for (const { datasource } of dashboard.panels)
+      expect(datasource).toEqual({ type: 'prometheus', uid: `$\{datasource}` });
+  });
+
+  test('says what each panel shows, and in which unit', () => {
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
+    expect(new Set(dashboard.panels.map(({ title }) => title)).size).toBe(dashboard.panels.length);
+    for (const { type, description, fieldConfig, targets } of dashboard.panels) {
+      expect(['timeseries', 'stat']).toContain(type);
+      expect(description).toMatch(/\.$/);
+      expect(UNITS).toContain(fieldConfig.defaults.unit);
+      expect(targets.length).toBeGreaterThan(0);
+      for (const { legendFormat } of targets) expect(legendFormat).not.toBe('');
+    }
+  });
+
+  test('has panels that do not overlap, within the width of a page', () => {
+    const taken = new Map<string, string>();
+    const overlaps: string[] = [];
+    for (const { title, gridPos } of dashboard.panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(COLUMNS);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          const other = taken.get(`${x}/${y}`);
+          if (other !== undefined) overlaps.push(`${other} and ${title}`);
+          taken.set(`${x}/${y}`, title);
+        }
+      }
+    }
+    expect(overlaps).toEqual([]);
+  });
+
+  test('reads metrics that exist', () => {
+    const ofNode = createMetrics('any').registry.getMetricsAsArray();
+    const known = new Set([...listedMetrics(), ...ofNode.map(({ name }) => name)]);
+    const read = dashboard.panels.flatMap(({ targets }) =>
+      targets.flatMap(({ expr }) => [...metricsOf(expr)]),
+    );
+    expect(read.length).toBeGreaterThan(dashboard.panels.length / 2);
+    expect(read.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+test.each(rules)('$alert is seen on a panel that leads to its section', ({ alert, expr, annotations }) => {
+  const leading = panels.filter(({ description }) =>
+    description.split(/[\s(),]+/).some((word) => word.replace(/\.$/, '') === annotations.runbook),
+  );
+  const shown = leading.flatMap(({ targets }) => targets.flatMap((target) => [...metricsOf(target.expr)]));
+  expect(leading.length).toBeGreaterThan(0);
+  for (const { description } of leading) expect(description).toContain(alert);
+  expect([...metricsOf(expr)].filter((metric) => !shown.includes(metric))).toEqual([]);
+});
+
+test('no panel leads to a section that does not exist', () => {
+  const named = panels.flatMap(({ description }) => description.match(/docs\/[\w/.-]+#\w+/g) ?? []);
+  const runbooks = rules.map(({ annotations }) => annotations.runbook);
+  expect(named.filter((path) => !runbooks.includes(path))).toEqual([]);
+});
+
+describe.each([
+  ['prometheus.yml', (name: string) => name],
+  ['prometheus.npm-start.yml', () => '127.0.0.1'],
+])('%s', (file, hostOf) => {
+  const text = read(`deploy/observability/${file}`);
+  const { scrape_configs, rule_files } = parse(text) as {
+    rule_files: string[];
+    scrape_configs: {
+      job_name: string;
+      honor_labels: boolean;
+      static_configs: { targets: string[]; labels: Record<string, string> }[];
+    }[];
+  };
+
+  test('scrapes each process under its name, with the rules of the alerts', () => {
+    const [job] = scrape_configs;
+    expect(scrape_configs).toHaveLength(1);
+    // `up{job="fitness"}` of the alerts.
+    expect(job).toMatchObject({ job_name: 'fitness', honor_labels: true });
+    const scraped = job?.static_configs.map(({ targets, labels }) => `${labels.service} ${targets.join()}`);
+    const expected = processes
+      .filter(({ name }) => name !== 'sandbox')
+      .map(({ name, httpPort, operationsPort }) => `${name} ${hostOf(name)}:${operationsPort ?? httpPort}`);
+    expect(scraped).toEqual(expected);
+    expect(rule_files).toEqual(['alerts.yml']);
+  });
+});
+
+describe('the profile observability of docker-compose.yml', () => {
+  const services = composeServices();
+  const added = Object.entries(services).filter(([, { profiles = [] }]) =>
+    profiles.includes('observability'),
+  );
+
+  test('is Prometheus and Grafana, which start with no other profile', () => {
+    expect(added.map(([name]) => name).sort()).toEqual(['grafana', 'prometheus']);
+    for (const [, { profiles }] of added) expect(profiles).toEqual(['observability']);
+  });
+
+  test.each(added)(
+    '%s is reached from this machine alone, on a port of one’s own, and is bounded',
+    (_name, service) => {
+      expect(service.ports).toEqual([expect.stringMatching(/^127\.0\.0\.1:\$\{[A-Z]+_PORT:-\d+\}:\d+$/)]);
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        mem_limit: expect.any(String),
+        cpus: expect.any(Number),
+        pids_limit: expect.any(Number),
+      });
+    },
+  );
+
+  test('mounts only files that exist, and Prometheus reaches the processes', () => {
+    const mounted = added.flatMap(([, { volumes = [] }]) =>
+      volumes.filter((volume) => volume.startsWith('./')),
+    );
+    const missing = mounted.filter(
+      (volume) => !files.some((file) => file.startsWith(`${volume.slice(2).replace(/:.*/, '')}/`)),
+    );
+    expect(mounted).toHaveLength(3);
+    expect(missing).toEqual([]);
+    expect(services.prometheus?.networks).toContain('product');
+    // Grafana asks Prometheus alone.
+    expect(services.grafana?.networks).toEqual(['observability']);
+  });
+
+  test('Grafana has Prometheus as its source, at the interval of its scrapes, and finds the dashboards', () => {
+    const source = parse(read('deploy/observability/grafana/datasources/prometheus.yml'));
+    const { global } = parse(read('deploy/observability/prometheus.yml'));
+    expect(source.datasources).toEqual([
+      expect.objectContaining({
+        type: 'prometheus',
+        url: 'http://prometheus:9090',
+        jsonData: { timeInterval: global.scrape_interval },
+      }),
+    ]);
+    const found = parse(read('deploy/observability/grafana/dashboards/fitness.yml'));
+    const { path } = found.providers[0].options;
+    expect(services.grafana?.volumes).toContain(`./deploy/observability/dashboards:${path}:ro`);
+  });
+});
