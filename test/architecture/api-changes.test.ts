@@ -9,6 +9,18 @@ const RELEASES = files
   .filter((file) => /^docs\/api\/openapi-[\d.]+\.json$/.test(file))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
+const deletion = (status: number): string =>
+  `paths//api/v1/auth/delete-account/post/responses/${status}/content/application/json/schema/required`;
+
+/**
+ * The only exception. 1.0.0 had one schema for 200 and another for 202, and generated clients decode both by the first: the Kotlin client
+ * threw after the deletion was scheduled and every token revoked. Now both have one schema, in which only `message` is required. The
+ * bodies are the same.
+ */
+const DECLARED: Readonly<Record<string, readonly string[]>> = {
+  '1.0.0': [`${deletion(200)}/1`, `${deletion(202)}/1`, `${deletion(202)}/2`],
+};
+
 let document: ApiDocument;
 beforeAll(async () => {
   document = await loadApiDocument();
@@ -32,7 +44,8 @@ test('clients of every kept release of this major version work with this documen
   const releases = releasesOfThisMajor();
   expect(releases.map(({ info }) => info.version)).toContain(API_VERSION);
   for (const release of releases) {
-    expect([release.info.version, breakingChanges(release, document)]).toEqual([release.info.version, []]);
+    const { version } = release.info;
+    expect([version, breakingChanges(release, document)]).toEqual([version, DECLARED[version] ?? []]);
   }
 });
 

@@ -121,7 +121,7 @@ const presentResponse = (
     const schema = context.names.ofResponse(toClientSchema(given, 'response'), operationId, status);
     const example =
       Number(status) < 400
-        ? responseExample(schema, context.schemas)
+        ? responseExample(schema, context.schemas, status)
         : errorExample(status, referenceOf(schema) ?? '', codeOf(operation, status));
     return withExample(schema, example);
   });

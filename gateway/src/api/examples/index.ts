@@ -5,7 +5,7 @@
 import { isObject, type Json, referenceOf, type Schema } from '../schema.ts';
 import { english } from './english.ts';
 import { MONEY } from './money.ts';
-import { PEOPLE } from './people.ts';
+import { ACCOUNT_DELETION_BY_STATUS, PEOPLE } from './people.ts';
 import { PLACES } from './places.ts';
 import { REQUESTS } from './requests.ts';
 
@@ -44,6 +44,11 @@ const RESOURCES: Readonly<Record<string, unknown>> = {
   NotificationPageMeta: { ...COMMON.PageMeta, unread_count: 1 },
 };
 
+/** Examples of schemas whose answer depends on the status, by name and status. */
+const BY_STATUS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  AccountDeletionResponse: ACCOUNT_DELETION_BY_STATUS,
+};
+
 const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
   400: 'error.bad_request',
   401: 'error.unauthenticated',
@@ -61,21 +66,28 @@ const ERRORS: Readonly<Record<string, Parameters<typeof english>[0]>> = {
 export const requestExample = (operationId: string): Json | undefined => REQUESTS[operationId] as Json;
 
 /** Undefined for a schema without an example; a test finds it. */
-export const responseExample = (schema: Schema, components: Readonly<Schema>): Json | undefined => {
+export const responseExample = (
+  schema: Schema,
+  components: Readonly<Schema>,
+  status: string,
+): Json | undefined =>
+  (BY_STATUS[referenceOf(schema) ?? '']?.[status] as Json | undefined) ?? exampleOf(schema, components);
+
+const exampleOf = (schema: Schema, components: Readonly<Schema>): Json | undefined => {
   const name = referenceOf(schema);
   if (name !== undefined) {
     const known = RESOURCES[name] as Json | undefined;
     const component = components[name];
-    return known ?? (isObject(component) ? responseExample(component, components) : undefined);
+    return known ?? (isObject(component) ? exampleOf(component, components) : undefined);
   }
   if (schema.type === 'array' && isObject(schema.items)) {
-    const item = responseExample(schema.items, components);
+    const item = exampleOf(schema.items, components);
     return item === undefined ? undefined : [item];
   }
   if (!isObject(schema.properties)) return undefined;
   const entries = Object.entries(schema.properties).map(([field, value]) => [
     field,
-    isObject(value) ? responseExample(value, components) : undefined,
+    isObject(value) ? exampleOf(value, components) : undefined,
   ]);
   return entries.every(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 };

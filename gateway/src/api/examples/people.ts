@@ -121,11 +121,7 @@ export const PEOPLE = {
     secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
     otpauth_url: 'otpauth://totp/Fitness:sara.ahmadi?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Fitness',
   },
-  DeletionArmed: {
-    message: english('deletion.code_sent'),
-    confirmation_required: true,
-  },
-  DeletionScheduled: { message: english('deletion.scheduled'), ...SCHEDULE },
+  AccountDeletionResponse: { message: english('deletion.code_sent'), confirmation_required: true },
   DeletionCancelled: { message: english('deletion.cancelled'), user: USER },
   DeletionBlocker: BLOCKER,
   DeletionBlocked: {
@@ -156,4 +152,9 @@ export const PEOPLE = {
     after: { is_active: false },
     created_at: '2026-03-02 10:00:00',
   },
+};
+
+/** Where a schema has another answer for another status. */
+export const ACCOUNT_DELETION_BY_STATUS = {
+  202: { message: english('deletion.scheduled'), ...SCHEDULE },
 };

@@ -1392,6 +1392,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccountDeletionResponse: {
+            message: string;
+            /** @description 200 alone: a code was sent. */
+            confirmation_required?: boolean;
+            /** @description 202 alone. */
+            deletion_requested_at?: string;
+            /** @description 202 alone. */
+            deletion_scheduled_at?: string;
+        };
         AppGrant: {
             /** Format: int64 */
             id: number;
@@ -1504,11 +1513,6 @@ export interface components {
             /** @description Code from the authenticator app, or a recovery code, in any spelling */
             totp?: string;
         };
-        DeletionArmed: {
-            message: string;
-            /** @description Always `true` */
-            confirmation_required: boolean;
-        };
         DeletionBlocked: {
             error: string;
             /** @constant */
@@ -1537,13 +1541,6 @@ export interface components {
         DeletionCancelled: {
             message: string;
             user: components["schemas"]["User"];
-        };
-        DeletionScheduled: {
-            message: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
-            deletion_requested_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
-            deletion_scheduled_at: string;
         };
         DepositResolution: {
             /**
@@ -3525,7 +3522,7 @@ export interface operations {
                      *       "confirmation_required": true
                      *     }
                      */
-                    "application/json": components["schemas"]["DeletionArmed"];
+                    "application/json": components["schemas"]["AccountDeletionResponse"];
                 };
             };
             /** @description Accepted */
@@ -3541,7 +3538,7 @@ export interface operations {
                      *       "deletion_scheduled_at": "2026-04-01 10:00:00"
                      *     }
                      */
-                    "application/json": components["schemas"]["DeletionScheduled"];
+                    "application/json": components["schemas"]["AccountDeletionResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];

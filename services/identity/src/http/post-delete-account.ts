@@ -8,16 +8,15 @@ import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-const armedSchema = z
-  .object({ message: z.string(), confirmation_required: z.literal(true) })
-  .meta({ id: 'DeletionArmed' });
-const scheduledSchema = z
+/** One schema for 200 and 202: client generators decode every success of an operation by the first schema that they find. */
+const accountDeletionSchema = z
   .object({
     message: z.string(),
-    deletion_requested_at: timestampSchema,
-    deletion_scheduled_at: timestampSchema,
+    confirmation_required: z.literal(true).optional().describe('200 alone: a code was sent.'),
+    deletion_requested_at: timestampSchema.optional().describe('202 alone.'),
+    deletion_scheduled_at: timestampSchema.optional().describe('202 alone.'),
   })
-  .meta({ id: 'DeletionScheduled' });
+  .meta({ id: 'AccountDeletionResponse' });
 
 export const postDeleteAccountRoute = (
   { armDeletion, commitDeletion }: Pick<UseCases, 'armDeletion' | 'commitDeletion'>,
@@ -49,8 +48,8 @@ export const postDeleteAccountRoute = (
       confirmation_code: codeField('deletion').optional(),
     }),
     responses: {
-      200: armedSchema,
-      202: scheduledSchema,
+      200: accountDeletionSchema,
+      202: accountDeletionSchema,
       409: deletionBlockedSchema,
       500: z.object({ message: z.string() }),
     },
@@ -64,7 +63,7 @@ export const postDeleteAccountRoute = (
       if (result.state === 'already_pending') {
         return accepted({ message: t(message('deletion.scheduled')), ...result.schedule });
       }
-      return ok<z.input<typeof armedSchema>>({
+      return ok<z.input<typeof accountDeletionSchema>>({
         message: t(message('deletion.code_sent')),
         confirmation_required: true,
       });
