@@ -88,6 +88,39 @@ const kotlinSamples = async (): Promise<string> => {
   return ['package samples', ...imports, ...functions].join('\n');
 };
 
+/** A success that the document describes: `body` is its example, `schema` the name of its component. */
+interface DocumentedSuccess {
+  operationId: string;
+  /** The class of the operation in a generated client. */
+  api: string;
+  status: number;
+  schema: string;
+  body: unknown;
+}
+
+/** As the generator names a class: "training services" is TrainingServicesApi. */
+const apiOf = (tag: string): string =>
+  `${tag.replaceAll(/(?:^|[^a-z]+)([a-z])/gi, (_match, letter: string) => letter.toUpperCase())}Api`;
+
+/** Every success with a JSON body. */
+export const documentedSuccesses = async (): Promise<DocumentedSuccess[]> => {
+  const { paths } = await loadApiDocument();
+  return Object.values(paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ operationId, tags, responses }) =>
+      // biome-ignore lint/suspicious/noExplicitAny: the document is JSON
+      Object.entries(responses as Record<string, any>).flatMap(([status, response]) => {
+        const json = response.content?.['application/json'];
+        if (!status.startsWith('2') || json === undefined) return [];
+        const schema = String(json.schema.$ref).split('/').at(-1) ?? '';
+        const api = apiOf(tags?.[0] ?? '');
+        return [
+          { operationId: String(operationId), api, status: Number(status), schema, body: json.example },
+        ];
+      }),
+    );
+};
+
 /** A directory in which `make` has succeeded for these sources; earlier ones of the client are removed. */
 const madeOnce = async (
   client: string,

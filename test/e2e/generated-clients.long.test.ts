@@ -1,8 +1,16 @@
 /** Clients that openapi-generator makes of the API document: they compile, and decode what the product answers. */
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { unwrap } from '@fitness/client';
 import { expect, test } from '@jest/globals';
-import { kotlinClient, type Program, typescriptFetchClient } from '../clients/generate.ts';
+import {
+  documentedSuccesses,
+  kotlinClient,
+  type Program,
+  typescriptFetchClient,
+} from '../clients/generate.ts';
 import { baseUrl, clientOf, deposit, PASSWORD, register, sandbox } from './support.ts';
 
 /** With the fee of the gateway 3,030,000,000 rials: more than 32 bits hold. */
@@ -41,6 +49,26 @@ test.each(CLIENTS)(
       ],
       invalid: ['login'],
     });
+  },
+  900_000,
+);
+
+test.each(CLIENTS)(
+  '%s decodes every success that the document describes',
+  async (_name, prepare) => {
+    const program = await prepare();
+    const successes = await documentedSuccesses();
+    const directory = mkdtempSync(join(tmpdir(), 'successes-'));
+    try {
+      const file = join(directory, 'successes.json');
+      writeFileSync(file, JSON.stringify(successes));
+      expect(JSON.parse(await program(['decode', file]))).toEqual({
+        decoded: successes.length,
+        problems: [],
+      });
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   },
   900_000,
 );

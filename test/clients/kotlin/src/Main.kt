@@ -24,7 +24,36 @@ inline fun <reified T> errorOf(status: Int, call: () -> Unit): T {
     throw IllegalStateException("expected $status")
 }
 
+@Suppress("UNCHECKED_CAST")
+fun normalized(value: Any?): Any? = when (value) {
+    is Map<*, *> -> value.filterValues { it != null }.mapValues { normalized(it.value) }
+    is List<*> -> value.map(::normalized)
+    // The generated client writes decimals as texts.
+    is Number -> value.toString()
+    else -> value
+}
+
+/** Decodes every success of a file by the return type of its operation, encodes it again, and prints those that differ. */
+fun decodeAll(file: String) {
+    val any = Serializer.moshi.adapter(Any::class.java)
+    val successes = any.fromJson(java.io.File(file).readText()) as List<Map<String, Any?>>
+    val problems = successes.mapNotNull { success ->
+        val name = success["operationId"]
+        val method = Class.forName("client.apis.${success["api"]}").methods.first { it.name == name }
+        val adapter = Serializer.moshi.adapter<Any>(method.genericReturnType)
+        val body = success["body"]
+        try {
+            val encoded = adapter.toJson(adapter.fromJson(any.toJson(body)))
+            if (normalized(any.fromJson(encoded)) == normalized(body)) null else "$name ${success["status"]}: $encoded"
+        } catch (error: Exception) {
+            "$name ${success["status"]}: $error"
+        }
+    }
+    println(any.toJson(mapOf("decoded" to successes.size, "problems" to problems)))
+}
+
 fun main(args: Array<String>) {
+    if (args[0] == "decode") return decodeAll(args[1])
     val (baseUrl, login, password, purchaseToken) = args
     val auth = AuthApi(baseUrl)
     val payments = PaymentsApi(baseUrl)
