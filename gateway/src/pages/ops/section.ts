@@ -124,11 +124,22 @@ export const idIn = (text: string | undefined): string | undefined =>
 
 type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
+const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
+
+/**
+ * Digits have no direction of their own: between asterisks or slashes a browser shows them backwards on a Persian page. A text without a
+ * Persian letter reads from left to right.
+ */
+const directed = (value: FactRow[1]): FactRow[1] => {
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
+  return PERSIAN_LETTER.test(String(value)) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
+};
+
 /** Without the rows that have no value. */
 export const factsOf = (t: Translate, rows: readonly FactRow[]): Html => {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
   return html`<dl class="facts">
-${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${value}</dd>\n`)}</dl>`;
+${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed(value)}</dd>\n`)}</dl>`;
 };
 
 export const amountOf = (t: Translate, tooman: unknown): Html =>
