@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ERROR_CATALOGUE } from '../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../test/architecture/api-document.ts';
 import { root } from './lib/paths.mjs';
 
@@ -43,8 +44,24 @@ export const IDEMPOTENT: ReadonlySet<string> = new Set(${JSON.stringify(names.so
 `;
 }
 
+/** @returns {string} TypeScript */
+function errorCodesOf() {
+  const codes = new Set(ERROR_CATALOGUE.flatMap(({ code }) => (code === null ? [] : [code])));
+  return `/** Every \`code\` of an error of this release. */
+export type KnownErrorCode =
+${[...codes]
+  .sort()
+  .map((code) => `  | ${JSON.stringify(code)}`)
+  .join('\n')};
+`;
+}
+
 const document = await loadApiDocument();
-const wanted = Object.entries({ 'schema.ts': typesOf(document), 'idempotent.ts': idempotentOf(document) });
+const wanted = Object.entries({
+  'schema.ts': typesOf(document),
+  'idempotent.ts': idempotentOf(document),
+  'error-codes.ts': errorCodesOf(),
+});
 
 if (process.argv.includes('--check')) {
   const stale = wanted.filter(([name, text]) => readFileSync(join(TYPES, name), 'utf8') !== text);

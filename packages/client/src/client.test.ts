@@ -7,6 +7,8 @@ import {
   type ClientOptions,
   ConflictError,
   createClient,
+  NetworkError,
+  newIdempotencyKey,
   RateLimitError,
   UnavailableError,
   unwrap,
@@ -20,6 +22,7 @@ interface Received {
   body: string;
 }
 interface Laid {
+  /** 0: the connection is closed; -1: it stays open, without an answer. */
   status: number;
   body?: unknown;
   headers?: Record<string, string>;
@@ -36,6 +39,8 @@ beforeAll(async () => {
     const { method, url, headers } = request;
     received.push({ method, url, headers, body });
     const { status, body: answer, headers: extra } = answers.shift() ?? { status: 599 };
+    if (status === 0) request.socket.destroy();
+    if (status <= 0) return;
     response.writeHead(status, { 'content-type': 'application/json', ...extra });
     response.end(answer === undefined ? '' : JSON.stringify(answer));
   });
@@ -155,6 +160,128 @@ describe('a 503 with Retry-After', () => {
   });
 });
 
+describe('a lost connection', () => {
+  const thrownBy = (work: Promise<unknown>): Promise<unknown> =>
+    work.then(
+      () => {
+        throw new Error('it was answered');
+      },
+      (error: unknown) => error,
+    );
+
+  test('is tried again for a GET, and for a POST with its key', async () => {
+    answers = [{ status: 0 }, { status: 200, body: {} }, { status: 0 }, { status: 201, body: {} }];
+    const client = connect();
+    expect((await client.GET('/api/v1/payments/prices')).response.status).toBe(200);
+    expect((await client.POST('/api/v1/payments/deposit', { body: deposit })).response.status).toBe(201);
+    const [, , first, second] = received.map(({ headers }) => headers['idempotency-key']);
+    expect([first, second]).toEqual([first, expect.stringMatching(/^[\da-f]{32}$/)]);
+    expect(second).toBe(first);
+  });
+
+  test('is an error with its cause where repeating may do a thing twice', async () => {
+    answers = [{ status: 0 }];
+    const error = await thrownBy(connect().PUT('/api/v1/auth/me', { body: { height: 170 } }));
+    expect(error).toBeInstanceOf(NetworkError);
+    expect(error).toMatchObject({ isTimeout: false, isOutcomeUnknown: true, cause: expect.any(Error) });
+    expect((error as Error).message).toMatch(/^PUT http:.*\/api\/v1\/auth\/me: no connection$/);
+    expect(received).toHaveLength(1);
+  });
+
+  test('is one after the retries, also of an answer that does not come in time', async () => {
+    answers = [{ status: 0 }, { status: -1 }];
+    const client = connect({ retries: 1, timeoutMs: 100 });
+    const error = await thrownBy(client.GET('/api/v1/payments/prices', { params: { query: {} } } as never));
+    expect(error).toMatchObject({ name: 'NetworkError', isTimeout: true, isOutcomeUnknown: false });
+    expect(received).toHaveLength(2);
+  });
+
+  test('is no such error for a caller who stops waiting', async () => {
+    answers = [{ status: -1 }];
+    const stopped = new AbortController();
+    const answer = thrownBy(connect().GET('/api/v1/payments/prices', { signal: stopped.signal }));
+    setTimeout(() => stopped.abort(new Error('enough')), 100);
+    expect(await answer).toEqual(new Error('enough'));
+    expect(received).toHaveLength(1);
+  });
+});
+
+describe('a 401', () => {
+  test('forgets the token, and tells the app once', async () => {
+    const told: string[] = [];
+    const client = connect({
+      token: 'old',
+      onToken: (token) => told.push(`token ${token}`),
+      onUnauthorized: () => told.push('unauthorized'),
+    });
+    answers = [
+      { status: 401, body: {} },
+      { status: 200, body: {} },
+    ];
+    await client.GET('/api/v1/auth/me');
+    await client.GET('/api/v1/posts');
+    expect(told).toEqual(['token undefined', 'unauthorized']);
+    expect(received[1]?.headers.authorization).toBeUndefined();
+  });
+
+  test('of an earlier token, or of a wrong password, changes nothing', async () => {
+    const told: string[] = [];
+    const client = connect({ token: 'current', onUnauthorized: () => told.push('unauthorized') });
+    answers = [
+      { status: 401, body: {} },
+      { status: 401, body: {} },
+    ];
+    await client.GET('/api/v1/auth/me', { headers: { authorization: 'Bearer earlier' } });
+    await expect(client.login({ login: 'sara', password: 'wrong-password' })).rejects.toBeInstanceOf(
+      ApiError,
+    );
+    expect(told).toEqual([]);
+  });
+});
+
+describe('an upload', () => {
+  const fields = { attachable_type: 'App\\Models\\User', attachable_id: 12 } as const;
+
+  test('sends the fields before the file, with its name', async () => {
+    answers = [{ status: 201, body: { data: { id: 31 } } }];
+    const picture = new Blob(['pixels'], { type: 'image/png' });
+    const made = await connect().upload(picture, { ...fields, purpose: undefined } as never, {
+      filename: 'a.png',
+    });
+    expect(made.id).toBe(31);
+    const [{ headers, body = '' } = { headers: {} }] = received;
+    expect(headers['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(
+      [...body.matchAll(/name="(\w+)"(?:; filename="([^"]+)")?/g)].map(([, name, file]) => [name, file]),
+    ).toEqual([
+      ['attachable_type', undefined],
+      ['attachable_id', undefined],
+      ['file', 'a.png'],
+    ]);
+  });
+
+  test('has a time limit of its own, and is not repeated', async () => {
+    answers = [{ status: -1 }];
+    const client = connect({ timeoutMs: 1, uploadTimeoutMs: 150 });
+    const startedAt = performance.now();
+    await expect(client.upload(new Blob(['x']), fields as never)).rejects.toMatchObject({ isTimeout: true });
+    expect(performance.now() - startedAt).toBeGreaterThan(140);
+    expect(received).toHaveLength(1);
+  });
+});
+
+test('keys are made without crypto, which React Native lacks', () => {
+  const { crypto } = globalThis;
+  Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true });
+  try {
+    const keys = new Set(Array.from({ length: 100 }, () => newIdempotencyKey()));
+    expect(keys.size).toBe(100);
+    for (const key of keys) expect(key).toMatch(/^[\da-f]{32}$/);
+  } finally {
+    Object.defineProperty(globalThis, 'crypto', { value: crypto, configurable: true });
+  }
+});
+
 describe('a key of the caller', () => {
   test('is kept', async () => {
     answers = [{ status: 201, body: {} }];
@@ -213,7 +340,9 @@ describe('an error', () => {
     const lost = await failing(busy('outcome_unknown'));
     expect((lost as UnavailableError).isOutcomeUnknown).toBe(true);
 
-    const other = await failing({ status: 418, body: { message: 'Tea.' } });
+    const headers = { 'x-request-id': 'r-1' };
+    const other = await failing({ status: 418, body: { message: 'Tea.' }, headers });
     expect([other.name, other.status, other.body]).toEqual(['ApiError', 418, { message: 'Tea.' }]);
+    expect(other.requestId).toBe('r-1');
   });
 });

@@ -1,10 +1,16 @@
-/** What the API answers instead of what was asked for. */
+/** What the API answers instead of what was asked for, and what happens when it does not answer. */
+import type { KnownErrorCode } from './generated/error-codes.ts';
+
+/** A later release may have more codes than those that are known here. */
+export type ErrorCode = KnownErrorCode | (string & Record<never, never>);
 
 export interface ApiErrorFields {
   status: number;
   message: string;
   /** The same in every language and release; some errors have none. */
-  code: string | undefined;
+  code: ErrorCode | undefined;
+  /** `X-Request-Id`, by which operators find the request in their logs. */
+  requestId: string | undefined;
   /** Decoded JSON, else the text. */
   body: unknown;
   response: Response;
@@ -13,14 +19,16 @@ export interface ApiErrorFields {
 export class ApiError extends Error implements ApiErrorFields {
   override readonly name: string = 'ApiError';
   readonly status: number;
-  readonly code: string | undefined;
+  readonly code: ErrorCode | undefined;
+  readonly requestId: string | undefined;
   readonly body: unknown;
   readonly response: Response;
 
-  constructor({ status, message, code, body, response }: ApiErrorFields) {
+  constructor({ status, message, code, requestId, body, response }: ApiErrorFields) {
     super(message);
     this.status = status;
     this.code = code;
+    this.requestId = requestId;
     this.body = body;
     this.response = response;
   }
@@ -70,6 +78,29 @@ export class UnavailableError extends ApiError {
   }
 }
 
+interface Unanswered {
+  method: string;
+  url: string;
+  isTimeout: boolean;
+  cause: unknown;
+}
+
+/** No answer came: the connection was refused or lost, or the time was over. */
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+  override readonly cause: unknown;
+  readonly isTimeout: boolean;
+  /** Whether a change may have been made nevertheless: read before repeating it. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor({ method, url, isTimeout, cause }: Unanswered) {
+    super(`${method} ${url.split('?')[0]}: ${isTimeout ? 'no answer in time' : 'no connection'}`);
+    this.cause = cause;
+    this.isTimeout = isTimeout;
+    this.isOutcomeUnknown = method !== 'GET';
+  }
+}
+
 export const OUTCOME_UNKNOWN = 'outcome_unknown';
 
 const CLASSES: Readonly<Record<number, new (given: ApiErrorFields) => ApiError>> = {
@@ -89,6 +120,7 @@ export const toApiError = (response: Response, body: unknown): ApiError => {
     status,
     message: String(message),
     code: typeof code === 'string' ? code : undefined,
+    requestId: response.headers.get('x-request-id') ?? undefined,
     body,
     response,
   });

@@ -1,11 +1,20 @@
-/** The API as typed functions, for browsers and Node 20 or later. */
+/** The API as typed functions, for Node 20 or later, browsers and React Native. */
 import createFetchClient, { type Client as FetchClient, type Middleware } from 'openapi-fetch';
 import { toApiError } from './errors.ts';
 import { IDEMPOTENT } from './generated/idempotent.ts';
 import type { components, paths } from './generated/schema.ts';
-import { type RetryOptions, type Send, withRetries } from './retry.ts';
+import { createSend, type Send, type SendOptions } from './retry.ts';
 
-export { ApiError, ConflictError, RateLimitError, UnavailableError, ValidationError } from './errors.ts';
+export {
+  ApiError,
+  ConflictError,
+  type ErrorCode,
+  NetworkError,
+  RateLimitError,
+  UnavailableError,
+  ValidationError,
+} from './errors.ts';
+export type { KnownErrorCode } from './generated/error-codes.ts';
 export type { paths } from './generated/schema.ts';
 
 /** The resources and bodies by their names in the API document. */
@@ -13,13 +22,28 @@ export type Schemas = components['schemas'];
 
 type Token = string | undefined;
 
-export interface ClientOptions extends RetryOptions {
+/** A file of React Native, which has no `Blob` of it. */
+export interface NativeFile {
+  uri: string;
+  name: string;
+  type: string;
+}
+
+export interface UploadOptions {
+  /** Default: the name of the `File`, else `file`. */
+  filename?: string;
+  signal?: AbortSignal;
+}
+
+export interface ClientOptions extends SendOptions {
   /** The origin, without `/api/v1`. */
   baseUrl: string;
   /** A function is asked before each request; what keeps the token then is told of another one by `onToken`. */
   token?: Token | (() => Token | Promise<Token>);
   /** Called after `login`, and with `undefined` after `logout`. */
   onToken?: (token: Token) => void;
+  /** Called when the API refuses the current token (401), which the client has then forgotten: ask the user to log in. */
+  onUnauthorized?: () => void;
   /** `Accept-Language` of every request, e.g. `fa`. */
   language?: string;
   fetch?: Send;
@@ -43,12 +67,18 @@ type Query<Path extends ListPath> = paths[Path] extends { get: { parameters: { q
   ? Omit<NonNullable<Given>, 'page' | 'cursor'>
   : never;
 
-/** `GET`, `POST`, `PUT` and `DELETE` answer `{data, error, response}` and throw only where there is no answer. */
+/** `GET`, `POST`, `PUT` and `DELETE` answer `{data, error, response}`; without an answer they reject with a `NetworkError`. */
 export interface Client extends FetchClient<paths> {
   /** Later requests are made as this user. Rejects with a `ValidationError` for wrong credentials. */
   login(credentials: Schemas['PostAuthLoginRequest']): Promise<Schemas['SignedIn']>;
   /** Revokes the token; later requests have none. */
   logout(): Promise<void>;
+  /** Adds a file to a post, a gym, an account or a training service. Rejects with an `ApiError`. */
+  upload(
+    file: Blob | NativeFile,
+    fields: Omit<Schemas['PostMediaRequest'], 'file'>,
+    options?: UploadOptions,
+  ): Promise<Schemas['MediaResponse']['data']>;
   /** All rows of a list, page by page as they are asked for. Rejects with an `ApiError`. */
   list<Path extends ListPath>(path: Path, query?: Query<Path>): AsyncGenerator<Row<Path>, void, undefined>;
 }
@@ -62,7 +92,7 @@ const WITHOUT_TOKEN: ReadonlySet<string> = new Set([
 ]);
 
 export const createClient = (options: ClientOptions): Client => {
-  const { baseUrl, language, onToken } = options;
+  const { baseUrl, language, onToken, onUnauthorized } = options;
   const send: Send = options.fetch ?? ((request) => globalThis.fetch(request));
   let token = options.token;
   const setToken = (next: Token): void => {
@@ -70,16 +100,26 @@ export const createClient = (options: ClientOptions): Client => {
     onToken?.(next);
   };
 
-  const addHeaders: Middleware = {
+  const currentToken = async (): Promise<Token> => (typeof token === 'function' ? token() : token);
+
+  const middleware: Middleware = {
     async onRequest({ request, schemaPath }) {
       const { headers } = request;
       if (!headers.has('authorization') && !WITHOUT_TOKEN.has(schemaPath)) {
-        const current = typeof token === 'function' ? await token() : token;
+        const current = await currentToken();
         if (current !== undefined) headers.set('authorization', `Bearer ${current}`);
       }
       if (!headers.has('idempotency-key') && IDEMPOTENT.has(`${request.method} ${schemaPath}`))
         headers.set('idempotency-key', newIdempotencyKey());
       if (language !== undefined && !headers.has('accept-language')) headers.set('accept-language', language);
+    },
+    async onResponse({ request, response }) {
+      if (response.status !== 401) return;
+      const current = await currentToken();
+      // The answer to a request with an earlier token says nothing about the current one.
+      if (current === undefined || request.headers.get('authorization') !== `Bearer ${current}`) return;
+      setToken(undefined);
+      onUnauthorized?.();
     },
   };
 
@@ -87,9 +127,9 @@ export const createClient = (options: ClientOptions): Client => {
     baseUrl,
     // The API reads lists in a query as `type=a,b`.
     querySerializer: { array: { style: 'form', explode: false } },
-    fetch: withRetries(send, options),
+    fetch: createSend(send, options),
   });
-  client.use(addHeaders);
+  client.use(middleware);
 
   return {
     ...client,
@@ -104,8 +144,28 @@ export const createClient = (options: ClientOptions): Client => {
       if (!response.ok && response.status !== 401) throw toApiError(response, error);
       setToken(undefined);
     },
+    async upload(file, fields, { filename, signal } = {}) {
+      const body = formOf(file, fields, filename);
+      const init = {
+        body: body as never,
+        bodySerializer: () => body,
+        ...(signal === undefined ? {} : { signal }),
+      };
+      return (await unwrap(client.POST('/api/v1/media', init))).data;
+    },
     list: (path, query) => rowsOf(client, path, query ?? {}),
   };
+};
+
+/** The fields stand before the file, as the reference recommends: what is wrong with them is known before the file has arrived. */
+const formOf = (file: Blob | NativeFile, fields: object, filename: string | undefined): FormData => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined && value !== null) form.append(name, String(value));
+  // React Native takes such an object where others need a Blob.
+  if (!(file instanceof Blob)) form.append('file', file as never);
+  else form.append('file', file, filename ?? (file as Partial<File>).name ?? 'file');
+  return form;
 };
 
 async function* rowsOf<Path extends ListPath>(
@@ -139,9 +199,14 @@ export const unwrap = async <Given extends Outcome>(
   return data as Exclude<Given['data'], undefined>;
 };
 
-/** For callers who repeat a request themselves, e.g. after a restart. */
+const KEY_BYTES = 16;
+
+/** For callers who repeat a request themselves, such as after a restart. A key has to be unique, not secret. */
 export const newIdempotencyKey = (): string => {
-  // `crypto.randomUUID` is missing on pages without TLS.
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(16));
+  const bytes = new Uint8Array(KEY_BYTES);
+  // `crypto.randomUUID` is missing on pages without TLS, and all of `crypto` in React Native.
+  const { crypto } = globalThis as Partial<Pick<typeof globalThis, 'crypto'>>;
+  if (crypto !== undefined) crypto.getRandomValues(bytes);
+  else for (let index = 0; index < KEY_BYTES; index += 1) bytes[index] = Math.floor(Math.random() * 256);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 };

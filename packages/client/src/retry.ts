@@ -1,31 +1,91 @@
-/** Repeats requests that were answered 503, where repeating cannot do a thing twice. */
-import { memberOf, OUTCOME_UNKNOWN, retryAfterOf } from './errors.ts';
+/** Sends requests: each attempt has a time limit, and is repeated where repeating cannot do a thing twice. */
+import { memberOf, NetworkError, OUTCOME_UNKNOWN, retryAfterOf } from './errors.ts';
 
-export interface RetryOptions {
+export interface SendOptions {
   /** Repetitions of a request; default 3, 0 for none. */
   retries?: number;
   /** A 503 that asks to wait longer is returned at once; default 30. */
   maxRetryAfterSeconds?: number;
+  /** For each attempt, until its answer begins; default 30,000. */
+  timeoutMs?: number;
+  /** `timeoutMs` of a request that sends a file; default 600,000. */
+  uploadTimeoutMs?: number;
 }
 
 export type Send = (request: Request) => Promise<Response>;
 
-export const withRetries =
-  (send: Send, { retries = 3, maxRetryAfterSeconds = 30 }: RetryOptions): Send =>
-  async (request) => {
-    if (retries === 0 || !isRepeatable(request)) return send(request);
-    for (let left = retries; ; left -= 1) {
+const FIRST_WAIT_MS = 500;
+
+/** Rejects with a `NetworkError`, or with the reason of the caller's signal. */
+export const createSend = (
+  send: Send,
+  { retries = 3, maxRetryAfterSeconds = 30, timeoutMs = 30_000, uploadTimeoutMs = 600_000 }: SendOptions,
+): Send => {
+  const attempt: Send = (request) =>
+    sendInTime(send, request, isUpload(request) ? uploadTimeoutMs : timeoutMs);
+
+  return async (request) => {
+    if (retries === 0 || !isRepeatable(request)) return attempt(request);
+    for (let done = 0; ; done += 1) {
       // A body can be read once: each attempt gets a copy.
-      const response = await send(request.clone());
-      const seconds = response.status === 503 && left > 0 ? retryAfterOf(response) : undefined;
-      if (seconds === undefined || seconds > maxRetryAfterSeconds) return response;
-      if (!hasKey(request) && (await isOutcomeUnknown(response))) return response;
-      await response.body?.cancel();
-      await delay(seconds * 1_000, request.signal);
+      const outcome = await attempt(request.clone()).catch((error: unknown) => error);
+      const waitMs =
+        outcome instanceof Response
+          ? await waitAfterAnswer(request, outcome, maxRetryAfterSeconds)
+          : waitAfterError(outcome, done);
+      if (waitMs === undefined || done === retries) {
+        if (outcome instanceof Response) return outcome;
+        throw outcome;
+      }
+      if (outcome instanceof Response) await outcome.body?.cancel();
+      await delay(waitMs, request.signal);
     }
   };
+};
+
+/** Undefined: the answer is final. */
+const waitAfterAnswer = async (
+  request: Request,
+  response: Response,
+  maxRetryAfterSeconds: number,
+): Promise<number | undefined> => {
+  const seconds = response.status === 503 ? retryAfterOf(response) : undefined;
+  if (seconds === undefined || seconds > maxRetryAfterSeconds) return undefined;
+  if (!hasKey(request) && (await isOutcomeUnknown(response))) return undefined;
+  return seconds * 1_000;
+};
+
+const waitAfterError = (error: unknown, done: number): number | undefined =>
+  error instanceof NetworkError ? FIRST_WAIT_MS * 2 ** done * (0.5 + Math.random()) : undefined;
+
+const sendInTime = async (send: Send, request: Request, timeoutMs: number): Promise<Response> => {
+  const { method, url, signal } = request;
+  // AbortSignal.any and AbortSignal.timeout are missing in React Native.
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
+  let isTimeout = false;
+  const timer = setTimeout(() => {
+    isTimeout = true;
+    controller.abort();
+  }, timeoutMs);
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await send(new Request(request, { signal: controller.signal }));
+  } catch (cause) {
+    if (signal.aborted) throw reasonOf(signal);
+    throw new NetworkError({ method, url, isTimeout, cause });
+  } finally {
+    clearTimeout(timer);
+    // Until the body has been read the caller may still stop it.
+    if (controller.signal.aborted) signal.removeEventListener('abort', stop);
+  }
+};
 
 const hasKey = ({ headers }: Request): boolean => headers.has('idempotency-key');
+
+const isUpload = ({ headers }: Request): boolean =>
+  headers.get('content-type')?.startsWith('multipart/form-data') === true;
 
 const isRepeatable = (request: Request): boolean =>
   request.method === 'GET' || (request.method === 'POST' && hasKey(request));
@@ -38,12 +98,18 @@ const isOutcomeUnknown = async (response: Response): Promise<boolean> => {
   return memberOf(body, 'code') === OUTCOME_UNKNOWN;
 };
 
+/** React Native has no `reason`, and no `throwIfAborted`. */
+const reasonOf = (signal: AbortSignal): unknown => signal.reason ?? new Error('The request was aborted.');
+
 const delay = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
-    signal.throwIfAborted();
+    if (signal.aborted) {
+      reject(reasonOf(signal));
+      return;
+    }
     const abort = (): void => {
       clearTimeout(timer);
-      reject(signal.reason);
+      reject(reasonOf(signal));
     };
     const timer = setTimeout(() => {
       signal.removeEventListener('abort', abort);

@@ -1,0 +1,44 @@
+/**
+ * `npm run client:pack`: builds packages/client as a package that can be installed elsewhere, and packs it into .data. Inside of the
+ * repository its sources are imported as they are.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dataDirectory, root } from './lib/paths.mjs';
+
+const source = join(root, 'packages/client');
+const target = mkdtempSync(join(tmpdir(), 'fitness-client-'));
+
+process.once('exit', () => rmSync(target, { recursive: true, force: true }));
+execFileSync(
+  join(source, 'node_modules/.bin/tsc'),
+  ['-p', join(source, 'tsconfig.build.json'), '--outDir', target],
+  {
+    stdio: 'inherit',
+  },
+);
+
+const { name, version, description, dependencies } = JSON.parse(
+  readFileSync(join(source, 'package.json'), 'utf8'),
+);
+const { license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const manifest = {
+  ...{ name, version, description, license },
+  type: 'module',
+  sideEffects: false,
+  engines: { node: '>=20' },
+  // `main` and `types` are for tools that do not read `exports`.
+  main: './index.js',
+  types: './index.d.ts',
+  exports: { '.': { types: './index.d.ts', default: './index.js' } },
+  dependencies,
+};
+writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+copyFileSync(join(source, 'README.md'), join(target, 'README.md'));
+
+mkdirSync(dataDirectory, { recursive: true });
+const options = { cwd: target, encoding: /** @type {const} */ ('utf8') };
+const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', dataDirectory], options).trim();
+console.log(`Packed ${join(dataDirectory, packed)}.`);
