@@ -6,7 +6,15 @@ import { spawnSync } from 'node:child_process';
 import { root } from './lib/paths.mjs';
 
 /** These tests compare a file with the sources, and write it with UPDATE_DOCS=1. */
-const writingTests = ['environment', 'privacy', 'process-access', 'api-errors', 'indexes', 'shards'];
+const writingTests = [
+  'environment',
+  'alerts',
+  'privacy',
+  'process-access',
+  'api-errors',
+  'indexes',
+  'shards',
+];
 
 const steps = [
   ['scripts/generate-proto-types.mjs'],

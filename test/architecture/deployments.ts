@@ -1,6 +1,6 @@
 /** What docker-compose.yml and deploy/kubernetes give to the processes. */
 import { parseAllDocuments, parse as parseYaml } from 'yaml';
-import { files, read } from './support.ts';
+import { exists, files, read } from './support.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -114,22 +114,27 @@ interface Container {
   image?: string;
   args?: string[];
   volumeMounts?: { name: string; mountPath: string }[];
-  env?: { name: string; value: string }[];
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string } } }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
   startupProbe?: { httpGet: { path?: string; scheme?: string } };
   readinessProbe?: { httpGet: { scheme?: string } };
   livenessProbe?: { httpGet: { path?: string; scheme?: string } };
 }
 
+interface Selector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { values: string[] }[];
+}
+
 interface Peer {
-  podSelector?: { matchLabels: Record<string, string> };
+  podSelector?: Selector;
   namespaceSelector?: { matchLabels: Record<string, string> };
   ipBlock?: { cidr: string; except?: string[] };
 }
 
 interface Manifest {
   kind: string;
-  metadata?: { name: string };
+  metadata?: { name: string; annotations?: Record<string, string> };
   data?: Record<string, string>;
   images?: Record<string, string>[];
   resources?: string[];
@@ -142,10 +147,12 @@ interface Manifest {
         containers?: Container[];
         initContainers?: Container[];
         terminationGracePeriodSeconds?: number;
+        topologySpreadConstraints?: { topologyKey: string }[];
         volumes?: { name: string; secret?: { secretName: string }; configMap?: { name: string } }[];
       };
     };
-    podSelector?: { matchLabels: Record<string, string> };
+    jobTemplate?: { spec: { template: { spec: { containers: Container[] } } } };
+    podSelector?: Selector;
     policyTypes?: string[];
     ingress?: { from?: object[] }[];
     egress?: { to?: Peer[]; ports?: { protocol: string; port: number }[] }[];
@@ -155,30 +162,35 @@ interface Manifest {
 export const manifestsOf = (file: string): Manifest[] =>
   parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
 
+/** What every installation has; the overlays add to it. */
 export const kubernetesFiles = (): string[] =>
-  files.filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file));
+  files.filter((file) => /^deploy\/kubernetes\/base\/[\w-]+\.yaml$/.test(file));
 
 /** The keys of the Secret of a process, without values. */
 export const secretExample = (owner: string): string =>
   `deploy/kubernetes/secrets/${nameOf(owner)}.example.env`;
 
-/** `common`: of the ConfigMap; `own`: of one deployment; `secrets`: of its Secret, whose values are empty. */
-export const kubernetesEnvironment = () => {
+/** The variables that the ConfigMap of all (`all`) or of one process has in the base, commented out where the default is meant. */
+export const settingsFile = (name: string): string => `deploy/kubernetes/base/settings/${name}.env`;
+
+/** What an overlay adds to a ConfigMap. */
+export const overlaySettings = (overlay: string, name: string): Record<string, string> => {
+  const file = `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
+  return exists(file) ? parseEnvFile(file) : {};
+};
+
+/** `common`: of the ConfigMap of all; `own`: of that of one process; `secrets`: of its Secret, whose values are empty. */
+export const kubernetesEnvironment = (overlay = 'production') => {
   const manifests = kubernetesFiles().flatMap(manifestsOf);
-  const containers = manifests.flatMap(({ spec }) => spec?.template?.spec?.containers ?? []);
-  const settings = manifests
-    .filter(({ kind }) => kind === 'ConfigMap')
-    .flatMap(({ data = {} }) => Object.entries(data));
+  const settings = (name: string) =>
+    new Map(Object.entries({ ...parseEnvFile(settingsFile(name)), ...overlaySettings(overlay, name) }));
   return {
-    containers,
-    common: new Map(settings),
+    containers: manifests
+      .filter(({ kind, metadata }) => kind === 'Deployment' && metadata?.name !== 'operator')
+      .flatMap(({ spec }) => spec?.template?.spec?.containers ?? []),
+    common: settings('all'),
     secrets: (owner: string) => new Map(Object.entries(parseEnvFile(secretExample(owner)))),
-    own: (owner: string) =>
-      new Map(
-        containers
-          .filter(({ name }) => name === nameOf(owner))
-          .flatMap(({ env = [] }) => env.map(({ name, value }): [string, string] => [name, value])),
-      ),
+    own: (owner: string) => settings(nameOf(owner)),
   };
 };
 
@@ -187,8 +199,12 @@ export const kubernetesEgress = (owner: string): string[] =>
   kubernetesFiles()
     .flatMap(manifestsOf)
     .filter(({ kind, spec }) => {
-      const selected = spec?.podSelector?.matchLabels['app.kubernetes.io/name'];
-      return kind === 'NetworkPolicy' && selected === nameOf(owner);
+      const { matchLabels, matchExpressions = [] } = spec?.podSelector ?? {};
+      const selected = [
+        matchLabels?.['app.kubernetes.io/name'],
+        ...matchExpressions.flatMap(({ values }) => values),
+      ];
+      return kind === 'NetworkPolicy' && selected.includes(nameOf(owner));
     })
     .flatMap(({ spec }) => spec?.egress ?? [])
     .flatMap(({ to = [], ports = [] }) =>
@@ -197,6 +213,6 @@ export const kubernetesEgress = (owner: string): string[] =>
 
 const nameOfPeer = ({ podSelector, namespaceSelector, ipBlock }: Peer): string => {
   if (ipBlock !== undefined) return ipBlock.cidr === '0.0.0.0/0' ? 'internet' : ipBlock.cidr;
-  const pod = podSelector?.matchLabels['app.kubernetes.io/name'];
+  const pod = podSelector?.matchLabels?.['app.kubernetes.io/name'];
   return pod ?? namespaceSelector?.matchLabels['kubernetes.io/metadata.name'] ?? 'anywhere';
 };

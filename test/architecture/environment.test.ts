@@ -6,6 +6,7 @@ import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
 import { images as testImages } from '../../scripts/lib/servers/images.mjs';
+import { MAX_FILE_BYTES } from '../../services/media/src/domain/file-types.ts';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import {
   composeEnvironment,
@@ -20,6 +21,8 @@ import {
   nameOf,
   networksOut,
   parseEnvFile,
+  secretExample,
+  settingsFile,
   takenFromDotEnv,
 } from './deployments.ts';
 import { exists, files, parse, productSources, read, root, walk } from './support.ts';
@@ -364,7 +367,7 @@ describe('docker-compose.yml', () => {
     expect(foreign.filter((image) => !/^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
     const stages = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
     expect(stages.map((image) => interpolate(image, { NODE_IMAGE: base }))).toEqual([base, base]);
-    const [kustomization] = manifestsOf('deploy/kubernetes/kustomization.yaml');
+    const [kustomization] = manifestsOf('deploy/kubernetes/overlays/production/kustomization.yaml');
     expect(kustomization?.images).toEqual([
       expect.objectContaining({ name: 'fitness-platform', digest: expect.stringMatching(/^sha256:/) }),
     ]);
@@ -407,6 +410,15 @@ test('deploy/demo.env points the product at every provider of the sandbox; npm r
   else expect(lines).toEqual([]);
 });
 
+test('the demonstration of Kubernetes points the product at every provider of the sandbox', () => {
+  const { common, own } = kubernetesEnvironment('demo');
+  const given = new Map([...common, ...owners.flatMap((owner) => [...own(owner)])]);
+  const wrong = Object.entries(productEnvironment('http://sandbox:8090')).filter(
+    ([name, value]) => !isSecret(name) && given.get(name) !== value,
+  );
+  expect(wrong).toEqual([]);
+});
+
 describe('deploy/kubernetes', () => {
   const { common, own, secrets, containers } = kubernetesEnvironment();
   const given = (owner: string): string[] =>
@@ -414,14 +426,14 @@ describe('deploy/kubernetes', () => {
 
   test.each(owners)('gives %s its own key and certificate, and lets it talk by TLS only', (owner) => {
     const name = nameOf(owner);
-    const manifests = manifestsOf(`deploy/kubernetes/${name}.yaml`);
+    const manifests = manifestsOf(`deploy/kubernetes/base/${name}.yaml`);
     const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
     expect(pod?.volumes?.filter(({ secret, configMap }) => secret ?? configMap)).toEqual([
       expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-key` }) }),
       { name: 'public-keys', configMap: { name: 'public-keys' } },
       expect.objectContaining({ secret: expect.objectContaining({ secretName: `${name}-tls` }) }),
     ]);
-    const certificate = manifestsOf('deploy/kubernetes/certificates.yaml').find(
+    const certificate = manifestsOf('deploy/kubernetes/base/certificates.yaml').find(
       ({ kind, spec }) => kind === 'Certificate' && spec?.secretName === `${name}-tls`,
     );
     expect(certificate?.spec?.dnsNames).toEqual([name]);
@@ -442,23 +454,29 @@ describe('deploy/kubernetes', () => {
   });
 
   test.each(owners.filter((owner) => owner !== 'gateway'))(
-    'upgrades the data of %s before its pod, with what the pod has',
+    'upgrades the data of %s by a Job, with what its pod has',
     (owner) => {
       const name = nameOf(owner);
-      const manifests = manifestsOf(`deploy/kubernetes/${name}.yaml`);
-      const pod = manifests.find(({ kind }) => kind === 'Deployment')?.spec?.template?.spec;
-      const [container] = pod?.containers ?? [];
-      const { image, args = [], env, envFrom, volumeMounts } = container ?? {};
-      expect(pod?.initContainers).toMatchObject([
-        { name: 'upgrade', image, args: [...args, 'upgrade'], env, envFrom, volumeMounts },
-      ]);
+      const podOf = (file: string) =>
+        manifestsOf(`deploy/kubernetes/base/${file}.yaml`).find(({ spec }) => spec?.template !== undefined)
+          ?.spec?.template?.spec;
+      const { image, args = [], envFrom, volumeMounts = [] } = podOf(name)?.containers?.[0] ?? {};
+      const upgrade = podOf('upgrade')?.containers?.find((container) => container.name === name);
+      // The volumes of the Job have the name of the process before theirs.
+      const mounts = upgrade?.volumeMounts?.map((mount) => ({
+        ...mount,
+        name: mount.name.replace(`${name}-key`, 'private-key').replace(`${name}-tls`, 'tls'),
+      }));
+      expect(upgrade).toMatchObject({ image, args: [...args, 'upgrade'], envFrom });
+      expect(mounts).toEqual(expect.arrayContaining(volumeMounts));
+      expect(mounts).toHaveLength(volumeMounts.length);
     },
   );
 
   test.each(owners)('lets %s answer while it drains, and finish before it is killed', (owner) => {
     const name = nameOf(owner);
-    const pod = manifestsOf(`deploy/kubernetes/${name}.yaml`).find(({ kind }) => kind === 'Deployment')?.spec
-      ?.template?.spec;
+    const pod = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).find(({ kind }) => kind === 'Deployment')
+      ?.spec?.template?.spec;
     const [drain, grace] = ['DRAIN_MS', 'SHUTDOWN_GRACE_MS'].map((variable) => Number(common.get(variable)));
     // The gateway closes an idle connection to a service after four seconds, and asks for new records every five.
     expect(drain).toBeGreaterThanOrEqual(10_000);
@@ -470,7 +488,9 @@ describe('deploy/kubernetes', () => {
     'gives the name of %s a record of each pod',
     (owner) => {
       const name = nameOf(owner);
-      const services = manifestsOf(`deploy/kubernetes/${name}.yaml`).filter(({ kind }) => kind === 'Service');
+      const services = manifestsOf(`deploy/kubernetes/base/${name}.yaml`).filter(
+        ({ kind }) => kind === 'Service',
+      );
       expect(services.map(({ metadata }) => metadata?.name).sort()).toEqual([`${name}-grpc`, `${name}-http`]);
       expect(services.map(({ spec }) => spec?.clusterIP)).toEqual(['None', 'None']);
     },
@@ -491,16 +511,128 @@ describe('deploy/kubernetes', () => {
   });
 
   test.each(owners)('gives every secret of %s by its Secret', (owner) => {
-    expect([...common.keys(), ...own(owner).keys()].filter(isSecret)).toEqual([]);
-    const servers = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'].filter((name) => reads(owner, name));
-    expect(servers.filter((name) => !secrets(owner).has(name))).toEqual([]);
+    const settings = [...common.keys(), ...own(owner).keys(), ...shownSettings(owner).keys()];
+    expect(settings.filter(isSecret)).toEqual([]);
+    const ofSecret = namesOf(owner).filter((name) => isSecret(name) && !isOfDemoData(owner, name));
+    expect(ofSecret.filter((name) => !secrets(owner).has(name))).toEqual([]);
   });
 
-  test('gives every container the ConfigMap and a Secret of its own', () => {
+  /** Also those that are commented out, with their defaults. */
+  const shownSettings = (owner: string): Map<string, string> =>
+    new Map(
+      ['all', nameOf(owner)].flatMap((file) =>
+        [...read(settingsFile(file)).matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(
+          ([, name = '', value = '']): [string, string] => [name, value],
+        ),
+      ),
+    );
+
+  test.each(owners)('lists every variable of %s; npm run generate adds it', (owner) => {
+    const fixed = imageVariables();
+    const listed = new Set([...common.keys(), ...shownSettings(owner).keys(), ...secrets(owner).keys()]);
+    const missing = variables.filter(
+      ({ reader, name }) =>
+        reader === owner && !listed.has(name) && !fixed.has(name) && !isOfDemoData(owner, name),
+    );
+    const ofAll = (name: string) => owners.every((each) => namesOf(each).includes(name));
+    if (!mustWrite) expect(missing.map(({ name }) => name)).toEqual([]);
+    for (const { name, field } of mustWrite ? missing : []) {
+      const file = isSecret(name) ? secretExample(owner) : settingsFile(ofAll(name) ? 'all' : nameOf(owner));
+      const line = isSecret(name) ? `${name}=` : `# ${name}=${field.safeParse(undefined).data ?? ''}`;
+      if (!read(file).includes(line)) append(file, /.*/s, [line]);
+    }
+  });
+
+  test.each(owners)('shows no variable that %s does not read, and each with its default', (owner) => {
+    const set = new Set([...common.keys(), ...own(owner).keys()]);
+    const wrong = [...shownSettings(owner)].filter(([name, value]) => {
+      const field = variables.find((each) => each.reader === owner && each.name === name)?.field;
+      if (field === undefined || !reads(owner, name)) return true;
+      const standard = field.safeParse(undefined);
+      if (set.has(name) || !standard.success) return false;
+      return JSON.stringify(field.safeParse(value || undefined).data) !== JSON.stringify(standard.data);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('gives no process more than one replica of files on a disk', () => {
+    const media = manifestsOf('deploy/kubernetes/base/media.yaml');
+    expect(own('services/media').get('MEDIA_STORAGE')).toBe('s3');
+    expect(media.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim');
+    expect(read('deploy/kubernetes/base/media.yaml')).not.toContain('persistentVolumeClaim');
+  });
+
+  test.each(owners)('leaves the number of the pods of %s to its autoscaler, and spreads them', (owner) => {
+    const manifests = manifestsOf(`deploy/kubernetes/base/${nameOf(owner)}.yaml`);
+    expect(manifests.map(({ kind }) => kind)).toContain('HorizontalPodAutoscaler');
+    const spec = manifests.find(({ kind }) => kind === 'Deployment')?.spec;
+    expect(spec).not.toHaveProperty('replicas');
+    expect(spec?.template?.spec?.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).toEqual([
+      'topology.kubernetes.io/zone',
+      'kubernetes.io/hostname',
+    ]);
+  });
+
+  test('limits every emptyDir', () => {
+    const volumes = files
+      .filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file))
+      .flatMap((file) => [...read(file).matchAll(/emptyDir: *(.*)/g)].map(([, value]) => `${file} ${value}`));
+    expect(volumes.length).toBeGreaterThan(7);
+    expect(
+      volumes.filter((volume) => !/\{ sizeLimit: \w+ \}$|kustomization\.yaml null$/.test(volume)),
+    ).toEqual([]);
+  });
+
+  test('lets the Ingress pass the largest body of the gateway', () => {
+    const ingress = manifestsOf('deploy/kubernetes/base/gateway.yaml').find(({ kind }) => kind === 'Ingress');
+    expect(ingress?.spec).toMatchObject({ ingressClassName: 'nginx' });
+    const limit = ingress?.metadata?.annotations?.['nginx.org/client-max-body-size'] ?? '';
+    expect(Number(/^(\d+)m$/.exec(limit)?.[1]) * 1_024 * 1_024).toBeGreaterThan(MAX_FILE_BYTES);
+  });
+
+  test.each([
+    ['audit-wallet', 'services/wallet/src/audit-cli.ts'],
+    ['audit-log', 'packages/shared/src/audit/audit-cli.ts'],
+  ])('runs %s each night, never two at once, with the user of the operator', (name, program) => {
+    const job = manifestsOf('deploy/kubernetes/base/audits.yaml').find(
+      ({ metadata }) => metadata?.name === name,
+    );
+    expect(job?.spec).toMatchObject({ concurrencyPolicy: 'Forbid' });
+    const [container] = job?.spec?.jobTemplate?.spec.template.spec.containers ?? [];
+    expect(container?.args).toEqual(['node', program]);
+    expect(exists(program)).toBe(true);
+    const secretNames = container?.env?.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef?.name ?? []);
+    expect(new Set(secretNames)).toEqual(new Set(['fitness-operator']));
+  });
+
+  test('lets the pods of operators reach the servers that their commands use alone', () => {
+    expect(kubernetesEgress('operator')).toEqual(['data:27017', 'data:5671', 'data:5672']);
+    expect(kubernetesEgress('audit')).toEqual(['data:27017']);
+    expect(kubernetesEgress('upgrade')).toEqual(['data:27017', 'data:6379', 'data:5671', 'data:5672']);
+    expect(Object.keys(parseEnvFile('deploy/kubernetes/secrets/operator.example.env'))).toEqual([
+      'MONGODB_URI',
+      'AMQP_URL',
+      'LEDGER_SEALS_MONGODB_URI',
+    ]);
+  });
+
+  test('runs a command of operators in its pod with what docker-compose.yml gives it', () => {
+    const [{ spec } = {}] = manifestsOf('deploy/kubernetes/base/operator.yaml');
+    expect(spec).toMatchObject({ replicas: 0 });
+    const [container] = spec?.template?.spec?.containers ?? [];
+    expect(container?.envFrom).toEqual([{ secretRef: { name: 'fitness-operator' } }]);
+    expect(container?.env?.map(({ name }) => name)).toEqual(['NODE_ENV', 'EVENTS_NAMESPACE']);
+  });
+
+  test('gives every container the ConfigMap of all, and a ConfigMap and a Secret of its own', () => {
     expect(containers.map(({ name }) => name).sort()).toEqual(owners.map(nameOf).sort());
     for (const { name, envFrom } of containers) {
-      const secretRef = { name: `fitness-${name}` };
-      expect(envFrom).toEqual([{ configMapRef: { name: 'fitness' } }, { secretRef }]);
+      const ofProcess = { name: `fitness-${name}` };
+      expect(envFrom).toEqual([
+        { configMapRef: { name: 'fitness' } },
+        { configMapRef: ofProcess },
+        { secretRef: ofProcess },
+      ]);
     }
   });
 
@@ -532,7 +664,7 @@ describe('deploy/kubernetes', () => {
     const policies = kubernetesFiles()
       .flatMap(manifestsOf)
       .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec?.policyTypes?.includes('Egress'))
-      .filter(({ spec }) => spec?.podSelector?.matchLabels['app.kubernetes.io/part-of'] === 'fitness');
+      .filter(({ spec }) => spec?.podSelector?.matchLabels?.['app.kubernetes.io/part-of'] === 'fitness');
     expect(policies).toHaveLength(1);
     const rules = policies.flatMap(({ spec }) => spec?.egress ?? []);
     expect(rules).toHaveLength(1);

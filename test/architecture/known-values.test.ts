@@ -10,7 +10,6 @@ import {
   interpolate,
   isSecret,
   kubernetesEnvironment,
-  kubernetesFiles,
   MissingVariable,
   manifestsOf,
   parseEnvFile,
@@ -37,6 +36,7 @@ const secrets = {
   CAFEBAZAAR_API_SECRET: 'eyJhbGciOi',
   APP_NAME: 'Fit',
   APP_DEVELOPER: 'Fit Ltd.',
+  MEDIA_S3_BUCKET: 'fit-files',
 };
 const PUBLIC_BASE_URL = 'https://api.fitness.example';
 const production: Environment = { NODE_ENV: 'production', PUBLIC_BASE_URL, ...secrets };
@@ -245,11 +245,13 @@ describe('docker-compose.yml', () => {
 
 describe('deploy/kubernetes', () => {
   test.each(owners)(
-    'is a production configuration of %s once the Secret and the public address are filled in',
+    'is a production configuration of %s once the Secret, the public address and what is empty are filled in',
     (owner) => {
       const { common, own } = kubernetesEnvironment();
       const ofSecret = Object.keys(parseEnvFile(secretExample(owner)));
-      const filledIn = Object.entries(secrets).filter(([name]) => ofSecret.includes(name));
+      const filledIn = Object.entries(secrets).filter(
+        ([name]) => ofSecret.includes(name) || own(owner).get(name) === '',
+      );
       const shipped: Environment = Object.fromEntries([...common, ...own(owner), ...filledIn]);
       expect(shipped.NODE_ENV).toBe('production');
       expect(refusalOf(owner, shipped)).toMatch(/^Wrong configuration: PUBLIC_BASE_URL: [^;]+$/);
@@ -261,13 +263,24 @@ describe('deploy/kubernetes', () => {
     },
   );
 
+  test.each(owners)('is a configuration of %s for a demonstration', (owner) => {
+    const { common, own } = kubernetesEnvironment('demo');
+    const demo = parseEnvFile('deploy/demo.env');
+    const ofSecret = Object.keys(parseEnvFile(secretExample(owner))).map((name) => [name, demo[name]]);
+    const made = { OAUTH_SECRET: secrets.OAUTH_SECRET, SECOND_FACTOR_KEY: secrets.SECOND_FACTOR_KEY };
+    expect(
+      refusalOf(owner, { ...Object.fromEntries([...common, ...own(owner), ...ofSecret]), ...made }),
+    ).toBe('');
+  });
+
   test('applies no Secret: the real one would be overwritten', () => {
-    const kinds = kubernetesFiles().flatMap((file) => manifestsOf(file).map(({ kind }) => kind));
+    const manifests = files.filter((file) => /^deploy\/kubernetes\/.*\.yaml$/.test(file));
+    const kinds = manifests.flatMap((file) => manifestsOf(file).map(({ kind }) => kind));
     expect(kinds).toContain('Deployment');
     expect(kinds).not.toContain('Secret');
-    const [kustomization] = manifestsOf('deploy/kubernetes/kustomization.yaml');
-    expect(kustomization?.resources).toContain('config.yaml');
-    expect(kustomization).not.toHaveProperty('secretGenerator');
+    const kustomizations = manifests.filter((file) => file.endsWith('/kustomization.yaml'));
+    expect(kustomizations).toHaveLength(6);
+    expect(kustomizations.filter((file) => read(file).includes('secretGenerator'))).toEqual([]);
   });
 
   test.each(owners)('the example of the Secret of %s has keys only', (owner) => {
@@ -277,7 +290,7 @@ describe('deploy/kubernetes', () => {
   });
 });
 
-test('only deploy/demo.env contains a known value', () => {
+test('only the demonstrations contain a known value', () => {
   const deployed = files.filter((file) => /^(?:deploy\/|Dockerfile|docker-compose|\.env)/.test(file));
   expect(deployed).toContain('deploy/demo.env');
   const containing = deployed.filter((file) =>
@@ -288,5 +301,5 @@ test('only deploy/demo.env contains a known value', () => {
         /demo-password-1|change-me|98912000000|[:/](\w+):\1@|guest:guest|=sandbox$|[=:] ?zibal$/.test(line),
       ),
   );
-  expect(containing).toEqual(['deploy/demo.env']);
+  expect(containing).toEqual(['deploy/demo.env', 'deploy/kubernetes/overlays/demo/settings/identity.env']);
 });
