@@ -219,15 +219,20 @@ kubectl() {
 }
 `;
 
-/** The blocks of a guide between two comments, in a copy of the repository. */
-const follow = async (guide: string, part: string) => {
-  const text = read(guide);
+/** The blocks of a guide between two comments. */
+const blocksOf = (guide: string, part: string): string => {
+  const text = read(`docs/guides/operators/${guide}.md`);
   const section = text.slice(text.indexOf(`<!-- ${part} -->`), text.indexOf(`<!-- /${part} -->`));
   const blocks = [...section.matchAll(/^( *)```sh\n(.*?)^ *```$/gms)].map(([, indent = '', body = '']) =>
     body.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   );
   expect(blocks.length).toBeGreaterThan(0);
-  const copy = mkdtempSync(join(scratch, `${part}-`));
+  return blocks.join('\n');
+};
+
+/** Runs blocks in a copy of the repository. */
+const follow = async (blocks: string) => {
+  const copy = mkdtempSync(join(scratch, 'copy-'));
   for (const file of files.filter((name) =>
     /^(?:package(?:-lock)?\.json|(?:deploy|packages|proto|scripts)\/)/.test(name),
   )) {
@@ -243,7 +248,7 @@ const follow = async (guide: string, part: string) => {
   ]);
   const { PATH, HOME } = process.env;
   const env = { PATH, HOME, KUBECTL: kubectl, RECORD: record };
-  await run('bash', ['-c', STAND_INS + blocks.join('\n')], { cwd: copy, env, maxBuffer: 64 * 1024 * 1024 });
+  await run('bash', ['-c', STAND_INS + blocks], { cwd: copy, env, maxBuffer: 64 * 1024 * 1024 });
   const [commands, created, applied] = ['commands', 'created.yaml', 'applied.yaml'].map((file) =>
     readFileSync(join(record, file), 'utf8'),
   );
@@ -282,7 +287,7 @@ describe.each([
   let followed: Awaited<ReturnType<typeof follow>>;
   let applied: Manifest[];
   beforeAll(async () => {
-    followed = await follow('docs/guides/operators/kubernetes.md', part);
+    followed = await follow(blocksOf('kubernetes', part));
     applied = parseManifests(followed.applied);
   });
 
@@ -322,7 +327,7 @@ describe.each([
 });
 
 test('the steps end with the address of the installation, and its certificate', async () => {
-  const { commands, created, applied } = await follow('docs/guides/operators/kubernetes.md', 'install');
+  const { commands, created, applied } = await follow(blocksOf('kubernetes', 'install'));
   const ingress = parseManifests(applied).find(({ kind }) => kind === 'Ingress');
   expect(ingress?.spec).toMatchObject({
     ingressClassName: 'nginx',
@@ -350,4 +355,23 @@ test('what an upgrade applies before the pods of the release has all that its Jo
   const references = referencesOf(job).filter((reference) => /ConfigMap fitness|Claim/.test(reference));
   expect(references).toHaveLength(8);
   expect(references.filter((reference) => !names.includes(reference))).toEqual([]);
+});
+
+test('the steps of an upgrade begin with its Job, and end with the pods of the release', async () => {
+  const former = 'registry.fitness.example/fitness-platform@sha256:';
+  const blocks = [
+    blocksOf('kubernetes', 'install'),
+    'DIGEST=sha256:upgraded',
+    blocksOf('upgrade', 'upgrade'),
+  ];
+  const { commands, applied } = await follow(blocks.join('\n'));
+  const overlay = 'apply -k deploy/kubernetes/overlays/production';
+  expect(commands.slice(-4)).toEqual([
+    'kubectl -n fitness delete job upgrade --ignore-not-found',
+    `kubectl ${overlay} -l app.kubernetes.io/component!=process`,
+    'kubectl -n fitness wait --for=condition=complete --timeout=1h job/upgrade',
+    `kubectl ${overlay}`,
+  ]);
+  const images = [...applied.matchAll(/^ *(?:- )?image: (.*)$/gm)].map(([, image]) => image);
+  expect([...new Set(images)]).toEqual([`${former}upgraded`]);
 });

@@ -25,7 +25,7 @@ export const GROUPS = [
   },
   {
     title: 'Operators',
-    patterns: ['deploy', 'servers', 'keys', 'watch', 'cases', 'commands', 'backup', '[^/]+'].map(
+    patterns: ['deploy', 'kubernetes', 'upgrade', 'servers', 'keys', 'watch', 'cases', 'commands', 'backup', '[^/]+'].map(
       (name) => new RegExp(`^docs/guides/operators/${name}\\.md$`),
     ),
   },
