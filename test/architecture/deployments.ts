@@ -140,6 +140,7 @@ interface Manifest {
   resources?: string[];
   spec?: {
     clusterIP?: string;
+    maxReplicas?: number;
     secretName?: string;
     dnsNames?: string[];
     template?: {

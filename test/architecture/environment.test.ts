@@ -558,6 +558,8 @@ describe('deploy/kubernetes', () => {
   test('gives no process more than one replica of files on a disk', () => {
     const media = manifestsOf('deploy/kubernetes/base/media.yaml');
     expect(own('services/media').get('MEDIA_STORAGE')).toBe('s3');
+    const autoscaler = media.find(({ kind }) => kind === 'HorizontalPodAutoscaler');
+    expect(own('services/media').get('MEDIA_REPLICAS')).toBe(String(autoscaler?.spec?.maxReplicas));
     expect(media.map(({ kind }) => kind)).not.toContain('PersistentVolumeClaim');
     expect(read('deploy/kubernetes/base/media.yaml')).not.toContain('persistentVolumeClaim');
   });

@@ -19,6 +19,8 @@ const schema = z.object({
   MEDIA_STORAGE: z.enum(['local', 's3']).default('local'),
   /** Directory of the spool, and of the files with `local`. */
   MEDIA_DIRECTORY: text.default('.data/media'),
+  /** How many processes may answer. Each would have files on a disk of its own: `local` is for one. */
+  MEDIA_REPLICAS: z.coerce.number().int().min(1).default(1),
   /** Required for `s3`. */
   MEDIA_S3_BUCKET: text.optional(),
   MEDIA_S3_REGION: text.default('us-east-1'),
@@ -38,6 +40,11 @@ export const readConfig = (env: Record<string, string | undefined> = process.env
   const config = parseConfig(schema, env);
   if (config.MEDIA_STORAGE === 's3' && config.MEDIA_S3_BUCKET === undefined) {
     throw new ConfigError('Wrong configuration: MEDIA_S3_BUCKET: needed where MEDIA_STORAGE is s3');
+  }
+  if (config.MEDIA_STORAGE === 'local' && config.MEDIA_REPLICAS > 1) {
+    throw new ConfigError(
+      'Wrong configuration: MEDIA_STORAGE: local is for one replica, and MEDIA_REPLICAS says more; s3 is for several',
+    );
   }
   const { MEDIA_S3_ACCESS_KEY_ID: id, MEDIA_S3_SECRET_ACCESS_KEY: secret } = config;
   if ((id === undefined) !== (secret === undefined)) {
