@@ -175,7 +175,7 @@ export const secretExample = (owner: string): string =>
 export const settingsFile = (name: string): string => `deploy/kubernetes/base/settings/${name}.env`;
 
 /** What an overlay adds to a ConfigMap. */
-export const overlaySettings = (overlay: string, name: string): Record<string, string> => {
+const overlaySettings = (overlay: string, name: string): Record<string, string> => {
   const file = `deploy/kubernetes/overlays/${overlay}/settings/${name}.env`;
   return exists(file) ? parseEnvFile(file) : {};
 };

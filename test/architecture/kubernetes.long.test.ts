@@ -315,7 +315,9 @@ describe.each([
   test('make everything that the pods mount and read', () => {
     const existing = new Set([
       ...[...applied, ...followed.created].map(({ kind, metadata }) => `${kind} ${metadata.name}`),
-      ...applied.filter(({ kind }) => kind === 'Certificate').map(({ spec }) => `Secret ${spec?.secretName}`),
+      ...applied
+        .filter(({ kind }) => kind === 'Certificate')
+        .map(({ spec }) => `Secret ${String(spec?.secretName)}`),
     ]);
     const references = referencesOf(applied);
     expect(references.length).toBeGreaterThan(25);
@@ -330,7 +332,7 @@ describe.each([
     const environment = environmentOf(nameOf(owner), applied, followed.created);
     expect(environment.PUBLIC_BASE_URL).toMatch(/^https?:/);
     const { readConfig } = (await import(`../../${owner}/src/config.ts`)) as {
-      readConfig(env: Record<string, string | undefined>): Record<string, unknown>;
+      readConfig: (env: Record<string, string | undefined>) => Record<string, unknown>;
     };
     expect(readConfig(environment)).toMatchObject({ PUBLIC_BASE_URL: environment.PUBLIC_BASE_URL });
   });

@@ -168,6 +168,7 @@ export const mediaConfig = (address: string, directory: string): MediaConfig => 
   IDENTITY_GRPC_ADDRESS: address,
   CONTENT_GRPC_ADDRESS: address,
   MEDIA_STORAGE: 'local',
+  MEDIA_REPLICAS: 1,
   MEDIA_DIRECTORY: directory,
   MEDIA_S3_REGION: 'us-east-1',
   MEDIA_SWEEP_SECONDS: 3_600,
