@@ -150,6 +150,25 @@ describe.each(['production', 'staging', 'demo'])('the overlay %s', (overlay) => 
     expect([...namespaces]).toEqual([overlay === 'production' ? 'fitness' : `fitness-${overlay}`]);
   });
 
+  test('has pods that the restricted standard of its namespace admits', async () => {
+    const pods = objectsIn(parseManifests(await render(directory))).filter(({ containers }) => containers);
+    expect(pods.length).toBeGreaterThan(10);
+    for (const { securityContext, containers, automountServiceAccountToken } of pods) {
+      const seccompProfile = { type: 'RuntimeDefault' };
+      expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000, seccompProfile });
+      expect(automountServiceAccountToken).toBe(false);
+      for (const container of containers as Record<string, unknown>[])
+        expect(container).toMatchObject({
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+          resources: { requests: { memory: expect.any(String) }, limits: { memory: expect.any(String) } },
+        });
+    }
+  });
+
   test('has files on a disk for one pod only', async () => {
     const manifests = parseManifests(await render(directory));
     const find = (kind: string, name: RegExp) =>
