@@ -199,12 +199,13 @@ test('an unknown field is found', async () => {
   expect((await refusalsOf(wrong)).join('\n')).toContain("'automountServiceAccountTokens' was unexpected");
 });
 
-test('with the component for metrics each process has a PodMonitor of the job of the alerts', async () => {
+test('with the components for metrics and telemetry each process has a PodMonitor of the job of the alerts', async () => {
   const directory = mkdtempSync(join(scratch, 'monitoring-'));
   cpSync(join(root, 'deploy/kubernetes'), directory, { recursive: true });
   const file = join(directory, 'overlays/production/kustomization.yaml');
   const text = readFileSync(file, 'utf8');
-  writeFileSync(file, text.replace('  # - ../../components/monitoring', '  - ../../components/monitoring'));
+  writeFileSync(file, text.replaceAll('  # - ../../components/', '  - ../../components/'));
+  expect(await refusalsOf(await render(dirname(file)))).toEqual([]);
   const manifests = parseManifests(await render(dirname(file)));
   const monitors = manifests.filter(({ kind }) => kind === 'PodMonitor');
   expect(monitors.map(({ metadata }) => metadata.name).sort()).toEqual(owners.map(nameOf).sort());
@@ -224,7 +225,9 @@ test('with the component for metrics each process has a PodMonitor of the job of
     const ports = pod.spec.containers.flatMap((container) => container.ports.map(({ name }) => name));
     expect(ports).toEqual(expect.arrayContaining(podMetricsEndpoints.map(({ port }) => port)));
   }
-  expect(manifests.filter(({ kind }) => kind === 'PrometheusRule')).toHaveLength(1);
+  const added = ['PrometheusRule fitness', 'NetworkPolicy collector'];
+  const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  expect(names).toEqual(expect.arrayContaining(added));
 });
 
 const DIGEST = `sha256:${'4f'.repeat(32)}`;
