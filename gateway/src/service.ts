@@ -6,6 +6,7 @@ import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { type Cleanup, createCleanup, drain, shutdownTimes } from '@fitness/shared/runtime/lifecycle.ts';
 import type { RunningService } from '@fitness/shared/runtime/service-runtime.ts';
+import { startTelemetry } from '@fitness/shared/runtime/telemetry.ts';
 import type { GatewayConfig } from './config.ts';
 import { createDependencies, type Dependencies, type GatewayOverrides, NAME } from './dependencies.ts';
 import { areReady, isReady } from './health/services-health.ts';
@@ -20,11 +21,15 @@ export const startGateway = async (
   config: GatewayConfig,
   overrides: GatewayOverrides = {},
 ): Promise<RunningGateway> => {
-  const log = overrides.log ?? createLog({ service: NAME, level: config.LOG_LEVEL });
+  const telemetry = await startTelemetry(NAME, config);
+  const destination = telemetry?.logDestination;
+  const log = overrides.log ?? createLog({ service: NAME, level: config.LOG_LEVEL, destination });
   const cleanup = createCleanup(log);
+  cleanup.defer('telemetry', () => telemetry?.close());
   try {
     const dependencies = await createDependencies(config, overrides, log, cleanup);
     const { health, metrics, signer, tls } = dependencies;
+    if (telemetry !== undefined) cleanup.defer('export of metrics', telemetry.exportMetrics(metrics, log));
     const { drainMs, finishMs: closeGraceMs, exitMs } = shutdownTimes(config);
     const app = await createHttpServer(dependencies, { closeGraceMs });
     const address = grpcAddress(config.HOST, config.GRPC_PORT);

@@ -243,6 +243,7 @@ describe('the log', () => {
         ...common,
         ...rest,
         trace_id: 'a'.repeat(32),
+        span_id: expect.stringMatching(/^(?!b{16})[0-9a-f]{16}$/),
         route: '/api/v1/posts/:id',
         upstream: 'content',
         status: '404',

@@ -20,12 +20,13 @@ import type { Metrics } from '../kernel/metrics.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { assertInTime, remainingMs } from '../kernel/request-scope.ts';
 import { sleep } from '../kernel/timing.ts';
-import { childTraceparent, currentTrace } from '../kernel/trace.ts';
+import { currentTrace, startSpan } from '../kernel/trace.ts';
 import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import type { ProcessTls } from '../process-identity/process-tls.ts';
 import { targetOf } from './address.ts';
 import { channelCredentials } from './credentials.ts';
 import { codeOf, fromServiceError, isRefusal } from './errors.ts';
+import { spanOf, spanResult } from './spans.ts';
 
 export interface GrpcClientOptions<Definition> {
   definition: Definition;
@@ -101,7 +102,8 @@ export const createGrpcClient = <Definition>(
   const send = async (method: string, request: unknown, call: CallOptions): Promise<unknown> => {
     const definition = (options.definition as ServiceDefinition)[method];
     if (definition === undefined) throw new Error(`${name} has no method ${method}`);
-    const metadata = createMetadata(signer.sign(target, call.caller ?? GUEST));
+    const span = startSpan(...spanOf('client', definition.path, currentTrace()?.traceparent));
+    const metadata = createMetadata(signer.sign(target, call.caller ?? GUEST), span.traceparent);
     const ownDeadline = call.deadlineMs ?? options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     const deadline = Math.min(ownDeadline, Math.max(1, remainingMs()));
     const stop = metrics?.grpcClientDuration.startTimer({ target: name, method });
@@ -114,7 +116,9 @@ export const createGrpcClient = <Definition>(
         metadata,
         { deadline: deadlineIn(deadline) },
         (error, response) => {
-          stop?.({ code: error === null ? 'OK' : (status[error.code] ?? 'UNKNOWN') });
+          const code = error === null ? 'OK' : (status[error.code] ?? 'UNKNOWN');
+          stop?.({ code });
+          span.end(spanResult(code));
           if (error === null) resolve(response);
           else reject(error);
         },
@@ -165,11 +169,11 @@ const channelOf = (target: ProcessName, tls: ProcessTls | undefined): [ChannelCr
   return [channelCredentials(tls), { ...CHANNEL_OPTIONS, ...named }];
 };
 
-const createMetadata = (context: string): Metadata => {
+const createMetadata = (context: string, traceparent: string): Metadata => {
   const metadata = new Metadata();
   metadata.set(CALLER_HEADER, context);
-  const trace = currentTrace();
-  metadata.set('traceparent', childTraceparent(trace?.traceparent));
-  if (trace?.requestId !== undefined) metadata.set('x-request-id', trace.requestId);
+  metadata.set('traceparent', traceparent);
+  const requestId = currentTrace()?.requestId;
+  if (requestId !== undefined) metadata.set('x-request-id', requestId);
   return metadata;
 };

@@ -16,7 +16,7 @@ import type { Metrics } from '../kernel/metrics.ts';
 import { toOutage } from '../kernel/outage.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { createRequestScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
-import { childTraceparent, runWithTrace } from '../kernel/trace.ts';
+import { runWithTrace, startSpan } from '../kernel/trace.ts';
 import {
   CALLER_HEADER,
   type CallerSigner,
@@ -27,6 +27,7 @@ import { hostOf } from './address.ts';
 import { callersOf } from './callers.ts';
 import { serverCredentials } from './credentials.ts';
 import { toServiceError } from './errors.ts';
+import { spanOf, spanResult } from './spans.ts';
 
 interface Method {
   requestDeserialize: (bytes: Buffer) => unknown;
@@ -104,8 +105,8 @@ export const startGrpcServer = async (options: GrpcServerOptions): Promise<GrpcS
   for (const { definition, handlers } of options.services) {
     const wrapped = Object.fromEntries(
       Object.entries(handlers).map(([name, handle]) => {
-        const callers = callersOf(definition[name]?.path ?? name);
-        return [name, wrap({ name, callers, handle }, options)];
+        const path = definition[name]?.path ?? name;
+        return [name, wrap({ name, path, callers: callersOf(path), handle }, options)];
       }),
     );
     server.addService(definition, wrapped);
@@ -148,14 +149,20 @@ const firstValue = (metadata: Metadata, key: string): string | undefined => meta
 
 interface Rpc {
   name: string;
+  path: string;
   callers: readonly ProcessName[];
   handle: (request: never, context: InternalContext) => Promise<unknown>;
 }
 
 const wrap =
-  ({ name, callers, handle }: Rpc, { signer, tls, metrics, log }: GrpcServerOptions) =>
+  ({ name, path, callers, handle }: Rpc, { signer, tls, metrics, log }: GrpcServerOptions) =>
   (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>): void => {
-    const stop = metrics.grpcServerDuration.startTimer({ method: name });
+    const stopTimer = metrics.grpcServerDuration.startTimer({ method: name });
+    const span = startSpan(...spanOf('server', path, firstValue(call.metadata, 'traceparent')));
+    const stop = (code: string): void => {
+      stopTimer({ code });
+      span.end(spanResult(code));
+    };
     const scope = createRequestScope(msUntil(call.getDeadline()));
     // The caller is gone or has stopped waiting.
     call.on('cancelled', () => {
@@ -165,7 +172,7 @@ const wrap =
       // Without error metadata the calling process takes UNAUTHENTICATED for a failure of the call, not for the user's (see
       // errors.ts).
       const refuse = (details: string): void => {
-        stop({ code: 'UNAUTHENTICATED' });
+        stop('UNAUTHENTICATED');
         callback({ code: status.UNAUTHENTICATED, details });
       };
       const context = contextOf(call.metadata, signer);
@@ -187,17 +194,16 @@ const wrap =
       }
       try {
         const response = await handle(call.request as never, context);
-        stop({ code: 'OK' });
+        stop('OK');
         callback(null, response);
       } catch (error) {
         const mapped = mapError(error, scope, name, log);
-        stop({ code: status[mapped.code ?? status.INTERNAL] });
+        stop(status[mapped.code ?? status.INTERNAL] ?? 'UNKNOWN');
         callback(mapped);
       }
     };
     const requestId = firstValue(call.metadata, 'x-request-id');
-    const traceparent = childTraceparent(firstValue(call.metadata, 'traceparent'));
-    void runWithTrace({ traceparent, requestId }, () => runInScope(scope, answer));
+    void runWithTrace({ traceparent: span.traceparent, requestId }, () => runInScope(scope, answer));
   };
 
 const mapError = (

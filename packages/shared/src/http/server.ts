@@ -35,7 +35,14 @@ import { missingPermission } from '../kernel/missing-permission.ts';
 import type { Permission } from '../kernel/permissions.ts';
 import { type RateLimit, type RateLimiter, rateLimited, rateLimitHeaders } from '../kernel/rate-limit.ts';
 import { createRequestScope, currentScope, type RequestScope, runInScope } from '../kernel/request-scope.ts';
-import { childTraceparent, runWithTrace, traceIdOf } from '../kernel/trace.ts';
+import {
+  childTraceparent,
+  runWithTrace,
+  type Span,
+  spanIdOf,
+  startSpan,
+  traceIdOf,
+} from '../kernel/trace.ts';
 import { CALLER_HEADER, type CallerSigner } from '../process-identity/caller-context.ts';
 import { isCertificateOf, type ProcessTls } from '../process-identity/process-tls.ts';
 import { addEtag, cacheControlOf, etagOf, isRead, VARY } from './caching.ts';
@@ -92,6 +99,8 @@ declare module 'fastify' {
     caller: Caller;
     /** Null when the request could not be read. */
     scope: RequestScope | null;
+    /** Null for probes and Prometheus. */
+    span: Span | null;
     /** For the log, at the gateway: the service and its route, where a service has answered. */
     answeredBy: { upstream: string; route?: string } | null;
   }
@@ -161,13 +170,13 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.decorateRequest('caller', null as never);
   app.decorateRequest('scope', null);
+  app.decorateRequest('span', null);
   app.decorateRequest('answeredBy', null);
   acceptJson(app, options.readBody);
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.addHook('onRequest', (request, reply, done) => {
-    const traceparent = childTraceparent(request.headers.traceparent as string | undefined);
-    request.headers.traceparent = traceparent;
+    beginSpan(request);
     addCommonHeaders(request, reply);
     request.scope = createRequestScope();
     runInContext(request, () => done(hostProblem(request.raw) ?? transferProblem(request.raw)));
@@ -189,6 +198,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     const answered = { ...labels, route: request.answeredBy?.route ?? route };
     metrics.httpDuration.observe(answered, reply.elapsedTime / 1_000);
     logAnswer(request, labels, reply.elapsedTime);
+    endSpan(request, answered);
     done();
   });
   app.setErrorHandler((error, request, reply) => {
@@ -206,6 +216,27 @@ type LogAnswer = (request: FastifyRequest, labels: Labels, elapsedMs: number) =>
 
 const isQuiet = (route: string): boolean => route.startsWith('/health') || route === '/metrics';
 
+/** The headers have its id from now on: for the log, and for the service to which the gateway forwards them. */
+const beginSpan = (request: FastifyRequest): void => {
+  const { headers, method, routeOptions } = request;
+  const parent = headers.traceparent as string | undefined;
+  if (isQuiet(routeOptions.url ?? '')) {
+    headers.traceparent = childTraceparent(parent);
+    return;
+  }
+  const attributes = { 'http.request.method': method };
+  request.span = startSpan(method, { kind: 'server', parent, attributes });
+  headers.traceparent = request.span.traceparent;
+};
+
+const endSpan = ({ span }: FastifyRequest, { method, route, status }: Labels): void =>
+  span?.end({
+    name: `${method} ${route}`,
+    attributes: { 'http.route': route, 'http.response.status_code': Number(status) },
+    // A refusal is an answer.
+    error: Number(status) >= 500 ? status : undefined,
+  });
+
 /** One line for each request: at the gateway, through which all of them come. */
 const logEvery = (log: Logger): LogAnswer => {
   const write = createAccessLog(log);
@@ -213,7 +244,7 @@ const logEvery = (log: Logger): LogAnswer => {
     if (isQuiet(labels.route)) return;
     const { id, headers, answeredBy } = request;
     write({
-      trace_id: traceIdOf(String(headers.traceparent)),
+      ...traceOf(headers),
       // The client may have chosen it.
       request_id: id === headers['x-request-id'] ? redactText(id) : id,
       ...labels,
@@ -223,14 +254,18 @@ const logEvery = (log: Logger): LogAnswer => {
   };
 };
 
+const traceOf = ({ traceparent }: FastifyRequest['headers']) => ({
+  trace_id: traceIdOf(String(traceparent)),
+  span_id: spanIdOf(String(traceparent)),
+});
+
 /** What failed is logged with its cause by the error handler. */
 const logSlow =
   (log: Logger): LogAnswer =>
   (request, labels, elapsedMs) => {
     if (elapsedMs < SLOW_MS) return log.debug(labels, 'request');
     const { id, headers } = request;
-    const trace = { trace_id: traceIdOf(String(headers.traceparent)), request_id: id };
-    log.warn({ ...trace, ...labels, ms: Math.round(elapsedMs) }, 'slow request');
+    log.warn({ ...traceOf(headers), request_id: id, ...labels, ms: Math.round(elapsedMs) }, 'slow request');
   };
 
 const nodeOptions = (limits: ConnectionLimits, tls: ProcessTls | undefined) => {

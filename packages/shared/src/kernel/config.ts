@@ -130,6 +130,36 @@ export const redisUrl = z
   .url({ protocol: /^rediss?$/, error: 'must be the redis:// or rediss:// address of one server' })
   .default('redis://127.0.0.1:6379');
 
+/**
+ * The standard variables of OpenTelemetry, whose packages also read `OTEL_EXPORTER_OTLP_TIMEOUT`, `_COMPRESSION` and `_CERTIFICATE`:
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
+ */
+const telemetryShape = {
+  /** Where traces, metrics and logs go, by OTLP over HTTP in JSON, such as `http://collector:4318`. Default: nowhere. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: urlWithoutSlash.optional(),
+  /** For the collector: `name=value` pairs, separated by commas. */
+  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
+  /** Default: the name of the process. */
+  OTEL_SERVICE_NAME: z.string().optional(),
+  /** Which traces are recorded. The gateway decides for each request, whatever its client says. */
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on'),
+  /** Of a sampler by ratio: the share of the traces, from 0 to 1. */
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  /** How often metrics are sent, in milliseconds. */
+  OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().min(1_000).max(3_600_000).default(60_000),
+};
+
+export type TelemetryConfig = z.output<z.ZodObject<typeof telemetryShape>>;
+
 /** Variables of every process. */
 export const commonShape = (httpPort: number) => ({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
@@ -146,6 +176,7 @@ export const commonShape = (httpPort: number) => ({
   DRAIN_MS: z.coerce.number().int().min(0).max(600_000).default(0),
   /** How long stopping may take in all, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
+  ...telemetryShape,
   /** The origin that clients use, for links in responses; without a trailing slash. */
   PUBLIC_BASE_URL: publicUrl(urlWithoutSlash.default('http://127.0.0.1:8080'), { isOrigin: true }),
 });

@@ -146,12 +146,13 @@ describe('useful values stay', () => {
     expect(printedBy((log) => log.info(circle, 'round'))).toContain('round');
   });
 
-  test('every line has the request id and the trace id of the current request', () => {
+  test('every line has the ids of the current request, trace and span', () => {
     const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const printed = printedBy((log) =>
       runWithTrace({ traceparent, requestId: 'request-1' }, () => log.info('served')),
     );
-    expect(JSON.parse(printed)).toMatchObject({ trace_id: 'a'.repeat(32), request_id: 'request-1' });
+    const ids = { trace_id: 'a'.repeat(32), span_id: 'b'.repeat(16), request_id: 'request-1' };
+    expect(JSON.parse(printed)).toMatchObject(ids);
   });
 
   test('a long text is redacted in linear time', () => {
@@ -164,7 +165,7 @@ describe('useful values stay', () => {
 });
 
 describe('the lines of requests', () => {
-  const served = { trace_id: 't', method: 'GET', route: '/', status: '200', ms: 1 };
+  const served = { trace_id: 't', span_id: 's', method: 'GET', route: '/', status: '200', ms: 1 };
 
   test('of one turn of the event loop are written by one call, those of the next turn by another', async () => {
     const written: string[] = [];

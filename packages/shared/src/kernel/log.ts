@@ -3,7 +3,7 @@
  * redacted here: by field name, and by pattern inside free text.
  */
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
-import { currentTrace, traceIdOf } from './trace.ts';
+import { currentTrace, spanIdOf, traceIdOf } from './trace.ts';
 
 const SECRET_FIELDS = [
   'password',
@@ -146,6 +146,7 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
         if (trace === undefined) return {};
         return {
           trace_id: traceIdOf(trace.traceparent),
+          span_id: spanIdOf(trace.traceparent),
           ...(trace.requestId === undefined ? {} : { request_id: trace.requestId }),
         };
       },
@@ -155,6 +156,7 @@ export const createLog = ({ service, level = 'info', destination }: LogOptions):
 
 interface AccessEntry {
   trace_id: string;
+  span_id: string;
   request_id: string;
   method: string;
   route: string;

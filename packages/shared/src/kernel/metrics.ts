@@ -2,6 +2,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import manifest from '../../package.json' with { type: 'json' };
 import { finishesWithin } from './timing.ts';
+import { currentTraceparent, errorType, inSpan } from './trace.ts';
 
 export type CounterMetric<Label extends string> = Counter<Label>;
 
@@ -32,7 +33,7 @@ export interface Metrics {
     labelNames?: Label[];
     read(): Promise<readonly GaugeValues<Name, Label>[]>;
   }): void;
-  /** Measures a request to an external provider: `failed` when it rejects, but for an error that is an answer (`isRefusal`). */
+  /** Measures and traces a request to an external provider: `failed` when it rejects, but for an error that is an answer (`isRefusal`). */
   measureProvider<Answer>(
     target: string,
     request: () => Promise<Answer>,
@@ -120,8 +121,11 @@ export const createMetrics = (service: string, { defaults = true } = {}): Metric
     readGauges: (options) => addReadGauges(registry, options),
     measureProvider: async (target, request, isRefusal = () => false) => {
       const stop = providerDuration.startTimer({ target });
+      const attributes = { 'service.peer.name': target };
+      const span = { kind: 'client', parent: currentTraceparent(), attributes } as const;
+      const resultOf = (error: unknown) => ({ error: isRefusal(error) ? undefined : errorType(error) });
       try {
-        const answer = await request();
+        const answer = await inSpan(target, span, request, resultOf);
         stop({ outcome: 'answered' });
         return answer;
       } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * W3C trace context over HTTP, gRPC and RabbitMQ. Written here because only the `traceparent` header is needed, not the
- * spans and exporters of an SDK.
+ * W3C trace context over HTTP, gRPC and RabbitMQ, and the spans of a trace. Nothing records them unless `runtime/telemetry.ts`
+ * has loaded OpenTelemetry: each span is then its id alone.
  * Source: https://www.w3.org/TR/trace-context/
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -40,12 +40,80 @@ export const childTraceparent = (parent?: string): string => {
 
 export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 35);
 
+export const spanIdOf = (traceparent: string): string => traceparent.slice(36, 52);
+
+/** Of one span. Never values of a request: they may be secret or personal. */
+export type SpanAttributes = Record<string, string | number>;
+
+export interface SpanOptions {
+  kind: 'server' | 'client' | 'producer' | 'consumer';
+  /** The `traceparent` that caused it; without a valid one the span begins a trace. */
+  parent: string | undefined;
+  attributes?: SpanAttributes;
+}
+
+export interface SpanResult {
+  /** Replaces the name of the start. */
+  name?: string;
+  attributes?: SpanAttributes;
+  /** Why it failed: a code or the name of an error, without its message. */
+  error?: string | undefined;
+}
+
+export interface Span {
+  /** For what the span causes. */
+  readonly traceparent: string;
+  end(result?: SpanResult): void;
+}
+
+export type StartSpan = (name: string, options: SpanOptions) => Span;
+
+const doNothing = (): void => undefined;
+const withoutRecord: StartSpan = (_name, { parent }) => ({
+  traceparent: childTraceparent(parent),
+  end: doNothing,
+});
+
+let recorder = withoutRecord;
+
+/** From now on `start` makes the spans of this process; undefined: nothing records them. */
+export const recordSpans = (start: StartSpan | undefined): void => {
+  recorder = start ?? withoutRecord;
+};
+
+export const startSpan: StartSpan = (name, options) => recorder(name, options);
+
 export const currentTrace = (): TraceContext | undefined => storage.getStore();
 
 export const currentTraceparent = (): string | undefined => storage.getStore()?.traceparent;
 
 export const runWithTrace = <T>(context: TraceContext, fn: () => T): T => storage.run(context, fn);
 
-/** Runs `fn` as a child of `traceparent`, or at the root of a new trace. */
+/** Runs `fn` in the trace of `traceparent`, or in none where it is not valid. */
 export const runWithTraceparent = <T>(traceparent: string | undefined, fn: () => T): T =>
-  storage.run({ traceparent: childTraceparent(traceparent) }, fn);
+  isTraceparent(traceparent) ? storage.run({ traceparent }, fn) : storage.exit(fn);
+
+/** What `error` is in a span: its code or its name. */
+export const errorType = (error: unknown): string => {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return [code, name].find((text) => typeof text === 'string') ?? 'unknown';
+};
+
+/** Runs `work` in a span, which it ends; one that rejects has failed, unless `resultOf` says what its error means. */
+export const inSpan = async <T>(
+  name: string,
+  options: SpanOptions,
+  work: () => Promise<T>,
+  resultOf: (error: unknown) => SpanResult = (error) => ({ error: errorType(error) }),
+): Promise<T> => {
+  const span = startSpan(name, options);
+  let result: SpanResult = {};
+  try {
+    return await storage.run({ ...storage.getStore(), traceparent: span.traceparent }, work);
+  } catch (error) {
+    result = resultOf(error);
+    throw error;
+  } finally {
+    span.end(result);
+  }
+};

@@ -2,12 +2,13 @@
 import type { EventDefinition, EventInput } from '@fitness/proto/events/define-event.ts';
 import { cloudEventSchema, eventSource } from '@fitness/proto/events/envelope.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
-import { currentTraceparent } from '../kernel/trace.ts';
+import { currentTraceparent, startSpan } from '../kernel/trace.ts';
 import type { ClientSession, Connection } from '../mongo/connect.ts';
 import { createSequences } from '../mongo/sequence.ts';
 import { CHANGES_MAX } from '../mongo/steps.ts';
 import { afterCommit, attemptKey, beforeCommit } from '../mongo/transaction.ts';
 import { type OutboxDocument, registerEventModels } from './models.ts';
+import { messageSpan } from './spans.ts';
 import { signalCommittedEvents } from './wake.ts';
 
 interface PublishOptions<Definition extends EventDefinition> {
@@ -50,6 +51,13 @@ const schemaOf = (definition: EventDefinition) => {
   return known;
 };
 
+/** What the relay and the consumers continue. */
+const createSpan = (type: string): string => {
+  const span = startSpan(...messageSpan('producer', 'create', type, currentTraceparent()));
+  span.end();
+  return span.traceparent;
+};
+
 /** The outbox of one service's database. Await `ensureIndexes(connection)` before the first `publish`. */
 export const createOutbox = ({ connection, service, clock, random }: OutboxOptions): Outbox => {
   const { outbox } = registerEventModels(connection);
@@ -57,7 +65,7 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
   const source = eventSource(service);
 
   const buildEvent = (definition: EventDefinition, options: PublishOptions<EventDefinition>) => {
-    const traceparent = currentTraceparent();
+    const traceparent = createSpan(definition.type);
     const event = schemaOf(definition).safeParse({
       specversion: '1.0',
       id: random.uuid(),
@@ -67,7 +75,7 @@ export const createOutbox = ({ connection, service, clock, random }: OutboxOptio
       time: clock.now().toISOString(),
       datacontenttype: 'application/json',
       aggregateversion: options.aggregateVersion,
-      ...(traceparent === undefined ? {} : { traceparent }),
+      traceparent,
       data: options.data,
     });
     if (event.success) return event.data;

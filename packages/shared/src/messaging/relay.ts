@@ -2,16 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
+import { errorType, startSpan } from '../kernel/trace.ts';
 import { type Connection, trusted } from '../mongo/connect.ts';
 import type { Broker } from './broker.ts';
 import { ensureEventIndexes, type OutboxDocument, registerEventModels } from './models.ts';
 import { createRelayLease, type RelayLease } from './relay-lease.ts';
+import { messageSpan } from './spans.ts';
 import { createWakeableSleep, onCommittedEvents } from './wake.ts';
 
 const BATCH_SIZE = 100;
 const LEASE_BUSY_DELAY_MS = 20;
 const DISCONNECTED_DELAY_MS = 100;
 const FLUSH_MS = 500;
+/** In the envelope, which precedes its data. */
+const TRACEPARENT = /"traceparent":"([^"]+)"/;
 
 export interface RelayOptions {
   connection: Connection;
@@ -140,16 +144,20 @@ const publishBatch = async (
 
 /** Whether the event is done: the broker confirmed it, and its consumers, if any, had a queue. */
 const publish = async (broker: Broker, event: OutboxDocument, log: Logger): Promise<boolean> => {
+  const [, traceparent] = TRACEPARENT.exec(event.body) ?? [];
+  const span = startSpan(...messageSpan('producer', 'send', event.type, traceparent));
   try {
     const { routed } = await broker.publish(broker.eventsExchange, event.type, Buffer.from(event.body), {
       contentType: 'application/cloudevents+json',
       type: event.type,
     });
+    span.end();
     // Without a queue nobody consumes it, or the queues were deleted: it is then published again.
     if (routed || !(await broker.restoreConsumerQueues(event.type))) return true;
     log.debug({ event: event.type }, 'an event reached no queue of its consumers');
     return false;
   } catch (error) {
+    span.end({ error: errorType(error) });
     log.debug({ err: error, event: event.type }, 'an event could not be published');
     return false;
   }

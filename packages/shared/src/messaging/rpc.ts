@@ -9,11 +9,12 @@ import { type Clock, systemClock } from '../kernel/clock.ts';
 import type { Logger } from '../kernel/log.ts';
 import { remainingMs } from '../kernel/request-scope.ts';
 import { finishesWithin } from '../kernel/timing.ts';
-import { childTraceparent, currentTraceparent, isTraceparent, runWithTraceparent } from '../kernel/trace.ts';
+import { currentTraceparent, inSpan } from '../kernel/trace.ts';
 import type { Broker } from './broker.ts';
 import { closeChannel, stopConsuming } from './channel.ts';
 import { PublishUnconfirmedError, publishConfirmed } from './publish.ts';
 import { errorText } from './retry.ts';
+import { messageSpan } from './spans.ts';
 import {
   commandQueue,
   commandsExchange,
@@ -149,9 +150,13 @@ export const createRpcClient = async <Request, Response>({
         timeoutMs,
       );
       const deadlineMs = clock.now().getTime() + timeoutMs;
-      send(channel, exchange, queue, content, { id, replyTo, timeoutMs, deadlineMs }).catch(reply.reject);
+      const exchangeMessages = async (): Promise<Buffer> => {
+        send(channel, exchange, queue, content, { id, replyTo, timeoutMs, deadlineMs }).catch(reply.reject);
+        return reply.promise;
+      };
       try {
-        return readReply(await reply.promise, command.response);
+        const span = messageSpan('client', 'send', queue, currentTraceparent());
+        return readReply(await inSpan(...span, exchangeMessages), command.response);
       } finally {
         clearTimeout(timer);
         pending.delete(id);
@@ -183,7 +188,7 @@ const send = async (
     contentType: 'application/json',
     // The broker drops a command that no server took in time.
     expiration: String(Math.max(0, Math.trunc(timeoutMs))),
-    headers: { [HEADER.deadline]: deadlineMs, [HEADER.traceparent]: childTraceparent(currentTraceparent()) },
+    headers: { [HEADER.deadline]: deadlineMs, [HEADER.traceparent]: currentTraceparent() },
   });
   const { routed } = await sent.catch((cause: unknown) => {
     throw cause instanceof PublishUnconfirmedError
@@ -262,8 +267,9 @@ export const serveRpc = async <Request, Response>(
 
 /** Handles one delivery and acks it at the end. Never rejects. */
 const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Response>) => {
-  const { broker, clock = systemClock, log } = options;
+  const { broker, command, clock = systemClock, log } = options;
   const exchange = commandsExchange(broker.namespace);
+  const queue = commandQueue(broker.namespace, command.name);
   /** Replies of this process by command id, until the command's deadline. */
   const replies = new Map<string, { reply: Promise<Buffer>; deadlineMs: number }>();
 
@@ -271,9 +277,8 @@ const createReceive = <Request, Response>(options: ServeRpcOptions<Request, Resp
     const known = replies.get(id);
     if (known !== undefined) return known.reply;
     const traceparent: unknown = message.properties.headers?.[HEADER.traceparent];
-    const reply = runWithTraceparent(isTraceparent(traceparent) ? traceparent : undefined, () =>
-      perform(options, message, log.child({ command: id })),
-    );
+    const span = messageSpan('server', 'process', queue, traceparent as string | undefined);
+    const reply = inSpan(...span, () => perform(options, message, log.child({ command: id })));
     replies.set(id, { reply, deadlineMs });
     return reply;
   };

@@ -11,7 +11,7 @@ import { createFairQueue, type FairQueue } from '../kernel/fair-queue.ts';
 import { createKeyedQueue, type KeyedQueue } from '../kernel/keyed-queue.ts';
 import type { Logger } from '../kernel/log.ts';
 import { finishesWithin, sleep } from '../kernel/timing.ts';
-import { runWithTraceparent } from '../kernel/trace.ts';
+import { currentTraceparent, inSpan, runWithTraceparent } from '../kernel/trace.ts';
 import type { Connection } from '../mongo/connect.ts';
 import type { Broker } from './broker.ts';
 import { closeChannel, stopConsuming } from './channel.ts';
@@ -27,6 +27,7 @@ import {
   readHistory,
   waitFor,
 } from './retry.ts';
+import { messageSpan } from './spans.ts';
 import {
   consumerQueue,
   declareServiceQueues,
@@ -275,10 +276,16 @@ const handle = async (
   }
   const log = context.log.child({ event: envelope.type, event_id: envelope.id });
   try {
-    const outcome = await handleOnce(context.connection, consumer, toReceivedEvent(envelope, data.data), log);
-    // Before the ack: after a crash in between the event is delivered again.
-    const erased = consumer.event.erases?.(data.data);
-    if (erased !== undefined) await context.eraseDeadLetters(erased);
+    const queue = consumerQueue(context.broker.namespace, context.service, consumer.name);
+    const span = messageSpan('consumer', 'process', queue, currentTraceparent());
+    const outcome = await inSpan(...span, async () => {
+      const event = toReceivedEvent(envelope, data.data);
+      const handled = await handleOnce(context.connection, consumer, event, log);
+      // Before the ack: after a crash in between the event is delivered again.
+      const erased = consumer.event.erases?.(data.data);
+      if (erased !== undefined) await context.eraseDeadLetters(erased);
+      return handled;
+    });
     context.onOutcome?.(envelope.type, outcome);
   } catch (error) {
     await retryOrDeadLetter(context, delivery, { error, consumer: consumer.name });

@@ -12,6 +12,7 @@ import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
 import { type Clock, type Random, SECOND_MS, systemClock, systemRandom } from '../kernel/clock.ts';
+import type { TelemetryConfig } from '../kernel/config.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
 import { createMetrics, type Metrics } from '../kernel/metrics.ts';
@@ -39,9 +40,10 @@ import { type Cleanup, createCleanup, drain, type ShutdownTimes, shutdownTimes }
 import { addOperationsMetrics, operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
+import { startTelemetry, type Telemetry } from './telemetry.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
-export interface RuntimeConfig {
+export interface RuntimeConfig extends TelemetryConfig {
   NODE_ENV: 'development' | 'test' | 'production';
   LOG_LEVEL: string;
   HOST: string;
@@ -152,10 +154,13 @@ export const createServiceRuntime = async (
   config: RuntimeConfig,
   overrides: Overrides = {},
 ): Promise<ServiceRuntime> => {
-  const log = overrides.log ?? createLog({ service, level: config.LOG_LEVEL });
+  const telemetry = await startTelemetry(service, config);
+  const destination = telemetry?.logDestination;
+  const log = overrides.log ?? createLog({ service, level: config.LOG_LEVEL, destination });
   const cleanup = createCleanup(log);
+  cleanup.defer('telemetry', () => telemetry?.close());
   try {
-    return await open(service, config, overrides, log, cleanup);
+    return await open(service, config, overrides, { log, cleanup, telemetry });
   } catch (error) {
     await cleanup.close();
     throw error;
@@ -166,8 +171,7 @@ const open = async (
   service: ProcessName,
   config: RuntimeConfig,
   overrides: Overrides,
-  log: Logger,
-  cleanup: Cleanup,
+  { log, cleanup, telemetry }: { log: Logger; cleanup: Cleanup; telemetry: Telemetry | undefined },
 ): Promise<ServiceRuntime> => {
   const clock = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
@@ -183,6 +187,8 @@ const open = async (
   });
   cleanup.defer('certificate', () => tls?.close());
   const { redis, connection, broker } = await connectServers(service, config, overrides, log, cleanup);
+  // Closed while its values can be read.
+  if (telemetry !== undefined) cleanup.defer('export of metrics', telemetry.exportMetrics(metrics, log));
   health.add('mongodb', () => pingMongo(connection));
   health.add('redis', () => assertPrimary(redis), { required: false });
   health.add('rabbitmq', async () => assertConnected(broker), { required: false });

@@ -57,6 +57,9 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     EVENTS_NAMESPACE: `test-${id}`,
     DRAIN_MS: 0,
     SHUTDOWN_GRACE_MS: 10_000,
+    OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+    OTEL_TRACES_SAMPLER_ARG: 1,
+    OTEL_METRIC_EXPORT_INTERVAL: 60_000,
     PUBLIC_BASE_URL: 'http://api.test',
   };
 };
