@@ -23,11 +23,12 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import pino from 'pino';
+import pino, { type DestinationStream } from 'pino';
 import manifest from '../../package.json' with { type: 'json' };
 import { MINUTE_MS, SECOND_MS } from '../kernel/clock.ts';
 import type { TelemetryConfig } from '../kernel/config.ts';
 import type { Logger } from '../kernel/log.ts';
+import type { Metrics } from '../kernel/metrics.ts';
 import type { ProcessName } from '../kernel/process-name.ts';
 import { finishesWithin } from '../kernel/timing.ts';
 import {
@@ -39,12 +40,20 @@ import {
   traceIdOf,
 } from '../kernel/trace.ts';
 import { createMetricProducer } from './otlp-metrics.ts';
-import type { Telemetry } from './telemetry.ts';
 
 /** A collector that hangs delays the end of the process twice by no more than this. */
 const FLUSH_MS = SECOND_MS;
 const SPAN_DELAY_MS = SECOND_MS;
 const SCOPE = 'fitness';
+
+export interface Telemetry {
+  /** Writes the lines of the log to stdout, and exports them. */
+  logDestination: DestinationStream;
+  /** Exports `metrics` until the returned function is called, which sends the last values. `log`: for failures of any export. */
+  exportMetrics(metrics: Metrics, log: Logger): () => Promise<void>;
+  /** Sends what waits, for a second at most. */
+  close(): Promise<void>;
+}
 
 export const openTelemetry = (process: ProcessName, endpoint: string, config: TelemetryConfig): Telemetry => {
   const resource = resourceFromAttributes({

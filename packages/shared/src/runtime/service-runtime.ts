@@ -37,10 +37,11 @@ import { openProcessTls, type ProcessTls } from '../process-identity/process-tls
 import { auditLogService } from './audit-service.ts';
 import { createCrossServiceCheck } from './cross-service-idempotency.ts';
 import { type Cleanup, createCleanup, drain, type ShutdownTimes, shutdownTimes } from './lifecycle.ts';
+import type { Telemetry } from './open-telemetry.ts';
 import { addOperationsMetrics, operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
-import { startTelemetry, type Telemetry } from './telemetry.ts';
+import { startTelemetry } from './telemetry.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
 export interface RuntimeConfig extends TelemetryConfig {

@@ -1,0 +1,218 @@
+/** What a collector of OpenTelemetry gets of a use case that goes through all transports. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CollectedSpan, type Collector, startCollector } from '@fitness/shared/testing/collector.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { drawTrace } from './draw-trace.ts';
+import {
+  type Account,
+  api,
+  arm,
+  deposit,
+  eventually,
+  expectStatus,
+  newestCode,
+  PASSWORD,
+  register,
+  stack,
+  untilCodesAreSent,
+} from './support.ts';
+
+const PARTS = ['identity', 'wallet', 'content', 'gateway'] as const;
+const TRACE_ID = 'ace0'.repeat(8);
+const EMAIL = 'identity.notification.email_requested';
+const CLIENT_SPAN_ID = 'c11e'.repeat(4);
+
+let collector: Collector;
+let accounts: { trainer: Account; trainee: Account };
+let serviceId: number;
+let code: string;
+
+const restartAll = async (environment: Record<string, string>): Promise<void> => {
+  for (const part of PARTS) await stack().restart(part, environment);
+};
+
+/** A purchase whose client asks that it is not recorded. */
+const purchase = async (): Promise<void> => {
+  const { trainer, trainee } = accounts;
+  const body = { title: 'Traced', description: 'Plan', price: 10_000, duration_days: 30 };
+  const created = await api('POST', '/training-services', { token: trainer.token, body });
+  serviceId = expectStatus(created, 201).body.data.id;
+  await deposit(trainee.token, 10_000);
+  const bought = await api('POST', `/training-services/${serviceId}/purchase?note=${trainee.phone}`, {
+    token: trainee.token,
+    headers: {
+      'idempotency-key': `traced-${serviceId}`,
+      traceparent: `00-${TRACE_ID}-${CLIENT_SPAN_ID}-00`,
+    },
+  });
+  expectStatus(bought, 201);
+};
+
+const traced = (): CollectedSpan[] => collector.spans.filter(({ traceId }) => traceId === TRACE_ID);
+
+/** Of `span` and its ancestors, the oldest first; queues without the namespace of this run. */
+const pathTo = (span: CollectedSpan): string[] => {
+  const parent = traced().find(({ spanId }) => spanId === span.parentSpanId);
+  const name = span.name.replace(/e2e-[0-9a-f]+\./, '');
+  return [...(parent === undefined ? [] : pathTo(parent)), `${span.service}: ${name}`];
+};
+
+beforeAll(async () => {
+  collector = await startCollector();
+  await restartAll({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-collector-token=of-the-collector',
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
+  });
+  await untilCodesAreSent();
+  accounts = { trainer: await register(), trainee: await register() };
+  await purchase();
+  // Two requests with secrets in their bodies.
+  expectStatus(await arm(accounts.trainee), 200);
+  code = await newestCode(accounts.trainee.phone);
+  await api('POST', '/auth/login', {
+    body: { login: accounts.trainee.phone, password: `${PASSWORD}-wrong` },
+  });
+  await eventually(
+    () => ['smtp', `send ${EMAIL}`].every((name) => traced().some((span) => span.name === name)),
+    30_000,
+  );
+  await eventually(() => collector.spans.some(({ name }) => name === 'kavenegar'), 30_000);
+});
+
+afterAll(async () => {
+  await restartAll({});
+  await collector.close();
+  await untilCodesAreSent();
+});
+
+test('one trace leads from the gateway through HTTP, gRPC, outbox, RabbitMQ and the consumers to the provider', () => {
+  const spans = traced();
+  if (process.env.SCREENSHOTS !== undefined)
+    writeFileSync(join(process.env.SCREENSHOTS, 'trace.svg'), drawTrace(spans));
+  const ids = new Set([CLIENT_SPAN_ID, ...spans.map(({ spanId }) => spanId)]);
+  expect(spans.filter(({ parentSpanId = '' }) => !ids.has(parentSpanId))).toEqual([]);
+  const root = spans.filter(({ parentSpanId }) => parentSpanId === CLIENT_SPAN_ID);
+  expect(root.map(({ service, kind }) => [service, kind])).toEqual([['gateway', 2]]);
+  const paths = spans.map((span) => pathTo(span).join(' > '));
+  const route = 'POST /api/v1/training-services/:id/purchase';
+  expect(paths).toContain(
+    `gateway: ${route} > gateway: fitness.identity.v1.Identity/Introspect > identity: fitness.identity.v1.Identity/Introspect`,
+  );
+  const booking = `gateway: ${route} > content: ${route} > content: fitness.wallet.v1.Wallet/Book > wallet: fitness.wallet.v1.Wallet/Book`;
+  expect(paths).toContain(booking);
+  const sold = paths.filter((path) => path.endsWith('identity: smtp'));
+  const event = 'content.trainee.purchased';
+  expect(sold).toEqual([
+    [
+      `gateway: ${route}`,
+      `content: ${route}`,
+      `content: create ${event}`,
+      `identity: process identity.events.${event}`,
+      `identity: create ${EMAIL}`,
+      `identity: process identity.events.${EMAIL}`,
+      'identity: smtp',
+    ].join(' > '),
+  ]);
+  // The outbox of each service, until the broker has confirmed.
+  expect(
+    paths.filter((path) => / > [a-z]+: send [^>]+$/.test(path)).map((path) => path.split(': send ')[1]),
+  ).toEqual(expect.arrayContaining([event, EMAIL]));
+});
+
+describe('what is exported', () => {
+  test('has the same trace id in the log as in the spans', async () => {
+    await eventually(() => collector.logs.some(({ traceId }) => traceId === TRACE_ID));
+    const [line] = collector.logs.filter(({ traceId }) => traceId === TRACE_ID);
+    expect(line).toMatchObject({ service: 'gateway', body: 'request', severity: 'info' });
+    expect(traced().find(({ spanId }) => spanId === line?.spanId)).toMatchObject({
+      service: 'gateway',
+      kind: 2,
+    });
+  });
+
+  test('has the metrics of Prometheus', async () => {
+    const route = '/api/v1/training-services/:id/purchase';
+    const has = (service: string, name: string, labels: Record<string, string>, value: number) => () =>
+      collector.points.some(
+        (point) =>
+          point.service === service &&
+          point.name === name &&
+          point.value >= value &&
+          Object.entries(labels).every(([label, text]) => point.attributes[label] === text),
+      );
+    await eventually(has('gateway', 'http_request_duration_seconds', { route, status: '201' }, 1));
+    await eventually(
+      has('identity', 'events_handled_total', { event: 'content.trainee.purchased', outcome: 'done' }, 1),
+    );
+    await eventually(has('wallet', 'circuit_breaker_open', {}, 0));
+  });
+
+  test('has the headers for the collector, and in nothing a secret or a value of a request', () => {
+    const { trainer, trainee } = accounts;
+    expect(collector.requests.map(({ headers }) => headers['x-collector-token'])).not.toContain(undefined);
+    const apiKey = stack().part('identity').environment.KAVENEGAR_API_KEY ?? '';
+    const secrets = [trainer, trainee].flatMap(({ token, phone, email, username }) => [
+      token,
+      phone,
+      email,
+      username,
+    ]);
+    const values = [...secrets, PASSWORD, code, apiKey, `/training-services/${serviceId}`];
+    const sent = collector.requests.map(({ body }) => body).join('\n');
+    expect(values.filter((value) => value.length < 5 || sent.includes(value))).toEqual([]);
+    expect(collector.spans.flatMap(({ attributes }) => Object.keys(attributes)).filter(isUnknown)).toEqual(
+      [],
+    );
+  });
+});
+
+/** An attribute is added here after the question whether its values can be secret or personal. */
+const KNOWN = new Set([
+  'error.type',
+  'http.request.method',
+  'http.response.status_code',
+  'http.route',
+  'messaging.destination.name',
+  'messaging.operation.name',
+  'messaging.operation.type',
+  'messaging.system',
+  'rpc.method',
+  'rpc.response.status_code',
+  'rpc.system.name',
+  'service.peer.name',
+]);
+const isUnknown = (name: string): boolean => !KNOWN.has(name);
+
+describe('the modules of OpenTelemetry', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'modules-'));
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** How many of them a process loads that serves, and stops. */
+  const loadedBy = async (environment: Record<string, string>): Promise<number> => {
+    const hook = join(directory, 'hook.mjs');
+    const list = join(directory, 'list.json');
+    writeFileSync(
+      hook,
+      `import { writeFileSync } from 'node:fs';
+      import { registerHooks } from 'node:module';
+      const urls = [];
+      registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+      process.on('exit', () => writeFileSync(${JSON.stringify(list)}, JSON.stringify(urls)));`,
+    );
+    await stack().restart('gyms', { ...environment, NODE_OPTIONS: `--import=${hook}` });
+    expectStatus(await api('GET', '/gyms'), 200);
+    await stack().restart('gyms');
+    const urls = JSON.parse(readFileSync(list, 'utf8')) as string[];
+    expect(urls.length).toBeGreaterThan(100);
+    // prom-client needs its interfaces.
+    return urls.filter((url) => /\/@opentelemetry\/(?!api\/)/.test(url)).length;
+  };
+
+  test('are not loaded without a collector', async () => {
+    expect(await loadedBy({})).toBe(0);
+    expect(await loadedBy({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).toBeGreaterThan(50);
+  });
+});
