@@ -1,0 +1,178 @@
+/** The export of traces, metrics and logs, also to a collector that does not answer. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from '@jest/globals';
+import { emptyResource } from '@opentelemetry/resources';
+import { z } from 'zod';
+import { commonShape, parseConfig } from '../../src/kernel/config.ts';
+import { createMetrics } from '../../src/kernel/metrics.ts';
+import type { ProcessName } from '../../src/kernel/process-name.ts';
+import { startSpan } from '../../src/kernel/trace.ts';
+import { createMetricProducer } from '../../src/runtime/otlp-metrics.ts';
+import { startTelemetry } from '../../src/runtime/telemetry.ts';
+import { startCollector } from '../../src/testing/collector.ts';
+
+const configured = (env: Record<string, string>) =>
+  parseConfig(
+    z.object(commonShape(0)).omit({ PRIVATE_KEY_DIRECTORY: true, PUBLIC_KEYS_DIRECTORY: true }),
+    env,
+  );
+
+const TRACE = 'a'.repeat(32);
+const ASKED = `00-${TRACE}-${'b'.repeat(16)}-01`;
+const REFUSED = `00-${TRACE}-${'b'.repeat(16)}-00`;
+/** The sampler by ratio takes the exclusive or of the four parts of the id: this one is the last that it takes. */
+const UNLIKELY = `00-${'f'.repeat(8)}${'0'.repeat(24)}-${'b'.repeat(16)}-01`;
+
+const isRecorded = async (
+  process: ProcessName,
+  sampler: Record<string, string>,
+  parent: string | undefined,
+): Promise<boolean> => {
+  const collector = await startCollector();
+  const telemetry = await startTelemetry(
+    process,
+    configured({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...sampler }),
+  );
+  const span = startSpan('GET', { kind: 'server', parent });
+  span.end();
+  await telemetry?.close();
+  await collector.close();
+  expect(span.traceparent.endsWith('-01')).toBe(collector.spans.length === 1);
+  return collector.spans.length === 1;
+};
+
+test.each<[ProcessName, Record<string, string>, string | undefined, boolean]>([
+  ['wallet', {}, undefined, true],
+  ['wallet', {}, ASKED, true],
+  ['wallet', {}, REFUSED, false],
+  ['gateway', {}, REFUSED, true],
+  ['gateway', { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, ASKED, false],
+  ['wallet', { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, ASKED, true],
+  ['wallet', { OTEL_TRACES_SAMPLER: 'always_off' }, ASKED, false],
+  ['wallet', { OTEL_TRACES_SAMPLER: 'always_on' }, REFUSED, true],
+  [
+    'gateway',
+    { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
+    ASKED,
+    false,
+  ],
+  [
+    'gateway',
+    { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.5' },
+    UNLIKELY,
+    false,
+  ],
+  ['gateway', { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1' }, undefined, true],
+])('%s with %j records a span below %s: %s', async (process, sampler, parent, expected) => {
+  expect(await isRecorded(process, sampler, parent)).toBe(expected);
+});
+
+test('the metrics are those of Prometheus; the buckets of a histogram are not cumulative', async () => {
+  const metrics = createMetrics('wallet', { defaults: false });
+  for (const seconds of [0.0005, 0.02, 0.02, 3, 60])
+    metrics.httpDuration.observe({ method: 'GET', route: '/a', status: '200' }, seconds);
+  metrics
+    .counter({ name: 'payments_total', help: 'Payments', labels: { outcome: ['ok'] } })
+    .inc({ outcome: 'ok' }, 7);
+  metrics.breakerOpen.set({ target: 'zibal' }, 1);
+  const producer = createMetricProducer(metrics.registry, emptyResource());
+  const { resourceMetrics } = await producer.collect();
+  const found = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
+  const named = (name: string) => found.find(({ descriptor }) => descriptor.name === name);
+  expect(named('payments_total')).toMatchObject({
+    isMonotonic: true,
+    dataPoints: [{ attributes: { service: 'wallet', outcome: 'ok' }, value: 7 }],
+  });
+  expect(named('circuit_breaker_open')?.dataPoints).toMatchObject([
+    { attributes: { target: 'zibal' }, value: 1 },
+  ]);
+  const [point] = named('http_request_duration_seconds')?.dataPoints ?? [];
+  expect(point?.attributes).toEqual({ service: 'wallet', method: 'GET', route: '/a', status: '200' });
+  expect(point?.value).toEqual({
+    buckets: {
+      boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      counts: [1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 1, 0, 1],
+    },
+    sum: 63.0405,
+    count: 5,
+  });
+  const names = (await metrics.registry.getMetricsAsJSON()).map(({ name }) => name);
+  expect(found.map(({ descriptor }) => descriptor.name)).toEqual(names);
+});
+
+const module = (path: string): string => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+
+const [ROUNDS, PER_ROUND] = [20, 1_500];
+
+/** Ten times as many spans and lines as fit the queues; then the heap of each round, and how long the end takes. */
+const program = (url: string): string => `
+  import { setTimeout as sleep } from 'node:timers/promises';
+  import { createLog } from ${module('kernel/log.ts')};
+  import { createMetrics } from ${module('kernel/metrics.ts')};
+  import { startSpan } from ${module('kernel/trace.ts')};
+  import { startTelemetry } from ${module('runtime/telemetry.ts')};
+  const telemetry = await startTelemetry('wallet', {
+    OTEL_EXPORTER_OTLP_ENDPOINT: ${JSON.stringify(url)},
+    OTEL_TRACES_SAMPLER: 'always_on',
+    OTEL_TRACES_SAMPLER_ARG: 1,
+    OTEL_METRIC_EXPORT_INTERVAL: 1000,
+  });
+  const log = createLog({ service: 'wallet', destination: telemetry.logDestination });
+  const closeMetrics = telemetry.exportMetrics(createMetrics('wallet'), log);
+  const heaps = [];
+  for (let round = 0; round < ${ROUNDS}; round += 1) {
+    for (let index = 0; index < ${PER_ROUND}; index += 1) {
+      // Strings of their own, which nothing else keeps.
+      const text = Buffer.alloc(1000, String(index)).toString();
+      startSpan('GET', { kind: 'server', parent: undefined, attributes: { 'http.route': text } }).end();
+      log.info({ text: text.slice(0, 500) }, 'line');
+    }
+    await sleep(100);
+    gc();
+    heaps.push(process.memoryUsage().heapUsed / 1024 / 1024);
+  }
+  const startedAt = performance.now();
+  await closeMetrics();
+  await telemetry.close();
+  process.stderr.write(JSON.stringify({ heaps, closeMs: performance.now() - startedAt }));
+  process.exit(0);`;
+
+const run = promisify(execFile);
+
+const loadedBy = async (url: string) => {
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--expose-gc',
+    '--input-type=module',
+    '--eval',
+    program(url),
+  ];
+  const env = { ...process.env, OTEL_EXPORTER_OTLP_TIMEOUT: '600' };
+  const { stdout, stderr } = await run(process.execPath, args, { env, maxBuffer: 100 * 1024 * 1024 });
+  const lines = stdout.trim().split('\n');
+  const { heaps, closeMs } = JSON.parse(stderr) as { heaps: number[]; closeMs: number };
+  return {
+    heaps,
+    closeMs,
+    warnings: lines.filter((line) => line.includes('telemetry does not reach')),
+    lines,
+  };
+};
+
+test.each(['hangs', 'refuses connections', 'answers 503'])(
+  'a collector that %s costs bounded memory, one line a minute, and two seconds at the end',
+  async (kind) => {
+    const collector = await startCollector((_request, response) => {
+      if (kind === 'answers 503') response.writeHead(503).end();
+    });
+    const url = kind === 'refuses connections' ? 'http://127.0.0.1:1' : collector.url;
+    const { heaps, closeMs, warnings, lines } = await loadedBy(url);
+    await collector.close();
+    expect([lines.length, warnings.length]).toEqual([ROUNDS * PER_ROUND + 1, 1]);
+    expect(closeMs).toBeLessThan(3_000);
+    const [early, late] = [heaps[9] ?? 0, heaps.at(-1) ?? 0];
+    // Without a limit it grows by more than 8 MiB.
+    expect(late - early).toBeLessThan(4);
+  },
+);
