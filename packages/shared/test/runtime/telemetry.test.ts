@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { emptyResource } from '@opentelemetry/resources';
 import { z } from 'zod';
+import { MINUTE_MS } from '../../src/kernel/clock.ts';
 import { commonShape, parseConfig } from '../../src/kernel/config.ts';
 import { createMetrics } from '../../src/kernel/metrics.ts';
 import type { ProcessName } from '../../src/kernel/process-name.ts';
@@ -167,9 +168,13 @@ test.each(['hangs', 'refuses connections', 'answers 503'])(
       if (kind === 'answers 503') response.writeHead(503).end();
     });
     const url = kind === 'refuses connections' ? 'http://127.0.0.1:1' : collector.url;
+    const startedAt = performance.now();
     const { heaps, closeMs, warnings, lines } = await loadedBy(url);
+    const minutes = Math.floor((performance.now() - startedAt) / MINUTE_MS);
     await collector.close();
-    expect([lines.length, warnings.length]).toEqual([ROUNDS * PER_ROUND + 1, 1]);
+    expect(lines.length - warnings.length).toBe(ROUNDS * PER_ROUND);
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(warnings.length).toBeLessThanOrEqual(1 + minutes);
     expect(closeMs).toBeLessThan(3_000);
     const [early, late] = [heaps[9] ?? 0, heaps.at(-1) ?? 0];
     // Without a limit it grows by more than 8 MiB.
