@@ -1,4 +1,4 @@
-/** What a collector of OpenTelemetry gets of a use case that goes through all transports. */
+/** What a collector of OpenTelemetry gets of a use case that goes through all transports. `SCREENSHOTS=<directory>` keeps a picture of the trace. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ const purchase = async (): Promise<void> => {
 
 const traced = (): CollectedSpan[] => collector.spans.filter(({ traceId }) => traceId === TRACE_ID);
 
-/** Of `span` and its ancestors, the oldest first; queues without the namespace of this run. */
+/** The names of `span` and its ancestors, the oldest first; those of queues without the namespace of this run. */
 const pathTo = (span: CollectedSpan): string[] => {
   const parent = traced().find(({ spanId }) => spanId === span.parentSpanId);
   const name = span.name.replace(/e2e-[0-9a-f]+\./, '');
@@ -77,9 +77,9 @@ beforeAll(async () => {
   });
   await eventually(
     () => ['smtp', `send ${EMAIL}`].every((name) => traced().some((span) => span.name === name)),
-    30_000,
+    { timeoutMs: 30_000 },
   );
-  await eventually(() => collector.spans.some(({ name }) => name === 'kavenegar'), 30_000);
+  await eventually(() => collector.spans.some(({ name }) => name === 'kavenegar'), { timeoutMs: 30_000 });
 });
 
 afterAll(async () => {

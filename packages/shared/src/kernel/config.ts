@@ -152,7 +152,7 @@ const telemetryShape = {
       'parentbased_traceidratio',
     ])
     .default('parentbased_always_on'),
-  /** Of a sampler by ratio: the share of the traces, from 0 to 1. */
+  /** The share of the traces that a sampler by ratio records, from 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   /** How often metrics are sent, in milliseconds. */
   OTEL_METRIC_EXPORT_INTERVAL: z.coerce.number().int().min(1_000).max(3_600_000).default(60_000),

@@ -42,7 +42,7 @@ export const traceIdOf = (traceparent: string): string => traceparent.slice(3, 3
 
 export const spanIdOf = (traceparent: string): string => traceparent.slice(36, 52);
 
-/** Of one span. Never values of a request: they may be secret or personal. */
+/** Never values of a request: they may be secret or personal. */
 type SpanAttributes = Record<string, string | number>;
 
 export interface SpanOptions {

@@ -1,6 +1,7 @@
 /**
  * Exports traces, metrics and logs by OTLP. The spans are those of `kernel/trace.ts`, the metrics those of Prometheus, and the
- * logs the lines that stdout gets, whose secrets are redacted. Only `telemetry.ts` imports this module.
+ * logs the lines that stdout gets, whose secrets are redacted. Only `telemetry.ts` imports this module; others
+ * import its types.
  *
  * Every queue is bounded (2,048 spans and log lines; what is more is dropped), and nothing waits for the collector but the end of the
  * process, for two seconds.

@@ -13,7 +13,7 @@ import type { MetricObjectWithValues, MetricValue, Registry } from 'prom-client'
 
 type Labels = Record<string, string | number>;
 
-/** Of a histogram the name says what the value is: `…_bucket` (with `le`), `…_sum` or `…_count`. */
+/** The name says what a value of a histogram is: `…_bucket` (with `le`), `…_sum` or `…_count`. */
 type Value = MetricValue<string> & { metricName?: string };
 type Metric = MetricObjectWithValues<Value>;
 

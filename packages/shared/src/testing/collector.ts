@@ -7,7 +7,7 @@ type Attributes = Record<string, unknown>;
 export interface CollectedSpan {
   service: string;
   name: string;
-  /** As OTLP numbers them: 2 server, 3 client, 4 producer, 5 consumer. */
+  /** 2 server, 3 client, 4 producer, 5 consumer. */
   kind: number;
   traceId: string;
   spanId: string;
@@ -18,7 +18,7 @@ export interface CollectedSpan {
   endMs: number;
 }
 
-export interface CollectedLog {
+interface CollectedLog {
   service: string;
   body: unknown;
   severity: string;
@@ -31,7 +31,7 @@ interface CollectedPoint {
   service: string;
   name: string;
   attributes: Attributes;
-  /** Of a histogram: how many values it has. */
+  /** The number of values of a histogram. */
   value: number;
 }
 
