@@ -25,9 +25,18 @@ export const GROUPS = [
   },
   {
     title: 'Operators',
-    patterns: ['deploy', 'kubernetes', 'upgrade', 'servers', 'keys', 'watch', 'cases', 'commands', 'backup', '[^/]+'].map(
-      (name) => new RegExp(`^docs/guides/operators/${name}\\.md$`),
-    ),
+    patterns: [
+      'deploy',
+      'kubernetes',
+      'upgrade',
+      'servers',
+      'keys',
+      'watch',
+      'cases',
+      'commands',
+      'backup',
+      '[^/]+',
+    ].map((name) => new RegExp(`^docs/guides/operators/${name}\\.md$`)),
   },
   { title: 'Contributors', patterns: [/^CONTRIBUTING\.md$/, /^SECURITY\.md$/, /^docs\/testing\.md$/] },
   {
