@@ -8,7 +8,7 @@ export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
 /** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories. */
 export const isSecret = (name: string): boolean =>
-  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$/.test(
+  /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$|_HEADERS$/.test(
     name,
   ) && !/_PER_|_MS$|_DIRECTORY$/.test(name);
 
