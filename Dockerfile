@@ -1,9 +1,10 @@
-# One image for every process: which one it becomes is said by the command, for example
-#   docker run … node services/wallet/src/main.ts
-# or at build time: docker build --build-arg PROCESS=services/wallet
+# Two images. `fitness-platform` is every process; its command says which one:
+#   docker build -t fitness-platform . && docker run … fitness-platform node services/wallet/src/main.ts
+# `fitness-platform-sandbox` has the emulated providers, which no production needs:
+#   docker build --target sandbox -t fitness-platform-sandbox .
 # Pinned by digest: a tag may be moved to other content.
 ARG NODE_IMAGE=node:24-slim@sha256:a9f5f7c91a432850b2a8a7797adf5eadb6c733ceed61167806cee7ea7fbc29df
-FROM ${NODE_IMAGE} AS packages
+FROM ${NODE_IMAGE} AS manifests
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/client/package.json packages/client/
@@ -19,29 +20,47 @@ COPY services/media/package.json services/media/
 COPY services/store-billing/package.json services/store-billing/
 COPY gateway/package.json gateway/
 COPY sandbox/package.json sandbox/
-RUN npm ci --omit=dev --workspaces --no-audit --no-fund && npm cache clean --force
+COPY deploy/install-packages.sh /usr/local/bin/install-packages
 
-FROM ${NODE_IMAGE}
-ARG PROCESS=gateway
+FROM manifests AS packages
+RUN install-packages --workspace=gateway --workspace=services && rm -r package-lock.json packages/client sandbox
+
+FROM manifests AS sandbox-packages
+RUN install-packages --workspace=sandbox && rm -r package-lock.json gateway packages/client packages/contracts packages/demo services
+
+FROM ${NODE_IMAGE} AS runtime
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
-    PROCESS=${PROCESS} \
     MEDIA_DIRECTORY=/data/media \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 WORKDIR /app
+# The package managers are tools of the build.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
+      /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-*
+COPY deploy/entrypoint.sh /usr/local/bin/entrypoint
+ENTRYPOINT ["entrypoint"]
+COPY NOTICE ./
+
+FROM runtime AS sandbox
+COPY --from=sandbox-packages /app ./
+COPY proto proto
+COPY packages/shared packages/shared
+COPY sandbox sandbox
+USER node
+CMD ["node", "sandbox/src/main.ts"]
+
+FROM runtime
 # Named volumes take over the owner of the directory they are mounted on.
 RUN mkdir -p /data/media /data/journal /data/keys/authority /data/keys/public \
       /data/keys/private/gateway /data/keys/private/identity /data/keys/private/wallet /data/keys/private/gyms \
       /data/keys/private/content /data/keys/private/media /data/keys/private/store-billing \
     && chown -R node:node /data
 COPY --from=packages /app ./
-COPY package.json ./
-COPY packages packages
 COPY proto proto
+COPY packages/contracts packages/contracts
+COPY packages/demo packages/demo
+COPY packages/shared packages/shared
 COPY services services
 COPY gateway gateway
-COPY sandbox sandbox
-COPY deploy/entrypoint.sh /usr/local/bin/entrypoint
 USER node
-ENTRYPOINT ["entrypoint"]
-CMD ["sh", "-c", "exec node \"$PROCESS/src/main.ts\""]
+CMD ["node", "gateway/src/main.ts"]

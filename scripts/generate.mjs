@@ -14,6 +14,7 @@ const writingTests = [
   'api-errors',
   'indexes',
   'shards',
+  'notice',
 ];
 
 const steps = [

@@ -6,11 +6,11 @@ type Environment = Record<string, string | undefined>;
 
 export const nameOf = (owner: string): string => owner.split('/').at(-1) ?? '';
 
-/** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories. */
+/** Not limits, named after what they count, such as `SMS_SIGNED_IN_PER_PHONE`, nor directories and files. */
 export const isSecret = (name: string): boolean =>
   /SECRET|PASSWORD|_KEY|TOKEN$|MERCHANT|PHONE$|MONGODB_URI$|^SMTP_URL$|(?:^|_)AMQP_URL$|(?:^|_)REDIS_URL$|_HEADERS$/.test(
     name,
-  ) && !/_PER_|_MS$|_DIRECTORY$/.test(name);
+  ) && !/_PER_|_MS$|_DIRECTORY$|_FILE$/.test(name);
 
 /** The addresses of the servers contain a password of the process. */
 const OF_SERVERS = ['MONGODB_URI', 'REDIS_URL', 'AMQP_URL'];
@@ -26,7 +26,7 @@ export const parseEnvFile = (file: string): Record<string, string> =>
       .split('\n')
       .flatMap((line) => {
         const [, name, value] = /^([A-Z][A-Z0-9_]*)=(.*)$/.exec(line) ?? [];
-        return name === undefined || value === undefined ? [] : [[name, value]];
+        return name === undefined || value === undefined ? [] : [[name, interpolate(value, {})]];
       }),
   );
 
@@ -49,7 +49,7 @@ const closingBrace = (text: string, start: number): number => {
   throw new Error(`no closing brace in ${text}`);
 };
 
-/** Docker Compose's interpolation: `$$`, `${NAME}`, `${NAME:-default}`, `${NAME:?message}`. */
+/** Docker Compose's interpolation: `$$`, `${NAME}`, `${NAME:-default}`, `${NAME:?message}`, `${NAME?message}`. */
 export const interpolate = (text: string, env: Environment): string => {
   const dollar = text.indexOf('$');
   if (dollar === -1) return text;
@@ -58,29 +58,37 @@ export const interpolate = (text: string, env: Environment): string => {
   if (text[dollar + 1] !== '{') throw new Error(`not supported: ${text}`);
   const end = closingBrace(text, dollar + 2);
   const [, name = '', operator, rest = ''] =
-    /^([A-Z][A-Z0-9_]*)(?:(:-|:\?)(.*))?$/s.exec(text.slice(dollar + 2, end)) ?? [];
+    /^([A-Z][A-Z0-9_]*)(?:(:-|:?\?)(.*))?$/s.exec(text.slice(dollar + 2, end)) ?? [];
   if (name === '') throw new Error(`not supported: ${text}`);
   const given = env[name] || undefined;
-  if (given === undefined && operator === ':?') throw new MissingVariable(name);
+  const isMissing = operator === '?' ? env[name] === undefined : operator === ':?' && given === undefined;
+  if (isMissing) throw new MissingVariable(name);
   const value = given ?? (operator === ':-' ? interpolate(rest, env) : '');
   return before + value + interpolate(text.slice(end + 1), env);
 };
 
 interface ComposeService {
+  cpus?: number;
   environment?: Record<string, string | null>;
   image?: string;
+  mem_limit?: string;
   networks?: string[] | Record<string, unknown>;
+  pids_limit?: number;
   profiles?: string[];
   ports?: string[];
+  secrets?: string[];
   volumes?: string[];
 }
 
 interface Compose {
   services: Record<string, ComposeService>;
   networks: Record<string, { internal?: boolean } | null>;
+  secrets: Record<string, { file: string }>;
 }
 
 const compose = (): Compose => parseYaml(read('docker-compose.yml'), { merge: true }) as Compose;
+
+export const composeSecrets = (): Record<string, { file: string }> => compose().secrets;
 
 export const composeServices = (): Record<string, ComposeService> => compose().services;
 

@@ -10,6 +10,7 @@ import { MAX_FILE_BYTES } from '../../services/media/src/domain/file-types.ts';
 import { loadConfigurations, owners, type Variable } from './configurations.ts';
 import {
   composeEnvironment,
+  composeSecrets,
   composeServices,
   interpolate,
   isSecret,
@@ -258,9 +259,47 @@ describe('docker-compose.yml', () => {
   test('publishes the port of each emulated provider, which the README of the sandbox lists', () => {
     const ports = PROVIDERS.map((_, index) => 8_091 + index);
     const range = `8091-${ports.at(-1)}`;
-    expect(services.sandbox?.ports).toContain(`127.0.0.1:${range}:${range}`);
+    expect(services.sandbox?.ports?.map((port) => interpolate(port, {}))).toEqual([
+      '127.0.0.1:8090:8090',
+      '127.0.0.1:8089:8089',
+      `127.0.0.1:${range}:${range}`,
+    ]);
     const listed = read('sandbox/README.md').match(/http:\/\/127\.0\.0\.1:809[1-9]\d*/g);
     expect(listed).toEqual(ports.map((port) => `http://127.0.0.1:${port}`));
+  });
+
+  test('publishes the sandbox at other ports by variables, and its address follows', () => {
+    const moved = { SANDBOX_HTTP_PORT: '1', SANDBOX_SMTP_PORT: '2', SANDBOX_PROVIDER_PORTS: '3-8' };
+    expect(services.sandbox?.ports?.map((port) => interpolate(port, moved))).toEqual([
+      '127.0.0.1:1:1',
+      '127.0.0.1:2:8089',
+      '127.0.0.1:3-8:8091-8096',
+    ]);
+    expect(composeEnvironment('sandbox', moved).HTTP_PORT).toBe('1');
+    expect(read(DEMO)).not.toMatch(/localhost:8090|127\.0\.0\.1:8080/);
+  });
+
+  test('limits the memory, the cores and the threads of every container', () => {
+    const unlimited = Object.entries(services).filter(([, { mem_limit, cpus, pids_limit }]) =>
+      [mem_limit, cpus, pids_limit].includes(undefined),
+    );
+    expect(unlimited.map(([name]) => name)).toEqual([]);
+  });
+
+  test.each(owners)('takes every secret of %s from a file, too, which no other container gets', (owner) => {
+    const { environment = {}, secrets = [] } = containerOf(owner);
+    // Not a credential: the administrator is known by it.
+    const names = namesOf(owner).filter((name) => isSecret(name) && !/PHONE$/.test(name));
+    const given = names.filter((name) => !isOfDemoData(owner, name));
+    expect(given.filter((name) => !environment[`${name}_FILE`])).toEqual([]);
+    for (const name of secrets) {
+      expect(environment[`${name}_FILE`]).toBe(`/run/secrets/${name}`);
+      const file = composeSecrets()[name]?.file ?? '';
+      expect(interpolate(file, {})).toBe('/dev/null');
+      expect(interpolate(file, { [`${name}_FILE`]: '/secret' })).toBe('/secret');
+      const takers = Object.values(services).filter((service) => service.secrets?.includes(name));
+      expect(takers).toHaveLength(1);
+    }
   });
 
   test('creates the administrator whom the demo data expects', () => {
@@ -364,11 +403,13 @@ describe('docker-compose.yml', () => {
   test('pins every image by its digest', () => {
     const images = Object.values(services).map(({ image = '' }) => interpolate(image, {}));
     const base = /^ARG NODE_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? '';
-    const foreign = [base, ...images.filter((image) => image !== 'fitness-platform')];
+    const foreign = [base, ...images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image))];
     expect(foreign).toHaveLength(7);
     expect(foreign.filter((image) => !/^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
     const stages = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
-    expect(stages.map((image) => interpolate(image, { NODE_IMAGE: base }))).toEqual([base, base]);
+    const named = [...read('Dockerfile').matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, name = '']) => name);
+    const outside = stages.filter((image) => !named.includes(image));
+    expect(outside.map((image) => interpolate(image, { NODE_IMAGE: base }))).toEqual([base, base]);
     const [kustomization] = manifestsOf('deploy/kubernetes/overlays/production/kustomization.yaml');
     expect(kustomization?.images).toEqual([
       expect.objectContaining({ name: 'fitness-platform', digest: expect.stringMatching(/^sha256:/) }),
@@ -379,7 +420,7 @@ describe('docker-compose.yml', () => {
     const images = Object.values(services)
       .filter(({ profiles = [] }) => !profiles.includes('observability'))
       .map(({ image = '' }) => interpolate(image, {}));
-    const servers = images.filter((image) => image !== 'fitness-platform');
+    const servers = images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image));
     expect(servers).toHaveLength(4);
     expect(servers.filter((image) => !/^[a-z]+:\d+\.\d+\.\d+@/.test(image))).toEqual([]);
     // `npm start` and the tests take the same ones where there is Docker.
