@@ -49,7 +49,7 @@ COPY sandbox sandbox
 USER node
 CMD ["node", "sandbox/src/main.ts"]
 
-FROM runtime
+FROM runtime AS product
 # Named volumes take over the owner of the directory they are mounted on.
 RUN mkdir -p /data/media /data/journal /data/keys/authority /data/keys/public \
       /data/keys/private/gateway /data/keys/private/identity /data/keys/private/wallet /data/keys/private/gyms \

@@ -10,7 +10,7 @@ import { copyStandIn } from './mongodb.mjs';
 import { ensureDebianRoot } from './newest.mjs';
 
 const directory = join(root, 'test/compose/images');
-const names = ['node', 'redis', 'rabbitmq', 'mongodb'];
+const names = ['node', 'redis', 'rabbitmq', 'haproxy', 'mongodb'];
 
 /**
  * The images of docker-compose.yml where no registry can be reached, built from Debian's testing suite.
