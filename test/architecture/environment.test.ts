@@ -403,8 +403,9 @@ describe('docker-compose.yml', () => {
   test('pins every image by its digest', () => {
     const images = Object.values(services).map(({ image = '' }) => interpolate(image, {}));
     const base = /^ARG NODE_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? '';
-    const foreign = [base, ...images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image))];
-    expect(foreign).toHaveLength(7);
+    const [proxy = ''] = /haproxy:[^}]+/.exec(read('deploy/compose.tls.yaml')) ?? [];
+    const foreign = [base, proxy, ...images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image))];
+    expect(foreign).toHaveLength(8);
     expect(foreign.filter((image) => !/^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
     const stages = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
     const named = [...read('Dockerfile').matchAll(/^FROM \S+ AS (\S+)/gm)].map(([, name = '']) => name);

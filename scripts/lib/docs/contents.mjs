@@ -27,6 +27,7 @@ export const GROUPS = [
     title: 'Operators',
     patterns: [
       'deploy',
+      'compose',
       'kubernetes',
       'upgrade',
       'servers',
