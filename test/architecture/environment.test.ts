@@ -21,6 +21,7 @@ import {
   nameInDotEnv,
   nameOf,
   networksOut,
+  OF_ALL,
   parseEnvFile,
   secretExample,
   settingsFile,
@@ -290,7 +291,7 @@ describe('docker-compose.yml', () => {
     const { environment = {}, secrets = [] } = containerOf(owner);
     // Not a credential: the administrator is known by it.
     const names = namesOf(owner).filter((name) => isSecret(name) && !/PHONE$/.test(name));
-    const given = names.filter((name) => !isOfDemoData(owner, name));
+    const given = names.filter((name) => !isOfDemoData(owner, name) && name !== OF_ALL);
     expect(given.filter((name) => !environment[`${name}_FILE`])).toEqual([]);
     for (const name of secrets) {
       expect(environment[`${name}_FILE`]).toBe(`/run/secrets/${name}`);
@@ -319,10 +320,8 @@ describe('docker-compose.yml', () => {
       // It refuses them.
       if (container === 'credentials') continue;
       const taker = definition.profiles?.includes('operator') ? 'operator' : container;
-      // The token of a collector of all processes, which gives nobody a way into the product.
       for (const name of takenFromDotEnv(definition))
-        if (isSecret(name) && name !== 'OTEL_EXPORTER_OTLP_HEADERS')
-          takers.set(name, (takers.get(name) ?? new Set()).add(taker));
+        if (isSecret(name) && name !== OF_ALL) takers.set(name, (takers.get(name) ?? new Set()).add(taker));
     }
     expect([...(takers.get('ZIBAL_MERCHANT') ?? [])]).toEqual(['wallet']);
     expect([...takers].filter(([, containers]) => containers.size > 1)).toEqual([]);
@@ -404,7 +403,11 @@ describe('docker-compose.yml', () => {
     const images = Object.values(services).map(({ image = '' }) => interpolate(image, {}));
     const base = /^ARG NODE_IMAGE=(.+)$/m.exec(read('Dockerfile'))?.[1] ?? '';
     const [proxy = ''] = /haproxy:[^}]+/.exec(read('deploy/compose.tls.yaml')) ?? [];
-    const foreign = [base, proxy, ...images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image))];
+    const foreign = [
+      base,
+      proxy,
+      ...images.filter((image) => !/^fitness-platform(?:-sandbox)?$/.test(image)),
+    ];
     expect(foreign).toHaveLength(8);
     expect(foreign.filter((image) => !/^[a-z/]+:[\w.-]+@sha256:[0-9a-f]{64}$/.test(image))).toEqual([]);
     const stages = [...read('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image = '']) => image);
