@@ -39,9 +39,11 @@ export const drawTrace = (spans: readonly CollectedSpan[]): string => {
 <text x="${(x(endMs) + 6).toFixed(1)}" y="${y + 14}" fill="#868e96">${(endMs - startMs).toFixed(1)} ms</text>`;
   });
   const height = TOP + rows.length * ROW + 16;
+  const title = `${rows.length} spans in ${lengthMs.toFixed(0)} ms`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12">
+<title>${title}</title>
 <rect width="${WIDTH}" height="${height}" fill="#fff"/>
-<text x="12" y="22" font-weight="bold">${rows.length} spans in ${lengthMs.toFixed(0)} ms</text>
+<text x="12" y="22" font-weight="bold">${title}</text>
 ${lines.join('\n')}
 </svg>
 `;
