@@ -121,7 +121,7 @@ describe.each(PROCESSES)('the container %s', (name) => {
 
   test('reads its own keys of Redis and its own queue only', () => {
     expect(reached.redisKeys).toEqual([name]);
-    expect(reached.queues).toEqual(isService ? [`fitness.${name}.events`] : []);
+    expect(reached.queues).toEqual(isService ? [`fitness.${name}.events.identity.account.deleted`] : []);
   });
 
   test('has its own secrets only', () => {

@@ -69,7 +69,8 @@ const queues = async () => {
   const url = credential('AMQP_URL');
   if (url === undefined) return [];
   const connection = await amqplib.connect(url);
-  const names = SERVICES.map((name) => `fitness.${name}.events`);
+  // Every service has a consumer of this event.
+  const names = SERVICES.map((name) => `fitness.${name}.events.identity.account.deleted`);
   const found = await allowed(names, async (name) => {
     const channel = await connection.createChannel();
     channel.on('error', () => undefined);
