@@ -52,6 +52,11 @@ const purchase = async (): Promise<void> => {
 
 const traced = (): CollectedSpan[] => collector.spans.filter(({ traceId }) => traceId === TRACE_ID);
 
+const withoutParent = (): CollectedSpan[] => {
+  const ids = new Set([CLIENT_SPAN_ID, ...traced().map(({ spanId }) => spanId)]);
+  return traced().filter(({ parentSpanId = '' }) => !ids.has(parentSpanId));
+};
+
 /** The names of `span` and its ancestors, the oldest first; those of queues without the namespace of this run. */
 const pathTo = (span: CollectedSpan): string[] => {
   const parent = traced().find(({ spanId }) => spanId === span.parentSpanId);
@@ -79,6 +84,11 @@ beforeAll(async () => {
     () => ['smtp', `send ${EMAIL}`].every((name) => traced().some((span) => span.name === name)),
     { timeoutMs: 30_000 },
   );
+  // Each process sends its spans at its own time. What is still missing then is shown by the test.
+  const isComplete = (): boolean =>
+    withoutParent().length === 0 &&
+    traced().some(({ service, name }) => service === 'wallet' && name.endsWith('/Book'));
+  await eventually(isComplete, { timeoutMs: 15_000 }).catch(() => undefined);
   await eventually(() => collector.spans.some(({ name }) => name === 'kavenegar'), { timeoutMs: 30_000 });
 });
 
@@ -92,8 +102,7 @@ test('one trace leads from the gateway through HTTP, gRPC, outbox, RabbitMQ and 
   const spans = traced();
   if (process.env.SCREENSHOTS !== undefined)
     writeFileSync(join(process.env.SCREENSHOTS, 'trace.svg'), drawTrace(spans));
-  const ids = new Set([CLIENT_SPAN_ID, ...spans.map(({ spanId }) => spanId)]);
-  expect(spans.filter(({ parentSpanId = '' }) => !ids.has(parentSpanId))).toEqual([]);
+  expect(withoutParent()).toEqual([]);
   const root = spans.filter(({ parentSpanId }) => parentSpanId === CLIENT_SPAN_ID);
   expect(root.map(({ service, kind }) => [service, kind])).toEqual([['gateway', 2]]);
   const paths = spans.map((span) => pathTo(span).join(' > '));
