@@ -37,7 +37,7 @@ export const TOKEN_CHECK_VALID_MS = 500;
 const UPLOADS_PER_USER = 32;
 /** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
 export const CHALLENGE = 'Bearer';
-/** nginx's status for a request whose client disconnected; visible in metrics only. */
+/** nginx's status for a request whose client disconnected; visible in metrics and logs only. */
 const CLIENT_GONE = 499;
 
 const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/;

@@ -191,14 +191,27 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     else runInContext(request, done);
   });
   const logAnswer = options.logsRequests === true ? logEvery(log) : logSlow(log);
-  app.addHook('onResponse', (request, reply, done) => {
+  const observed = new WeakSet<FastifyRequest>();
+  const observe = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
+    if (observed.has(request)) return;
+    observed.add(request);
     const route = request.routeOptions.url ?? 'unknown';
-    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    const labels = { method: request.method, route, status: String(status) };
     // The gateway forwards most requests by one route of its own: the route of the service that has answered says more.
     const answered = { ...labels, route: request.answeredBy?.route ?? route };
     metrics.httpDuration.observe(answered, reply.elapsedTime / 1_000);
     logAnswer(request, labels, reply.elapsedTime);
     endSpan(request, answered);
+  };
+  app.addHook('onResponse', (request, reply, done) => {
+    observe(request, reply, reply.statusCode);
+    done();
+  });
+  // Fastify has no hook for a client that has gone before its answer began: requests so slow that apps give up would be missing.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.raw.once('close', () => {
+      if (!reply.raw.headersSent) observe(request, reply, CLIENT_GONE);
+    });
     done();
   });
   app.setErrorHandler((error, request, reply) => {
@@ -210,6 +223,9 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
   addHealthRoutes(app, options.health);
   return app;
 };
+
+/** nginx's status for a request whose client disconnected; nobody receives it. */
+const CLIENT_GONE = 499;
 
 type Labels = Record<'method' | 'route' | 'status', string>;
 type LogAnswer = (request: FastifyRequest, labels: Labels, elapsedMs: number) => void;

@@ -8,7 +8,7 @@ import { defineRoute, ok } from '../../src/http/define-route.ts';
 import { createServer } from '../../src/http/server.ts';
 import { createHealth } from '../../src/kernel/health.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { createMetrics } from '../../src/kernel/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/kernel/metrics.ts';
 import { finishesWithin } from '../../src/kernel/timing.ts';
 import { CALLER_HEADER } from '../../src/process-identity/caller-context.ts';
 import { gatewayContext, testSigner } from '../../src/testing/harness.ts';
@@ -19,6 +19,7 @@ const servers: FastifyInstance[] = [];
 const accepted: Socket[] = [];
 const sockets: Socket[] = [];
 let logged: string[] = [];
+let metrics: Metrics;
 let started = 0;
 let streams: Readable[] = [];
 let release = (): void => undefined;
@@ -100,13 +101,14 @@ const routes = [
 ];
 
 const listen = async (connections: Partial<ConnectionLimits> = {}): Promise<FastifyInstance> => {
+  metrics = createMetrics('test', { defaults: false });
   const server = await createServer({
     service: 'test',
     routes,
     signer: testSigner('wallet'),
     limiter: { consume: async () => ({ allowed: true, limit: 1, remaining: 0, resetS: 1 }) },
     health: createHealth(),
-    metrics: createMetrics('test', { defaults: false }),
+    metrics,
     log: createLog({
       service: 'test',
       level: 'warn',
@@ -445,4 +447,17 @@ describe('an invalid request gets the usual error body', () => {
     expect(heard.text).toMatch(new RegExp(`^HTTP/1.1 ${status} .*x-content-type-options: nosniff`, 's'));
     await isServing(server);
   });
+});
+
+test('a request whose client leaves before the answer begins is a 499 of the metrics, once', async () => {
+  const server = await listen();
+  const { socket } = await talk(server, await signed('GET /api/v1/held'));
+  await until(() => started === 1);
+  socket.destroy();
+  const counts = async (): Promise<string[]> =>
+    (await metrics.text()).match(/^http_request_duration_seconds_count.*held.*$/gm) ?? [];
+  await until(async () => (await counts()).length > 0);
+  release();
+  await isServing(server);
+  expect(await counts()).toEqual([expect.stringMatching(/status="499".*\} 1$/)]);
 });

@@ -71,6 +71,7 @@ export const createKavenegar = (
         return toOutcome(response.status, await response.text());
       });
     } catch (error) {
+      if (error instanceof Unreadable) return { outcome: 'unknown', reason: error.message };
       return { outcome: isNotConnected(error) ? 'refused' : 'unknown', reason: nameOf(error) };
     }
   };
@@ -90,10 +91,13 @@ export const createKavenegar = (
   };
 };
 
-/** The status in the body decides; Kavenegar sends errors with any HTTP status. */
+/** A failure of Kavenegar: its refusals can be read. */
+class Unreadable extends Error {}
+
+/** The status in the body decides; Kavenegar sends errors with any HTTP status. Throws `Unreadable`. */
 const toOutcome = (httpStatus: number, body: string): SmsOutcome => {
   const response = responseSchema.safeParse(parseJson(body));
-  if (!response.success) return { outcome: 'unknown', reason: `unreadable answer with HTTP ${httpStatus}` };
+  if (!response.success) throw new Unreadable(`unreadable answer with HTTP ${httpStatus}`);
   const { status } = response.data.return;
   return status === OK ? { outcome: 'sent' } : { outcome: 'refused', reason: `status ${status}` };
 };
