@@ -60,7 +60,8 @@ const withoutParent = (): CollectedSpan[] => {
 /** The names of `span` and its ancestors, the oldest first; those of queues without the namespace of this run. */
 const pathTo = (span: CollectedSpan): string[] => {
   const parent = traced().find(({ spanId }) => spanId === span.parentSpanId);
-  const name = span.name.replace(/e2e-[0-9a-f]+\./, '');
+  const { EVENTS_NAMESPACE = '' } = stack().part('identity').environment;
+  const name = span.name.replace(` ${EVENTS_NAMESPACE}.`, ' ');
   return [...(parent === undefined ? [] : pathTo(parent)), `${span.service}: ${name}`];
 };
 
