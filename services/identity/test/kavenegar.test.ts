@@ -14,7 +14,9 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+});
 
 const REFUSAL = JSON.stringify({ return: { status: 418, message: 'no credit' } });
 const SENT = JSON.stringify({ return: { status: 200, message: 'ok' } });
