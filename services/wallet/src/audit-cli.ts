@@ -1,8 +1,8 @@
 /**
  * `npm run audit:wallet`: recomputes every balance and account from the rows and checks the ledger against its seals.
  * Prints the first difference and exits 1, its progress on stderr. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
- * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check, 78 for an invalid
- * configuration.
+ * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check,
+ * or could not record that there is no difference, 78 for an invalid configuration.
  */
 import { recordAuditResult } from '@fitness/shared/audit/results.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -71,8 +71,10 @@ const audit = async (config: AuditConfig): Promise<number> => {
     const report = await withProgress((progress) => createAuditWallets({ store, seals })(noted, progress));
     process.stdout.write(`${lines(report).join('\n')}\n`);
     const isIntact = report.difference === undefined;
-    await recordAuditResult(ledger, 'ledger', isIntact, systemClock);
-    return isIntact ? 0 : EXIT_DIFFERENCE;
+    const problem = await recordAuditResult(ledger, 'ledger', isIntact, systemClock);
+    if (problem !== undefined) process.stderr.write(`${problem}\n`);
+    if (!isIntact) return EXIT_DIFFERENCE;
+    return problem === undefined ? 0 : EXIT_FAILED;
   } finally {
     // An open connection would keep the process alive.
     await cleanup.close();

@@ -62,9 +62,15 @@ const auditSchema = z.object({
 
 export type AuditConfig = z.output<typeof auditSchema>;
 
-/** The audit needs the databases only. Throws as {@link readConfig}. */
+/**
+ * The audit needs the databases only. Operators name that of each service (`databaseOf`): their other commands refuse a
+ * `MONGODB_DATABASE`. Throws as {@link readConfig}.
+ */
 export const readAuditConfig = (env: Record<string, string | undefined> = process.env): AuditConfig =>
-  parseConfig(auditSchema, env);
+  parseConfig(auditSchema, {
+    ...env,
+    MONGODB_DATABASE: env.MONGODB_DATABASE || env.WALLET_MONGODB_DATABASE,
+  });
 
 export const sealsDatabase = (config: Omit<AuditConfig, 'LOG_LEVEL'>): { uri: string; database: string } => ({
   uri: config.LEDGER_SEALS_MONGODB_URI ?? config.MONGODB_URI,

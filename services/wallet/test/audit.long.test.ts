@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { AUDIT_RESULTS } from '@fitness/shared/audit/results.ts';
 import { headText, type Seal, sealHash } from '@fitness/shared/kernel/seal.ts';
 import { startMongoProxy } from '@fitness/shared/testing/mongo-proxy.ts';
 import { countedProgress } from '@fitness/shared/testing/progress.ts';
@@ -513,6 +514,35 @@ describe('the command', () => {
     expect(elsewhere.code).toBe(1);
     expect(elsewhere.output).toContain('which does not exist');
     expect(await runCli(undefined, { LEDGER_SEALS_DATABASE: 'not a name' })).toMatchObject({ code: 78 });
+  });
+
+  test('says that the result was not recorded, and exits 1 with a difference, 2 without one', async () => {
+    const proxy = await startMongoProxy(harness.config.MONGODB_URI);
+    const servers = { MONGODB_URI: proxy.uri, LEDGER_SEALS_MONGODB_URI: harness.config.MONGODB_URI };
+    try {
+      proxy.answerAt({
+        fits: (command, name) => command === 'update' && name === AUDIT_RESULTS,
+        answer: { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' },
+      });
+      const err = 'The result was not recorded, so the metrics show the one before: not authorized\n';
+      const intact = await runCli(undefined, servers);
+      expect(intact).toEqual({ code: 2, output: expect.stringContaining(`everything adds up.\n${err}`) });
+      const changed = await runCli(`1:${'0'.repeat(64)}`, servers);
+      expect(changed).toEqual({
+        code: 1,
+        output: expect.stringContaining(`seal 1 is not the one that was noted\n${err}`),
+      });
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test('reads its database also from the variable of the operator', async () => {
+    const { MONGODB_DATABASE: WALLET_MONGODB_DATABASE } = harness.config;
+    expect(await runCli(undefined, { MONGODB_DATABASE: '', WALLET_MONGODB_DATABASE })).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/Checked [1-9]/),
+    });
   });
 
   test('ends, and exits 2, when the database of the seals cannot be reached', async () => {

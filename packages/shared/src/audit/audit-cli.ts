@@ -4,7 +4,8 @@
  *
  * Reads MONGODB_URI, and the database of each service from `<SERVICE>_MONGODB_DATABASE` (`fitness_<service>`). A
  * MONGODB_DATABASE that is another one is refused. Where a process may only read its own database, run the command there,
- * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, 64 wrong usage.
+ * for one service. Exit codes: 0 everything is intact, 1 something was changed, 2 it could not be checked, or it is
+ * intact and that could not be recorded, 64 wrong usage.
  */
 import { systemClock } from '../kernel/clock.ts';
 import { databaseOf } from '../kernel/config.ts';
@@ -71,14 +72,18 @@ const checkAll = async (
   progress: Progress,
 ): Promise<number> => {
   for (const { database } of checks) progress.expect(await withDatabase(database, auditLogParts));
-  let [entries, changed] = [0, 0];
+  let [entries, changed, unrecorded] = [0, 0, 0];
   for (const { service, noted, database } of checks) {
     const report = await withDatabase(database, async (connection) => {
       const found = await checkAuditLog(connection, service, noted, progress);
-      await recordAuditResult(connection, 'log', found.difference === undefined, systemClock);
-      return found;
+      const isIntact = found.difference === undefined;
+      return { ...found, problem: await recordAuditResult(connection, 'log', isIntact, systemClock) };
     });
     printLine(lineOf(service, report));
+    if (report.problem !== undefined) {
+      printError(`${service}: ${report.problem}`);
+      unrecorded += 1;
+    }
     entries += report.entries;
     if (report.difference !== undefined) changed += 1;
   }
@@ -86,7 +91,8 @@ const checkAll = async (
   const outcome =
     changed === 0 ? 'everything is intact' : `${counted(changed, 'log is', 'logs are')} not intact`;
   printLine(`${checked}: ${outcome}.`);
-  return changed > 0 ? EXIT_DIFFERENCE : 0;
+  if (changed > 0) return EXIT_DIFFERENCE;
+  return unrecorded > 0 ? EXIT_FAILED : 0;
 };
 
 const main = async (): Promise<number> => {

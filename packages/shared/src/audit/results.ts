@@ -22,14 +22,20 @@ collectionPrivacy<AuditResult>(
 
 const resultsOf = (connection: Connection) => connection.collection<AuditResult>(AUDIT_RESULTS);
 
+/** Returns what prevented it, in one sentence: what the audit has found is worth more than its record. */
 export const recordAuditResult = async (
   connection: Connection,
   audit: AuditName,
   isIntact: boolean,
   clock: Clock,
-): Promise<void> => {
+): Promise<string | undefined> => {
   const $set = { checked_at: clock.now(), is_intact: isIntact };
-  await resultsOf(connection).updateOne({ _id: audit }, { $set }, { upsert: true });
+  try {
+    await resultsOf(connection).updateOne({ _id: audit }, { $set }, { upsert: true });
+    return undefined;
+  } catch (error) {
+    return `The result was not recorded, so the metrics show the one before: ${(error as Error).message}`;
+  }
 };
 
 /** An audit that never ran has the time 0, so that an alert on its age is raised, and is taken as intact. */

@@ -12,6 +12,7 @@ import {
   auditSealsOf,
   smallestAuditId,
 } from '../../src/audit/models.ts';
+import { AUDIT_RESULTS } from '../../src/audit/results.ts';
 import { HOUR_MS, systemRandom } from '../../src/kernel/clock.ts';
 import { readHead } from '../../src/kernel/seal.ts';
 import { type Connection, connectMongo } from '../../src/mongo/connect.ts';
@@ -20,6 +21,7 @@ import { erase, personalFieldsOf, privacy, retain } from '../../src/mongo/privac
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { startMongoProxy } from '../../src/testing/mongo-proxy.ts';
 import { countedProgress } from '../../src/testing/progress.ts';
 import { log } from '../messaging/support.ts';
 
@@ -389,6 +391,29 @@ describe('npm run audit:log', () => {
       expect.stringContaining(`entry ${entry?._id} is not what was`),
     ]);
     await entries().updateOne({ _id: entry?._id ?? 0 }, { $set: { request_id: entry?.request_id ?? null } });
+  });
+
+  test('says that the result was not recorded, and exits 1 with a difference, 2 without one', async () => {
+    await record();
+    await open().seal();
+    const proxy = await startMongoProxy(config.MONGODB_URI);
+    change = { MONGODB_URI: proxy.uri };
+    try {
+      proxy.answerAt({
+        fits: (command, name) => command === 'update' && name === AUDIT_RESULTS,
+        answer: { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' },
+      });
+      const intact = await run('wallet');
+      const changed = await run(`wallet=99999:${'0'.repeat(64)}`);
+      const err = 'wallet: The result was not recorded, so the metrics show the one before: not authorized\n';
+      expect([intact.code, intact.err]).toEqual([2, err]);
+      expect(intact.out).toContain('everything is intact');
+      expect([changed.code, changed.err]).toEqual([1, err]);
+      expect(changed.out).toContain('1 log is not intact');
+    } finally {
+      change = {};
+      await proxy.close();
+    }
   });
 
   test('exits 2 when MONGODB_DATABASE is the database of another service', async () => {
