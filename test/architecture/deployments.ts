@@ -125,7 +125,11 @@ interface Container {
   image?: string;
   args?: string[];
   volumeMounts?: { name: string; mountPath: string }[];
-  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string } } }[];
+  env?: {
+    name: string;
+    value?: string;
+    valueFrom?: { secretKeyRef?: { name: string }; configMapKeyRef?: { name: string; key: string } };
+  }[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
   startupProbe?: { httpGet: { path?: string; scheme?: string } };
   readinessProbe?: { httpGet: { scheme?: string } };

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AUDITED_SERVICES } from '@fitness/shared/audit/models.ts';
 import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { PROVIDERS, productEnvironment } from '../../sandbox/src/providers/index.ts';
@@ -670,7 +671,43 @@ describe('deploy/kubernetes', () => {
     expect(spec).toMatchObject({ replicas: 0 });
     const [container] = spec?.template?.spec?.containers ?? [];
     expect(container?.envFrom).toEqual([{ secretRef: { name: 'fitness-operator' } }]);
-    expect(container?.env?.map(({ name }) => name)).toEqual(['NODE_ENV', 'EVENTS_NAMESPACE']);
+    // A command for another service would refuse MONGODB_DATABASE.
+    expect(container?.env?.map(({ name }) => name)).toEqual([
+      'NODE_ENV',
+      'EVENTS_NAMESPACE',
+      ...AUDITED_SERVICES.map(databaseVariable),
+      'LEDGER_SEALS_DATABASE',
+    ]);
+  });
+
+  const databaseVariable = (service: string): string =>
+    `${service.replaceAll('-', '_').toUpperCase()}_MONGODB_DATABASE`;
+
+  test('gives the commands of operators the databases of the services and of the seals', () => {
+    const jobs = manifestsOf('deploy/kubernetes/base/audits.yaml').map(({ metadata, spec }) => ({
+      name: metadata?.name,
+      container: spec?.jobTemplate?.spec.template.spec.containers[0],
+    }));
+    const [{ spec } = {}] = manifestsOf('deploy/kubernetes/base/operator.yaml');
+    const pods = [...jobs, { name: 'operator', container: spec?.template?.spec?.containers?.[0] }];
+    const databases = pods.map(({ name, container }) => [
+      name,
+      Object.fromEntries(
+        container?.env?.flatMap(({ name: variable, valueFrom }) => {
+          const { name: map, key } = valueFrom?.configMapKeyRef ?? {};
+          return variable.endsWith('_DATABASE') ? [[variable, `${map} ${key}`]] : [];
+        }) ?? [],
+      ),
+    ]);
+    const ofServices = Object.fromEntries(
+      AUDITED_SERVICES.map((each) => [databaseVariable(each), `fitness-${each} MONGODB_DATABASE`]),
+    );
+    const seals = { LEDGER_SEALS_DATABASE: 'fitness-wallet LEDGER_SEALS_DATABASE' };
+    expect(Object.fromEntries(databases)).toEqual({
+      'audit-wallet': { MONGODB_DATABASE: 'fitness-wallet MONGODB_DATABASE', ...seals },
+      'audit-log': ofServices,
+      operator: { ...ofServices, ...seals },
+    });
   });
 
   test('gives every container the ConfigMap of all, and a ConfigMap and a Secret of its own', () => {
