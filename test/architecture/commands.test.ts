@@ -90,6 +90,22 @@ describe('in a clone without packages', () => {
   });
 });
 
+test('the guide names the program of every command that runs in containers', () => {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'));
+  const rows = [
+    ...read('docs/guides/operators/commands.md').matchAll(/^\| `([\w:-]+)` +\| `([^` ]+\.ts)` /gm),
+  ];
+  const named = Object.fromEntries(rows.map(([, command = '', program]) => [command, program]));
+  const programs = Object.entries(scripts).flatMap(([command, text]) => {
+    const program = / ((?:packages|services)\/\S+\.ts)$/.exec(text)?.[1];
+    return program === undefined || /^(?:keys|credentials|mongodb-users)$/.test(command)
+      ? []
+      : [[command, program]];
+  });
+  expect(programs).toHaveLength(10);
+  expect(named).toEqual(Object.fromEntries(programs));
+});
+
 test('a second npm start says that the product runs already, where, and how it ends', () => {
   recordProduct();
   for (const args of [[], ['--dev', 'wallet']]) {

@@ -232,21 +232,48 @@ test('with the components for metrics and telemetry each process has a PodMonito
 
 const DIGEST = `sha256:${'4f'.repeat(32)}`;
 
-/** What a machine without a cluster cannot run: it is recorded. Everything else of the blocks runs as it is. */
-const STAND_INS = `
+/**
+ * What a machine without a cluster cannot run: it is recorded. Everything else of the blocks runs as it is. As a cluster does, it
+ * refuses to create what exists, and to change the template of a Job.
+ */
+const STAND_INS = String.raw`
 set -euo pipefail
-record() { printf '%s\\n' "$*" >> "$RECORD/commands"; }
+record() { printf '%s\n' "$*" >> "$RECORD/commands"; }
 docker() {
   record docker "$@"
-  [ "$1" != inspect ] || printf '%s@%s\\n' "$IMAGE" '${DIGEST}'
+  [ "$1" != inspect ] || printf '%s@%s\n' "$IMAGE" '${DIGEST}'
 }
 kind() { record kind "$@"; }
 curl() { record curl "$@"; }
+exists() { touch "$RECORD/existing"; grep -qx "$1" "$RECORD/existing"; }
 kubectl() {
   record kubectl "$@"
   case " $* " in
-    *' create '*) "$KUBECTL" "$@" --dry-run=client -o yaml >> "$RECORD/created.yaml"; echo --- >> "$RECORD/created.yaml" ;;
-    *' apply -k '*) "$KUBECTL" kustomize "$OVERLAY" > "$RECORD/applied.yaml" ;;
+    *' --dry-run=client '*) "$KUBECTL" "$@" ;;
+    ' get namespace '*) exists "namespace/$3" ;;
+    *' create '*)
+      local name
+      name=$("$KUBECTL" "$@" --dry-run=client -o name)
+      ! exists "$name" || { echo "AlreadyExists: $name" >&2; return 1; }
+      "$KUBECTL" "$@" --dry-run=client -o yaml | kubectl apply -f -
+      ;;
+    ' apply -f - ')
+      cat > "$RECORD/object"
+      sed -n 's/^kind: //p; s/^  name: //p' "$RECORD/object" | tr '\n' ' ' | awk '{ print tolower($1) "/" $2 }' >> "$RECORD/existing"
+      cat "$RECORD/object" >> "$RECORD/created.yaml"
+      echo --- >> "$RECORD/created.yaml"
+      ;;
+    *' delete job upgrade '*) rm -f "$RECORD/job" ;;
+    *' apply -k '*)
+      "$KUBECTL" kustomize "$OVERLAY" > "$RECORD/applied.yaml"
+      awk 'BEGIN { RS = "---\n" } /kind: Job\n/' "$RECORD/applied.yaml" > "$RECORD/new-job"
+      grep -q 'name: upgrade$' "$RECORD/new-job"
+      if [ -e "$RECORD/job" ] && ! cmp -s "$RECORD/job" "$RECORD/new-job"; then
+        echo 'The Job "upgrade" is invalid: spec.template: field is immutable' >&2
+        return 1
+      fi
+      mv "$RECORD/new-job" "$RECORD/job"
+      ;;
   esac
 }
 `;
@@ -358,6 +385,58 @@ describe.each([
     };
     expect(readConfig(environment)).toMatchObject({ PUBLIC_BASE_URL: environment.PUBLIC_BASE_URL });
   });
+});
+
+/** A setting is corrected between two runs. */
+const CORRECTION = 'echo LOG_LEVEL=debug >> deploy/kubernetes/base/settings/wallet.env';
+const logLevels = (applied: string) =>
+  parseManifests(applied).flatMap(({ kind, metadata, data }) =>
+    kind === 'ConfigMap' && metadata.name.startsWith('fitness-wallet-') ? [data?.LOG_LEVEL] : [],
+  );
+
+test.each(['install', 'demonstration'])(
+  'the steps of the guide can be repeated with another value, and no key is lost: %s',
+  async (part) => {
+    const blocks = blocksOf('kubernetes', part);
+    const { created, applied } = await follow([blocks, CORRECTION, blocks].join('\n'));
+    expect(logLevels(applied)).toEqual(['debug']);
+    const secrets = created.filter(({ metadata }) => metadata.name === 'fitness-identity');
+    const keysOf = ({ data }: Manifest) => [data?.SECOND_FACTOR_KEY, data?.OAUTH_SECRET];
+    expect(secrets.map(keysOf)).toEqual([keysOf(secrets[1] as Manifest), keysOf(secrets[0] as Manifest)]);
+    expect(keysOf(secrets[0] as Manifest)).toEqual([
+      expect.stringMatching(/.{64}/),
+      expect.stringMatching(/.{64}/),
+    ]);
+  },
+);
+
+test('the commands for a changed variable and for the way back work while the Job exists', async () => {
+  const upgraded = `sha256:${'5a'.repeat(32)}`;
+  const { applied } = await follow(
+    [
+      blocksOf('kubernetes', 'install'),
+      CORRECTION,
+      blocksOf('kubernetes', 'apply'),
+      `FORMER_DIGEST=$DIGEST DIGEST=${upgraded}`,
+      blocksOf('upgrade', 'upgrade'),
+      blocksOf('upgrade', 'back'),
+    ].join('\n'),
+  );
+  expect(logLevels(applied)).toEqual(['debug']);
+  const images = [...applied.matchAll(/^ *(?:- )?image: .*@(.*)$/gm)].map(([, digest]) => digest);
+  expect([...new Set(images)]).toEqual([DIGEST]);
+});
+
+test('every `apply` of an overlay in the guides deletes the Job first', () => {
+  const guides = files.filter((file) => /^(?:docs\/.*|README|ARCHITECTURE|deploy\/.*)\.md$/.test(file));
+  const blocks = guides.flatMap((file) =>
+    [...read(file).matchAll(/^ *```[a-z]*\n(.*?)^ *```$/gms)].flatMap(([, block = '']) =>
+      block.includes('apply -k') ? [block] : [],
+    ),
+  );
+  expect(blocks).toHaveLength(5);
+  for (const block of blocks)
+    expect(block.slice(0, block.indexOf('apply -k'))).toContain('delete job upgrade');
 });
 
 test('the steps end with the address of the installation, and its certificate', async () => {
