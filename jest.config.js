@@ -47,6 +47,6 @@ export default {
     ),
     project('e2e', ['test/e2e/**/!(*.long).test.ts'], withProduct),
     project('e2e-long', ['test/e2e/**/*.long.test.ts'], withProduct),
-    project('compose', ['test/compose/**/*.test.ts'], withImages),
+    project('compose', ['test/compose/**/*.test.ts'], { ...withImages, runner: withProduct.runner }),
   ],
 };

@@ -2,28 +2,50 @@
 # Replaces the containers of docker-compose.yml by those of a new image that was pulled or built. It takes the options of
 # docker compose, such as --env-file. `docker compose up` would replace all of them at once, and nothing would answer until the last one
 # has started. Here a process loses its container when a second one is healthy. Only a gateway that owns a port of the machine
-# (without deploy/compose.tls.yaml) is replaced as `up` does it.
+# (without deploy/compose.tls.yaml) is replaced as `up` does it. The script may be interrupted and repeated at any time.
 set -eu
 services='identity wallet gyms content media store-billing'
+
+# Lists are not quoted. Functions get the options of docker compose.
+undo() {
+  trap '' HUP INT TERM
+  # A lost connection must not end `docker rm` at its first line.
+  new=$(docker compose "$@" ps --quiet $names | grep -vxF "$former") && docker rm --force $new >/dev/null
+  echo "The former containers stay: $names. If one of them is not healthy, remove it (docker rm --force) and repeat." >&2
+}
+
+replace() {
+  # What a killed run has stopped: `up` would start it again instead of a new one.
+  docker compose "$@" rm --force $names
+  former=$(docker compose "$@" ps --quiet $names)
+  trap 'undo "$@"' EXIT
+  for name in $names; do
+    running=$(docker compose "$@" ps --quiet "$name" | wc -l)
+    docker compose "$@" up --detach --no-deps --no-recreate --wait --scale "$name=$((running + 1))" "$name"
+  done
+  if [ -n "$former" ]; then
+    sleep "$seconds"
+    trap - EXIT
+    docker stop $former
+    docker rm $former
+  fi
+  trap - EXIT
+}
+
+trap 'exit 1' HUP INT TERM
 for job in credentials keys mongodb-users rabbitmq-definitions; do
   docker compose "$@" run --rm --no-deps -T "$job" </dev/null
 done
 
-# Lists are not quoted.
-former=$(docker compose "$@" ps --quiet $services)
-for name in $services; do
-  docker compose "$@" up --detach --no-deps --no-recreate --wait --scale "$name=2" "$name"
-done
+names=$services
 # Within this time every process sends requests to the new ones, too (docs/adr/0104).
-sleep 30
-docker stop $former
-docker rm $former
+seconds=30
+replace "$@"
 
 if docker compose "$@" config gateway | grep -q 'published:'; then
   docker compose "$@" up --detach --no-deps --wait gateway
 else
-  former=$(docker compose "$@" ps --quiet gateway)
-  docker compose "$@" up --detach --no-deps --no-recreate --wait --scale gateway=2 gateway
-  docker stop $former
-  docker rm $former
+  names=gateway
+  seconds=0
+  replace "$@"
 fi

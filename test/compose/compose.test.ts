@@ -1,6 +1,6 @@
 /**
  * docker-compose.yml with deploy/demo.env: the product works, each container reaches its own part only, the images contain what they
- * need, and an upgrade loses no request. It needs Docker, and the ports 8080, 8081, 8089 to 8096, 8443 and 8444, or others by the
+ * need, and an upgrade fails no read. It needs Docker, and the ports 8080, 8081, 8089 to 8096, 8443 and 8444, or others by the
  * variables of docker-compose.yml.
  */
 import { spawn } from 'node:child_process';
@@ -274,7 +274,7 @@ describe('behind the TLS proxy of deploy/compose.tls.yaml', () => {
     await expect(fetch(`http://127.0.0.1:${process.env.GATEWAY_PORT ?? 8080}`)).rejects.toThrow();
   });
 
-  test('an upgrade fails no request, and is never without answers for 3 seconds', async () => {
+  test('an upgrade fails no read, and is never without answers for 3 seconds', async () => {
     await run('docker', ['build', '--tag', NEXT, '-'], {
       input: 'FROM fitness-platform\nLABEL release=next\n',
     });
