@@ -6,8 +6,8 @@ import { pause } from '../time.mjs';
 import { aptInstall, canInstall } from './apt.mjs';
 import { processServer } from './candidate.mjs';
 
-/** The gateway that has said that it is ready. */
-const ANSWERED_BY = 'x-gateway';
+/** At `/health/ready`: asks for a gateway, which answers if the balancer finds it ready, and names the one that has answered. */
+const GATEWAY = 'x-gateway';
 
 /**
  * What an ingress controller does: each request goes to the next gateway that is ready, and the address of the client is in
@@ -37,11 +37,18 @@ backend gateways
   balance roundrobin
   http-request disable-l7-retry unless METH_GET
   http-request set-var(txn.asks_readiness) bool(true) if { path /health/ready }
-  http-response set-header ${ANSWERED_BY} %s if { var(txn.asks_readiness) -m bool }
+  http-response set-header ${GATEWAY} %s if { var(txn.asks_readiness) -m bool }
   option httpchk
   http-check send meth GET uri /health/ready ver HTTP/1.1 hdr Host 127.0.0.1:${port}
   default-server check inter 500ms fall 1 rise 1
-${[...gateways].map(([name, own]) => `  server ${name} 127.0.0.1:${own}\n`).join('')}`;
+${[...gateways]
+  .map(
+    ([name, own]) => `
+  use-server ${name} if { var(txn.asks_readiness) -m bool } { req.hdr(${GATEWAY}) -m str ${name} }
+  server ${name} 127.0.0.1:${own}`,
+  )
+  .join('')}
+`;
 
 /** @param {Pick<import('./candidate.mjs').Context, 'supervisor' | 'logDirectory'>} context */
 async function findBalancer({ supervisor, logDirectory }) {
@@ -68,9 +75,9 @@ export async function startBalancer(context, { port, gateways }) {
   const file = join(directory, 'haproxy.cfg');
   writeFileSync(file, configurationOf(port, gateways));
   const url = `http://127.0.0.1:${port}`;
-  const ask = async () => {
+  const ask = async (headers = {}) => {
     try {
-      return await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2_000) });
+      return await fetch(`${url}/health/ready`, { headers, signal: AbortSignal.timeout(2_000) });
     } catch {
       return undefined;
     }
@@ -81,7 +88,8 @@ export async function startBalancer(context, { port, gateways }) {
   return {
     async untilReady(gateway) {
       const deadline = Date.now() + 10_000;
-      while ((await ask())?.headers.get(ANSWERED_BY) !== gateway) {
+      // Two that wait at the same time and take what comes in turn may each meet the other's gateway for ever.
+      while ((await ask({ [GATEWAY]: gateway }))?.headers.get(GATEWAY) !== gateway) {
         if (Date.now() > deadline) throw new Error(`the balancer does not find that ${gateway} is ready`);
         await pause(50);
       }
