@@ -31,7 +31,7 @@ export const IMAGES = {
   'fitness-platform-sandbox': ['sandbox'],
 } as const;
 
-/** As Node finds it from this folder. */
+/** The folder of a package as Node finds it from this one. */
 const resolve = (packages: Record<string, Locked>, from: string, name: string): string | undefined => {
   for (let folder = from; ; folder = posix.dirname(folder)) {
     const path = posix.join(folder, 'node_modules', name);

@@ -39,7 +39,7 @@ const { groups } = parse(read('deploy/observability/alerts.yml')) as { groups: {
 const rules = groups.flatMap((group) => group.rules);
 const panels = dashboards.flatMap(({ dashboard }) => dashboard.panels);
 
-/** Of Grafana. */
+/** The names that Grafana has for these units. */
 const UNITS = ['short', 's', 'bytes', 'percentunit', 'cpm', 'ops', 'reqps', 'eps'];
 const COLUMNS = 24;
 

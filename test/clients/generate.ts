@@ -98,7 +98,7 @@ interface DocumentedSuccess {
   body: unknown;
 }
 
-/** As the generator names a class: "training services" is TrainingServicesApi. */
+/** The class that the generator makes of a tag: "training services" becomes TrainingServicesApi. */
 const apiOf = (tag: string): string =>
   `${tag.replaceAll(/(?:^|[^a-z]+)([a-z])/gi, (_match, letter: string) => letter.toUpperCase())}Api`;
 

@@ -69,7 +69,7 @@ const endOf = (value: number, unit: string): number => {
   return digits * power * size;
 };
 
-/** Of a panel with single values. */
+/** The text that a panel with single values shows. */
 const mapped = (value: number, { unit, mappings = [] }: Panel['fieldConfig']['defaults']): string => {
   for (const { type, options } of mappings) {
     if (type === 'value' && options[value] !== undefined) return (options[value] as { text: string }).text;

@@ -51,7 +51,7 @@ const scrape = async (process: string): Promise<Map<string, number>> => {
 const seriesOf = async (process: string, series: string): Promise<number | undefined> =>
   (await scrape(process)).get(series);
 
-/** By how much `work` moves a series that must be there before. */
+/** The difference that `work` makes to a series, which must be there before. */
 const moved = async (process: string, series: string, work: () => Promise<unknown>): Promise<number> => {
   const before = await seriesOf(process, series);
   if (before === undefined) throw new Error(`${process} has no series ${series}`);

@@ -12,7 +12,7 @@ export type Coding = 'br' | 'gzip' | 'identity';
 /** A shorter answer fits into one packet as it is. */
 const LEAST_BYTES = 1_024;
 const CODINGS = ['br', 'gzip', 'identity'];
-/** Of Brotli. As fast as gzip, and smaller. */
+/** The quality of Brotli at which it is as fast as gzip, and smaller. */
 const FAST = 4;
 const SMALL = 9;
 
