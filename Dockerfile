@@ -42,6 +42,8 @@ ENTRYPOINT ["entrypoint"]
 COPY NOTICE ./
 
 FROM runtime AS sandbox
+# Named volumes take over the owner of the directory they are mounted on.
+RUN mkdir -p /data/sandbox && chown node:node /data/sandbox
 COPY --from=sandbox-packages /app ./
 COPY proto proto
 COPY packages/shared packages/shared

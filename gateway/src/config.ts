@@ -1,21 +1,17 @@
 /** The only place of the gateway that reads the environment. */
 import {
   commonShape,
-  flag,
   grpcAddresses,
   httpReplicas,
   parseConfig,
   publicUrl,
   redisUrl,
   seconds,
-  url,
 } from '@fitness/shared/kernel/config.ts';
 import { DEMO_APP } from '@fitness/shared/kernel/known-values.ts';
 import { isOneLine } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import type { Service } from './request/routes.ts';
-
-const origin = url.transform((value) => value.replace(/\/+$/, ''));
 
 const isOrigin = (text: string): boolean =>
   URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
@@ -77,9 +73,6 @@ const schema = z.object({
     .string()
     .regex(/^[a-z0-9-]{1,40}$/)
     .default('fitness'),
-  SEED_DEMO: flag.default(false),
-  /** The payment gateway of the demo data; without it the seed skips every payment. */
-  SANDBOX_URL: origin.optional(),
   /** The account that identity creates at start; the seed uses it to appoint the demo operator. */
   FIRST_ADMINISTRATOR_USERNAME: z.string().default('administrator'),
   /** Default: that of the demo accounts. */

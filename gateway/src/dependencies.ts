@@ -4,7 +4,7 @@ import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/
 import { createGrpcClient, type GrpcClient } from '@fitness/shared/grpc/client.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
-import { type Clock, type Random, systemClock, systemRandom } from '@fitness/shared/kernel/clock.ts';
+import { type AdvancingClock, type Clock, type Random, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createHealth, type Health } from '@fitness/shared/kernel/health.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { createMetrics, type Metrics } from '@fitness/shared/kernel/metrics.ts';
@@ -13,6 +13,7 @@ import { openCallerSigner } from '@fitness/shared/process-identity/open-caller-s
 import { openProcessTls, type ProcessTls } from '@fitness/shared/process-identity/process-tls.ts';
 import type { Cleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { assertPrimary, connectRedis } from '@fitness/shared/runtime/redis.ts';
+import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
 import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { Agent, type Dispatcher } from 'undici';
 import { createReadOpenapi, type ReadOpenapi } from './api/openapi.ts';
@@ -118,7 +119,7 @@ export interface Dependencies {
 export const createDependencies = async (
   config: GatewayConfig,
   {
-    clock = systemClock,
+    clock: testClock,
     random = systemRandom,
     readTimeoutMs = READ_TIMEOUT_MS,
     livePollMs = LIVE_POLL_MS,
@@ -126,30 +127,28 @@ export const createDependencies = async (
   log: Logger,
   cleanup: Cleanup,
 ): Promise<Dependencies> => {
+  const processClock = await openClock(config, log, cleanup);
+  const clock = testClock ?? processClock;
   const health = createHealth();
   const metrics = createMetrics(NAME, { defaults: config.NODE_ENV !== 'test' });
   const signer = openCallerSigner(NAME, config, log);
   const tls = openTls(config, metrics, log, cleanup);
-  const replicas = createReplicas(serviceReplicas(config));
-  cleanup.defer('addresses of the services', () => replicas.close());
-  const urls = replicas.origins;
-  const identity = createGrpcClient({
-    definition: grpcDefinitions.identity(),
-    address: config.IDENTITY_GRPC_ADDRESS,
-    target: 'identity',
-    signer,
-    tls,
-    metrics,
-  });
-  cleanup.defer('grpc client identity', () => identity.close());
-  const agents = createAgents(config, replicas.balance, tls, cleanup);
+  const { urls, agents, identity } = connectServices(config, { signer, tls, metrics, cleanup });
   const readBody = createReadBody({
     bytes: BODY_LIMIT_BYTES,
     timeoutMs: config.BODY_TIMEOUT_MS,
     bodies: shareOfTotal(config.OPEN_REQUESTS_LIMIT),
     totalBytes: ARRIVING_BYTES,
   });
-  const callerOf = await createCallerOf(config, { identity, health, metrics, log, random, cleanup });
+  const callerOf = await createCallerOf(config, {
+    identity,
+    health,
+    metrics,
+    log,
+    random,
+    processClock,
+    cleanup,
+  });
   return {
     baseUrl: config.PUBLIC_BASE_URL,
     app: appOf(config),
@@ -169,7 +168,7 @@ export const createDependencies = async (
     trustedProxies: config.TRUST_PROXY,
     corsOrigins: config.CORS_ORIGINS ?? (config.SEED_DEMO ? '*' : []),
     securityContact: config.SECURITY_CONTACT,
-    addressLimit: await connectAddressLimit(config, log, cleanup),
+    addressLimit: await connectAddressLimit(config, processClock, log, cleanup),
     readOpenapi: createReadOpenapi({
       urls,
       agent: agents.internal,
@@ -183,6 +182,29 @@ export const createDependencies = async (
     log,
     clock,
     random,
+  };
+};
+
+/** Connections are opened when they are used. */
+const connectServices = (
+  config: GatewayConfig,
+  { signer, tls, metrics, cleanup }: Pick<Dependencies, 'signer' | 'tls' | 'metrics'> & { cleanup: Cleanup },
+): Pick<Dependencies, 'urls' | 'agents' | 'identity'> => {
+  const replicas = createReplicas(serviceReplicas(config));
+  cleanup.defer('addresses of the services', () => replicas.close());
+  const identity = createGrpcClient({
+    definition: grpcDefinitions.identity(),
+    address: config.IDENTITY_GRPC_ADDRESS,
+    target: 'identity',
+    signer,
+    tls,
+    metrics,
+  });
+  cleanup.defer('grpc client identity', () => identity.close());
+  return {
+    urls: replicas.origins,
+    agents: createAgents(config, replicas.balance, tls, cleanup),
+    identity,
   };
 };
 
@@ -249,8 +271,12 @@ const createCallerOf = async (
     metrics,
     log,
     random,
+    processClock,
     cleanup,
-  }: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & { cleanup: Cleanup },
+  }: Pick<Dependencies, 'identity' | 'health' | 'metrics' | 'log' | 'random'> & {
+    processClock: AdvancingClock;
+    cleanup: Cleanup;
+  },
 ): Promise<(token: string) => Promise<UserCaller>> => {
   const redis = await connectRedis({
     url: config.REDIS_URL,
@@ -270,16 +296,24 @@ const createCallerOf = async (
       labels: { outcome: ['hit', 'miss', 'unavailable', 'mismatch'] },
     }),
     log,
+    // A record ends with its token, by the clock of the process.
+    monotonicMs: () => performance.now() + processClock.advancedWithin(Number.POSITIVE_INFINITY),
   });
 };
 
 const connectAddressLimit = async (
   config: GatewayConfig,
+  clock: AdvancingClock,
   log: Logger,
   cleanup: Cleanup,
 ): Promise<AddressLimit | undefined> => {
   if (config.ADDRESS_LIMIT_PER_MINUTE === undefined) return undefined;
   const redis = await connectRedis({ url: config.REDIS_URL, log, name: NAME });
   cleanup.defer('redis', () => redis.disconnect());
-  return createAddressLimit(redis, `${config.EVENTS_NAMESPACE}:${NAME}`, config.ADDRESS_LIMIT_PER_MINUTE);
+  return createAddressLimit({
+    redis,
+    keyPrefix: `${config.EVENTS_NAMESPACE}:${NAME}`,
+    perMinute: config.ADDRESS_LIMIT_PER_MINUTE,
+    clock,
+  });
 };

@@ -44,6 +44,8 @@ const schema = z.object({
       (names) => names.every((name) => HOST_NAME.test(name)),
       'must be names without ports, such as sandbox',
     ),
+  SEED_DEMO: z.stringbool().default(false),
+  CLOCK_FILE: z.string().optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 });
 
@@ -55,6 +57,10 @@ export interface SandboxConfig {
   smtpPort: number;
   /** For which it answers besides loopback ones. */
   hosts: readonly string[];
+  /** Whether the processes of the product follow its clock. */
+  seedDemo: boolean;
+  /** Keeps the advance of the clock over restarts. */
+  clockFile: string | undefined;
   logLevel: LogLevel;
 }
 
@@ -73,6 +79,8 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     providerPort: PROVIDER_PORT,
     smtpPort: parsed.data.SMTP_PORT,
     hosts: parsed.data.SANDBOX_HOSTS,
+    seedDemo: parsed.data.SEED_DEMO,
+    clockFile: parsed.data.CLOCK_FILE,
     logLevel: LOG_LEVEL,
   };
 }

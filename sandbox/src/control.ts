@@ -1,7 +1,8 @@
 /** The control routes under `/_sandbox`, for tests, benchmarks and developers. */
-import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { durationMs } from './clock.ts';
 import { callbackOf, settlePayment } from './providers/zibal.ts';
 import {
   EMAIL_MODES,
@@ -36,6 +37,18 @@ const zibalModeBody = z.object({ mode: z.enum(ZIBAL_MODES) });
 
 /** `amount`, in Rial: what the gateway takes instead of what was requested. */
 const zibalClickBody = z.object({ amount: z.int().positive().optional() }).default({});
+const clockBody = z.object({
+  advance: z.string().transform((text, context) => {
+    const byMs = durationMs(text);
+    if (byMs === undefined)
+      context.addIssue({ code: 'custom', message: 'must be a duration of s, m, h or d, such as 14d' });
+    return byMs ?? z.NEVER;
+  }),
+});
+const clockQuery = z.object({ after_ms: z.coerce.number().int().min(0).optional() });
+/** Less than the processes of the product wait for an answer. */
+const CLOCK_WAIT_MS = 20 * SECOND_MS;
+
 const callsQuery = z.object({ token: z.string().min(1) });
 const purchaseBody = z.object({
   product_id: z.string().min(1).max(255),
@@ -186,6 +199,26 @@ function zibalRoutes(app: FastifyInstance, harness: Harness): void {
       return reply.redirect(callbackOf(payment), 302);
     });
   }
+}
+
+/** Only beside a product with demo data, whose processes follow this clock. */
+export async function clockRoutes(app: FastifyInstance, { clock }: Harness): Promise<void> {
+  const resource = () => ({
+    data: { now: formatTimestamp(clock.now()), advanced_ms: clock.advancedMs() },
+  });
+  app.get('/clock', async (request, reply) => {
+    const query = checked(reply, clockQuery, request.query);
+    if (!query) return reply;
+    if (query.after_ms !== undefined) await clock.advanced(query.after_ms, CLOCK_WAIT_MS);
+    return reply.send(resource());
+  });
+  app.put('/clock', async (request, reply) => {
+    const body = checked(reply, clockBody, request.body);
+    if (!body) return reply;
+    if (await clock.advance(body.advance)) return reply.send(resource());
+    const errors = { advance: ['must not take the clock more than ten years ahead'] };
+    return reply.code(422).send({ message: 'The given data was invalid.', errors });
+  });
 }
 
 export async function control(app: FastifyInstance, harness: Harness): Promise<void> {

@@ -1,8 +1,9 @@
 /** Composition root: every emulated provider and the control routes in one process. */
 import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import { createSandboxClock } from './clock.ts';
 import type { LogLevel } from './config.ts';
-import { control } from './control.ts';
+import { clockRoutes, control } from './control.ts';
 import { answerOnlyFor } from './hosts.ts';
 import { addPages } from './pages/routes.ts';
 import { createProviderServers } from './provider-addresses.ts';
@@ -22,6 +23,10 @@ export interface SandboxOptions {
   /** Names for which it answers besides loopback ones, in lower case. */
   hosts?: readonly string[];
   logLevel?: LogLevel;
+  /** Whether the processes of the product follow its clock, which can therefore be advanced. */
+  seedDemo?: boolean;
+  /** Keeps the advance of the clock over restarts. */
+  clockFile?: string | undefined;
   clock?: Clock;
   /** How long the mode `slow` keeps a caller waiting; 30 seconds unless told. */
   slowMs?: number;
@@ -63,7 +68,7 @@ function answerErrors(app: FastifyInstance): void {
 }
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const clock = options.clock ?? systemClock;
+  const clock = createSandboxClock(options.clock ?? systemClock, options.clockFile);
   const harness: Harness = { state: new SandboxState(clock), clock, slowMs: options.slowMs ?? SLOW_MS };
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
@@ -91,7 +96,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const addresses: ProviderAddress[] = [];
   await addPages(app, harness, { addresses });
   app.get('/health/live', async () => ({ status: 'ok' }));
-  for (const { prefix, mount } of [...PROVIDERS, { prefix: '/_sandbox', mount: control }]) {
+  const controls = options.seedDemo === true ? [control, clockRoutes] : [control];
+  for (const { prefix, mount } of [
+    ...PROVIDERS,
+    ...controls.map((mount) => ({ prefix: '/_sandbox', mount })),
+  ]) {
     await app.register(async (scope) => mount(scope, harness), { prefix });
   }
 

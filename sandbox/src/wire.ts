@@ -1,11 +1,11 @@
 /** The failures of emulated providers: no answer, a late answer, or an invalid one. */
-import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { SandboxClock } from './clock.ts';
 import type { Purchase, SandboxState } from './state.ts';
 
 export interface Harness {
   state: SandboxState;
-  clock: Clock;
+  clock: SandboxClock;
   /** How long the mode `slow` keeps a caller waiting. */
   slowMs: number;
 }

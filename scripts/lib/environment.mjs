@@ -72,6 +72,7 @@ export function sharedEnvironment({ directory, ports, publicUrl, sandbox, server
     ...(origin('gateway') === publicUrl ? {} : { TRUST_PROXY: '1', DRAIN_MS: '1500' }),
     MEDIA_DIRECTORY: join(directory, 'media'),
     JOURNAL_DIRECTORY: join(directory, 'journal'),
+    CLOCK_FILE: join(directory, 'sandbox-clock'),
     FIRST_ADMINISTRATOR_USERNAME: 'administrator',
     FIRST_ADMINISTRATOR_EMAIL: 'administrator@example.com',
     FIRST_ADMINISTRATOR_PHONE: '+989120000001',

@@ -133,8 +133,6 @@ const shape = {
   AUTHORIZATIONS_PER_ADDRESS: count.default(600),
   /** As many password checks may wait as are finished in this time. */
   PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
-  /** Demonstrations and tests register many accounts from one address, and send many SMS to few phones. */
-  SEED_DEMO: flag.default(false),
   /** Created at start when no administrator exists; all four or none. */
   FIRST_ADMINISTRATOR_USERNAME: newUsernameField.optional(),
   FIRST_ADMINISTRATOR_EMAIL: emailField.optional(),
@@ -149,9 +147,6 @@ export type IdentityConfig = z.output<typeof schema>;
 /** Throws ConfigError, naming each wrong variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): IdentityConfig => {
   const config = parseConfig(schema, env);
-  if (config.SEED_DEMO && config.NODE_ENV === 'production') {
-    throw new ConfigError('Wrong configuration: SEED_DEMO: raises limits, which is refused in production');
-  }
   assertChannels(config);
   const values = ['USERNAME', 'EMAIL', 'PHONE', 'PASSWORD'] as const;
   const missing = values.filter((value) => config[`FIRST_ADMINISTRATOR_${value}`] === undefined);

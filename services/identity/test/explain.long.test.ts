@@ -353,8 +353,8 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       () => transaction((session) => devices.find(session, { ...device(1), user_id: OWNER })),
     ],
     ['a registered device', () => transaction((session) => devices.put(session, device(1)))],
-    ['the devices of an account', () => transaction((session) => devices.idsOf(session, OWNER))],
-    ['the language of the newest device', () => devices.localeOf(OWNER)],
+    ['the devices of an account', () => transaction((session) => devices.idsOf(session, OWNER, now))],
+    ['the language of the newest device', () => devices.localeOf(OWNER, now)],
     ['a removed device', () => devices.delete(1, 1)],
     ['a device that is gone', () => transaction((session) => devices.deleteGone(session, device(1)))],
     [

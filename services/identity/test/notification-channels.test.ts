@@ -531,6 +531,20 @@ describe('a session that has ended', () => {
     expect((await devicesOf(person)).map(({ push_token }) => push_token)).toEqual([kept]);
   });
 
+  test('gets no push and decides no language once its session has ended, before the database has removed it', async () => {
+    const person = await join(harness);
+    const token = newPushToken();
+    await register(person, token, 'fa');
+    await harness.database
+      .collection('devices')
+      .updateOne({ push_token: token }, { $set: { expires_at: new Date(0) } });
+    await changePassword(person);
+    const [email] = await arrived(() => emailsTo(person.user.email));
+    expect(email?.subject).toMatch(/^[ -~]+$/);
+    await settled();
+    expect(await pushesTo(token)).toEqual([]);
+  });
+
   test('gets no push that was requested before', async () => {
     const person = await join(harness);
     const token = newPushToken();

@@ -9,7 +9,20 @@ export interface Clock {
   now(): Date;
 }
 
-export const systemClock: Clock = { now: () => new Date(Date.now()) };
+/** A clock that the sandbox may advance while the process runs. */
+export interface AdvancingClock extends Clock {
+  /** By how many milliseconds it was advanced in the last `durationMs` of real time. */
+  advancedWithin(durationMs: number): number;
+  /** Calls `listener` after each advance. */
+  onAdvance(listener: () => void): void;
+}
+
+/** Nothing advances it. */
+export const systemClock: AdvancingClock = {
+  now: () => new Date(Date.now()),
+  advancedWithin: () => 0,
+  onAdvance: () => undefined,
+};
 
 export interface Random {
   /** A version 4 UUID. */

@@ -177,6 +177,13 @@ export const commonShape = (httpPort: number) => ({
   /** How long stopping may take in all, DRAIN_MS included. */
   SHUTDOWN_GRACE_MS: z.coerce.number().int().min(3_000).max(3_600_000).default(10_000),
   ...telemetryShape,
+  /** Demo data, limits for demonstrations, and a clock that the sandbox advances. */
+  SEED_DEMO: flag.default(false),
+  /** The origin of the sandbox. Without it the demo data has no payments, and nothing advances the clock. */
+  SANDBOX_URL: z
+    .url()
+    .transform((value) => value.replace(/\/+$/, ''))
+    .optional(),
   /** The origin that clients use, for links in responses; without a trailing slash. */
   PUBLIC_BASE_URL: publicUrl(urlWithoutSlash.default('http://127.0.0.1:8080'), { isOrigin: true }),
 });

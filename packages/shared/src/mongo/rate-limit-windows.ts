@@ -1,10 +1,10 @@
 /**
  * Fixed-window counters in MongoDB, exact over any number of replicas: one document per key, changed by conditional
- * updates. They use real time, as Redis does. The MongoDB store of rate-limiter-flexible is not used because it writes for
+ * updates. The TTL index only removes them. The MongoDB store of rate-limiter-flexible is not used because it writes for
  * every refused request, and because its upserts fail under 200 concurrent calls on SecantusDB.
  */
 import type { Connection } from 'mongoose';
-import { SECOND_MS, systemClock } from '../kernel/clock.ts';
+import { type Clock, SECOND_MS, systemClock } from '../kernel/clock.ts';
 import { type RateLimit, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import { jitteredDelayMs, sleep } from '../kernel/timing.ts';
 import { createIndex } from './indexes.ts';
@@ -47,12 +47,15 @@ export const createRateLimitIndexes = async (connection: Connection, notice?: No
   await createIndex(collection, { expire: -1 }, { expireAfterSeconds: 0 }, notice);
 };
 
-export const createRateLimitWindows = (connection: Connection): RateLimitWindows => {
+export const createRateLimitWindows = (
+  connection: Connection,
+  clock: Clock = systemClock,
+): RateLimitWindows => {
   const windows = connection.collection<Window>(COLLECTION);
 
   /** Undefined when another process changed the window between two queries: the caller tries again. */
   const attempt = async (limit: Pick<RateLimit, 'points' | 'windowS'>, key: string) => {
-    const now = systemClock.now();
+    const now = clock.now();
     const taken = await windows.findOneAndUpdate(
       { _id: key, expire: { $gt: now }, points: { $lt: limit.points } },
       { $inc: { points: 1 } },
@@ -92,12 +95,12 @@ export const createRateLimitWindows = (connection: Connection): RateLimitWindows
     consume: (limit, key) => repeat(() => attempt(limit, key)),
 
     giveBack: async (key) => {
-      const isUsed = { _id: key, expire: { $gt: systemClock.now() }, points: { $gt: 0 } };
+      const isUsed = { _id: key, expire: { $gt: clock.now() }, points: { $gt: 0 } };
       await repeat(() => windows.updateOne(isUsed, { $inc: { points: -1 } }));
     },
 
     peek: async (limit, key) => {
-      const now = systemClock.now();
+      const now = clock.now();
       const current = await windows.findOne({ _id: key });
       if (current === null || current.expire <= now) return unusedBudget(limit);
       return toState(limit, current, now, current.points < limit.points);

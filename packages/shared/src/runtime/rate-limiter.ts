@@ -3,6 +3,7 @@
  * do not share counters: a change between them starts a new window. A durable limit is counted in MongoDB only.
  */
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible';
+import { type AdvancingClock, SECOND_MS, systemClock } from '../kernel/clock.ts';
 import { unavailable } from '../kernel/error.ts';
 import { type RateLimit, type RateLimiter, type RateLimitState, unusedBudget } from '../kernel/rate-limit.ts';
 import type { Connection } from '../mongo/connect.ts';
@@ -15,6 +16,7 @@ export interface RateLimiterOptions {
   connection?: Connection | undefined;
   /** Separates test runs that share a Redis. */
   keyPrefix: string;
+  clock?: AdvancingClock;
 }
 
 type Count = (key: string) => Promise<RateLimitState>;
@@ -24,8 +26,13 @@ interface Counter {
   peek: Count;
 }
 
-export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterOptions): RateLimiter => {
-  const windows = connection === undefined ? undefined : createRateLimitWindows(connection);
+export const createRateLimiter = ({
+  redis,
+  connection,
+  keyPrefix,
+  clock = systemClock,
+}: RateLimiterOptions): RateLimiter => {
+  const windows = connection === undefined ? undefined : createRateLimitWindows(connection, clock);
   /** By name and points. */
   const counters = new Map<string, readonly Counter[]>();
 
@@ -43,8 +50,9 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
     const inRedis = countWith(
       limit,
       new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
+      clock,
     );
-    return [inRedis, stored ?? countWith(limit, new RateLimiterMemory(options))];
+    return [inRedis, stored ?? countWith(limit, new RateLimiterMemory(options), clock)];
   };
 
   const notCounted = (limit: RateLimit, failure: unknown) =>
@@ -80,25 +88,47 @@ export const createRateLimiter = ({ redis, connection, keyPrefix }: RateLimiterO
   };
 };
 
-/** The library rejects with a result when the budget is spent, and with an error when it cannot count. */
-const countWith = (limit: RateLimit, limiter: RateLimiterRedis | RateLimiterMemory): Counter => ({
-  consume: async (key) => {
-    try {
-      return toState(limit, await limiter.consume(key), true);
-    } catch (outcome) {
-      if (typeof (outcome as RateLimiterRes | null)?.msBeforeNext !== 'number') throw outcome;
-      return toState(limit, outcome as RateLimiterRes, false);
-    }
-  },
-  peek: async (key) => {
-    const window = await limiter.get(key);
-    return window === null ? unusedBudget(limit) : toState(limit, window, window.remainingPoints > 0);
-  },
-});
+/**
+ * The library rejects with a result when the budget is spent, and with an error when it cannot count. Its windows end by the real time: one
+ * that has ended by an advance of `clock` begins again.
+ */
+const countWith = (
+  limit: RateLimit,
+  limiter: RateLimiterRedis | RateLimiterMemory,
+  clock: AdvancingClock,
+): Counter => {
+  const windowMs = limit.windowS * SECOND_MS;
 
-const toState = (limit: RateLimit, result: RateLimiterRes, allowed: boolean): RateLimitState => ({
-  allowed,
-  limit: limit.points,
-  remaining: Math.max(0, result.remainingPoints),
-  resetS: Math.max(1, Math.ceil(result.msBeforeNext / 1_000)),
-});
+  const leftMs = ({ msBeforeNext }: RateLimiterRes): number =>
+    msBeforeNext - clock.advancedWithin(windowMs - msBeforeNext);
+
+  const current = async (key: string): Promise<RateLimiterRes | null> => {
+    const window = await limiter.get(key);
+    if (window === null || leftMs(window) > 0) return window;
+    await limiter.set(key, 0, limit.windowS);
+    return null;
+  };
+
+  const toState = (result: RateLimiterRes, allowed: boolean): RateLimitState => ({
+    allowed,
+    limit: limit.points,
+    remaining: Math.max(0, result.remainingPoints),
+    resetS: Math.max(1, Math.ceil(leftMs(result) / SECOND_MS)),
+  });
+
+  return {
+    consume: async (key) => {
+      if (clock.advancedWithin(windowMs) > 0) await current(key);
+      try {
+        return toState(await limiter.consume(key), true);
+      } catch (outcome) {
+        if (typeof (outcome as RateLimiterRes | null)?.msBeforeNext !== 'number') throw outcome;
+        return toState(outcome as RateLimiterRes, false);
+      }
+    },
+    peek: async (key) => {
+      const window = await current(key);
+      return window === null ? unusedBudget(limit) : toState(window, window.remainingPoints > 0);
+    },
+  };
+};

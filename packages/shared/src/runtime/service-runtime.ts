@@ -11,7 +11,7 @@ import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
-import { type Clock, type Random, SECOND_MS, systemClock, systemRandom } from '../kernel/clock.ts';
+import { type AdvancingClock, type Clock, type Random, SECOND_MS, systemRandom } from '../kernel/clock.ts';
 import type { TelemetryConfig } from '../kernel/config.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
@@ -41,6 +41,7 @@ import type { Telemetry } from './open-telemetry.ts';
 import { addOperationsMetrics, operationsRoutes } from './operations.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { assertPrimary, connectRedis, type Redis } from './redis.ts';
+import { openClock } from './sandbox-clock.ts';
 import { startTelemetry } from './telemetry.ts';
 
 /** The part of a service's configuration that the runtime reads (`serviceShape` of config.ts). */
@@ -61,6 +62,8 @@ export interface RuntimeConfig extends TelemetryConfig {
   EVENTS_NAMESPACE: string;
   DRAIN_MS: number;
   SHUTDOWN_GRACE_MS: number;
+  SEED_DEMO: boolean;
+  SANDBOX_URL?: string | undefined;
 }
 
 /** Replacements for tests. */
@@ -174,7 +177,8 @@ const open = async (
   overrides: Overrides,
   { log, cleanup, telemetry }: { log: Logger; cleanup: Cleanup; telemetry: Telemetry | undefined },
 ): Promise<ServiceRuntime> => {
-  const clock = overrides.clock ?? systemClock;
+  const processClock = await openClock(config, log, cleanup);
+  const clock = overrides.clock ?? processClock;
   const random = overrides.random ?? systemRandom;
   const health = createHealth();
   const times = shutdownTimes(config);
@@ -197,6 +201,7 @@ const open = async (
     redis,
     connection,
     keyPrefix: `${config.EVENTS_NAMESPACE}:${service}`,
+    clock: processClock,
   });
   const runtime = {
     service,
@@ -223,7 +228,8 @@ const open = async (
     }),
     grpcClient: connectWith({ signer, tls, metrics, cleanup }),
   };
-  return { ...runtime, serve: (transports) => serve(runtime, config, transports, { ...overrides, times }) };
+  const options = { ...overrides, times, onAdvance: processClock.onAdvance };
+  return { ...runtime, serve: (transports) => serve(runtime, config, transports, options) };
 };
 
 const connectServers = async (
@@ -324,13 +330,13 @@ const serve = async (
   runtime: Omit<ServiceRuntime, 'serve'>,
   config: RuntimeConfig,
   transports: Transports,
-  options: Overrides & { times: ShutdownTimes },
+  options: Overrides & Pick<AdvancingClock, 'onAdvance'> & { times: ShutdownTimes },
 ): Promise<RunningService> => {
   if (options.upgradeOnly === true) return upgrade(runtime, transports, options);
   addOperationsMetrics(runtime);
   addAuditMetrics(runtime.metrics, runtime.connection, ['log', ...(transports.audits ?? [])]);
-  const { times, closeGraceMs = times.finishMs, indexNoticeMs } = options;
-  const { service, log, clock, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
+  const { times, closeGraceMs = times.finishMs, indexNoticeMs, onAdvance } = options;
+  const { service, log, cleanup, connection, broker, health, metrics, signer, tls, audit } = runtime;
   let closeServers = async (): Promise<unknown> => undefined;
   try {
     const app = await createHttpServer(runtime, transports, closeGraceMs);
@@ -346,7 +352,7 @@ const serve = async (
       closeGraceMs,
     });
     closeServers = () => Promise.all([app.close(), grpc.close()]);
-    const relay = startRelay({ connection, broker, log, clock });
+    const relay = startRelay({ connection, broker, log });
     cleanup.defer('outbox relay', () => relay.close());
     countOutcomesFromZero(metrics, transports.consumers);
     const consumers = await startConsumers({
@@ -355,12 +361,14 @@ const serve = async (
       service,
       consumers: transports.consumers.map((consumer) => withKeyErasure(consumer, audit)),
       log,
-      clock,
       onOutcome: (event, outcome) => metrics.eventsHandled.inc({ event, outcome }),
     });
     cleanup.defer('event consumers', () => consumers.close());
-    for (const job of [...(transports.jobs ?? []), sealJob(audit)])
-      cleanup.defer(`job ${job.name}`, startJob(job, log));
+    for (const job of [...(transports.jobs ?? []), sealJob(audit)]) {
+      const started = startJob(job, log);
+      onAdvance(started.runNow);
+      cleanup.defer(`job ${job.name}`, started.stop);
+    }
     // Before what its answers cause: events, jobs, and the connections of all.
     cleanup.defer('servers', closeServers);
     // Not before: a replica that accepts a connection gets requests.
@@ -427,26 +435,43 @@ const withKeyErasure = (consumer: EventConsumer, audit: AuditLog): EventConsumer
   };
 };
 
-/** Runs one round at a time; stopping waits for the current round. */
-const startJob = (job: Job, log: Logger): (() => Promise<void>) => {
+interface StartedJob {
+  /** Begins a round, or another one after the round that is running. */
+  runNow(): void;
+  /** Waits for the current round. */
+  stop(): Promise<void>;
+}
+
+/** Runs one round at a time. */
+const startJob = (job: Job, log: Logger): StartedJob => {
   let timer: NodeJS.Timeout | undefined;
-  let round: Promise<unknown> = Promise.resolve();
+  let round: Promise<unknown> | undefined;
+  let isDue = false;
   const stopping = new AbortController();
   // Async: a job that throws synchronously must not end the process.
   const attempt = async (): Promise<unknown> => job.run(stopping.signal);
+  const runNow = (): void => {
+    isDue = true;
+    if (round !== undefined || stopping.signal.aborted) return;
+    clearTimeout(timer);
+    isDue = false;
+    round = attempt()
+      .catch((error) => log.error({ err: error, job: job.name }, 'job failed'))
+      .finally(() => {
+        round = undefined;
+        if (!stopping.signal.aborted) schedule();
+      });
+  };
   const schedule = (): void => {
-    timer = setTimeout(() => {
-      round = attempt()
-        .catch((error) => log.error({ err: error, job: job.name }, 'job failed'))
-        .finally(() => {
-          if (!stopping.signal.aborted) schedule();
-        });
-    }, job.intervalMs);
+    timer = setTimeout(runNow, isDue ? 0 : job.intervalMs);
   };
   schedule();
-  return async () => {
-    stopping.abort();
-    clearTimeout(timer);
-    await round;
+  return {
+    runNow,
+    stop: async () => {
+      stopping.abort();
+      clearTimeout(timer);
+      await round;
+    },
   };
 };

@@ -59,6 +59,7 @@ export const testConfig = (service: ProcessName): RuntimeConfig & { PUBLIC_BASE_
     SHUTDOWN_GRACE_MS: 10_000,
     OTEL_TRACES_SAMPLER: 'parentbased_always_on',
     OTEL_TRACES_SAMPLER_ARG: 1,
+    SEED_DEMO: false,
     OTEL_METRIC_EXPORT_INTERVAL: 60_000,
     PUBLIC_BASE_URL: 'http://api.test',
   };

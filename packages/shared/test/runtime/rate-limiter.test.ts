@@ -1,13 +1,13 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemRandom } from '../../src/kernel/clock.ts';
+import { type AdvancingClock, systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import type { RateLimit, RateLimitState } from '../../src/kernel/rate-limit.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../../src/kernel/rate-limit.ts';
 import type { Connection } from '../../src/mongo/connect.ts';
 import { createRateLimitIndexes } from '../../src/mongo/rate-limit-windows.ts';
 import { createRateLimiter } from '../../src/runtime/rate-limiter.ts';
 import { connectRedis, type Redis } from '../../src/runtime/redis.ts';
-import { dropDatabase, log, openDatabase, redisUrl, until } from '../messaging/support.ts';
+import { dropDatabase, log, openDatabase, pause, redisUrl, until } from '../messaging/support.ts';
 
 const CLOSED_PORT = 'redis://127.0.0.1:1';
 const POINTS = 37;
@@ -262,5 +262,70 @@ describe('Redis failing during a window', () => {
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     expect(letIn(states)).toBe(POINTS);
     wire.cut();
+  });
+});
+
+/** A clock that is advanced as the sandbox advances it. */
+const advancing = () => {
+  const advances: { at: number; byMs: number }[] = [];
+  const advancedSince = (at: number): number =>
+    advances.reduce((sum, one) => (one.at > at ? sum + one.byMs : sum), 0);
+  const clock: AdvancingClock = {
+    now: () => new Date(systemClock.now().getTime() + advancedSince(0)),
+    advancedWithin: (durationMs) => advancedSince(performance.now() - durationMs),
+    onAdvance: () => undefined,
+  };
+  return { clock, advance: (byMs: number) => advances.push({ at: performance.now(), byMs }) };
+};
+
+describe.each([
+  { place: 'Redis' },
+  { place: 'MongoDB', durable: true },
+  { place: 'MongoDB, because Redis is down', isRedisDown: true },
+  { place: 'memory, because Redis is down', isRedisDown: true, inMemory: true },
+])('a clock that is advanced, with windows in $place', ({ durable = false, isRedisDown, inMemory }) => {
+  const open = async () => {
+    const { clock, advance } = advancing();
+    const redis = await connectRedis({ url: isRedisDown === true ? CLOSED_PORT : redisUrl(), log });
+    redises.push(redis);
+    const counting = { redis, keyPrefix: `test-${systemRandom.uuid()}`, clock };
+    const limiter = createRateLimiter(inMemory === true ? counting : { ...counting, connection });
+    return { limiter, advance };
+  };
+
+  test('ends the window when its time has passed by that clock', async () => {
+    const { limiter, advance } = await open();
+    const budget = limit({ points: 2, windowS: 60, durable });
+    await consumeAtOnce([limiter], budget, 3);
+    await pause(20);
+    advance(61_000);
+    expect(await limiter.peek(budget, 'user:1')).toMatchObject({ allowed: true, remaining: 2 });
+    const states = await consumeAtOnce([limiter], budget, 3);
+    expect(letIn(states)).toBe(2);
+    expect((await limiter.consume(budget, 'user:1')).resetS).toBeGreaterThan(55);
+  });
+
+  test('shortens the rest of the window by what it was advanced', async () => {
+    const { limiter, advance } = await open();
+    const budget = limit({ points: 1, windowS: 60, durable });
+    await consumeAtOnce([limiter], budget, 2);
+    await pause(20);
+    advance(20_000);
+    advance(20_000);
+    const refused = await limiter.consume(budget, 'user:1');
+    expect(refused).toMatchObject({ allowed: false, remaining: 0 });
+    expect(refused.resetS).toBeGreaterThan(12);
+    expect(refused.resetS).toBeLessThanOrEqual(20);
+    advance(refused.resetS * 1_000);
+    expect(await limiter.consume(budget, 'user:1')).toMatchObject({ allowed: true });
+  });
+
+  test('leaves a window that began after the advance', async () => {
+    const { limiter, advance } = await open();
+    const budget = limit({ points: 1, windowS: 60, durable });
+    advance(59_000);
+    await pause(20);
+    expect(letIn(await consumeAtOnce([limiter], budget, 2))).toBe(1);
+    expect(await limiter.peek(budget, 'user:1')).toMatchObject({ allowed: false });
   });
 });

@@ -1,11 +1,17 @@
-import { connect, type Socket } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { createAuditLog } from '../../src/audit/log.ts';
 import { systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { inTransaction } from '../../src/mongo/transaction.ts';
 import { SHUTDOWN_DEADLINE_MS, shutdownTimes } from '../../src/runtime/lifecycle.ts';
-import { createServiceRuntime, type Job, type RunningService } from '../../src/runtime/service-runtime.ts';
+import {
+  createServiceRuntime,
+  type Job,
+  type RunningService,
+  type RuntimeConfig,
+} from '../../src/runtime/service-runtime.ts';
 import { dropDatabase, testConfig } from '../../src/testing/harness.ts';
 import { until } from '../messaging/support.ts';
 
@@ -20,8 +26,9 @@ afterEach(async () => {
 const start = async (
   jobs: Job[] = [],
   closeGraceMs?: number,
+  environment: Partial<RuntimeConfig> = {},
 ): Promise<{ service: RunningService; logged: string[] }> => {
-  const config = testConfig('wallet');
+  const config = { ...testConfig('wallet'), ...environment };
   const logged: string[] = [];
   const destination = { write: (line: string) => void logged.push(line) };
   const log = createLog({ service: 'wallet', level: 'warn', destination });
@@ -55,6 +62,50 @@ test('a failing job is logged, and its next round runs', async () => {
   await until(() => rounds >= 4);
   expect(logged.join('')).toContain('thrown at once');
   expect(logged.join('')).toContain('thrown later');
+});
+
+test('jobs run at once when the sandbox advances the clock, once more when a round is running', async () => {
+  let advancedMs = 0;
+  const waiting = new Set<() => void>();
+  const sandbox = createServer((request, response) => {
+    const answer = (): unknown => response.end(JSON.stringify({ data: { advanced_ms: advancedMs } }));
+    if (request.url?.endsWith(`after_ms=${advancedMs}`) === true) waiting.add(answer);
+    else answer();
+  });
+  await new Promise<void>((resolve) => sandbox.listen(0, '127.0.0.1', resolve));
+  closings.push(async () => {
+    sandbox.closeAllConnections();
+    sandbox.close();
+  });
+  const advance = async (): Promise<void> => {
+    await until(() => waiting.size > 0);
+    advancedMs += 60_000;
+    for (const answer of waiting) answer();
+    waiting.clear();
+  };
+
+  let rounds = 0;
+  let finish = (): void => undefined;
+  const slow: Job['run'] = () => {
+    rounds += 1;
+    return new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+  };
+  const { port } = sandbox.address() as AddressInfo;
+  await start([{ name: 'slow', intervalMs: 3_600_000, run: slow }], undefined, {
+    SEED_DEMO: true,
+    SANDBOX_URL: `http://127.0.0.1:${port}`,
+  });
+  expect(rounds).toBe(0);
+  await advance();
+  await until(() => rounds === 1);
+  await advance();
+  await advance();
+  expect(rounds).toBe(1);
+  finish();
+  await until(() => rounds === 2);
+  finish();
 });
 
 test('upgrades run before the transports open; a service does not start when one fails', async () => {

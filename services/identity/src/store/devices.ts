@@ -56,11 +56,11 @@ export interface Devices {
   ): Promise<Device | null>;
   /** Replaces every device with the same id, session or push token, of whichever account. */
   put(session: ClientSession, device: Device): Promise<void>;
-  /** The newest first. */
-  idsOf(session: ClientSession, userId: number): Promise<number[]>;
+  /** Those whose sessions have not ended, the newest first. */
+  idsOf(session: ClientSession, userId: number, now: Date): Promise<number[]>;
   get(id: number): Promise<Device | null>;
-  /** The language of the newest device; undefined without one. */
-  localeOf(userId: number): Promise<string | undefined>;
+  /** The language of the newest device whose session has not ended; undefined without one. */
+  localeOf(userId: number, now: Date): Promise<string | undefined>;
   /** False when the account has none of this id. */
   delete(userId: number, id: number): Promise<boolean>;
   /** Unless its push token has changed since `device` was read. */
@@ -82,9 +82,9 @@ export const createDevices = (connection: Connection): Devices => {
       await devices.deleteOne({ push_token }, { session });
       await devices.create([device], { session });
     },
-    idsOf: async (session, userId) => {
+    idsOf: async (session, userId, now) => {
       const found = await devices
-        .find({ user_id: userId }, { _id: 1 })
+        .find({ user_id: userId, expires_at: trusted({ $gt: now }) }, { _id: 1 })
         .sort({ _id: -1 })
         .limit(MAX_DEVICES)
         .session(session)
@@ -92,8 +92,11 @@ export const createDevices = (connection: Connection): Devices => {
       return found.map(({ _id }) => _id);
     },
     get: (id) => devices.findById(id).lean<Device>(),
-    localeOf: async (userId) => {
-      const newest = await devices.findOne({ user_id: userId }).sort({ _id: -1 }).lean<Device>();
+    localeOf: async (userId, now) => {
+      const newest = await devices
+        .findOne({ user_id: userId, expires_at: trusted({ $gt: now }) })
+        .sort({ _id: -1 })
+        .lean<Device>();
       return newest?.locale;
     },
     delete: async (userId, id) => (await devices.deleteOne({ _id: id, user_id: userId })).deletedCount === 1,

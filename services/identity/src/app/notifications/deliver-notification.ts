@@ -30,7 +30,7 @@ export const createDeliverNotification = (dependencies: DeliverDependencies): De
   const requestChannels = async (
     session: ClientSession,
     id: number,
-    { userId, type, email }: NewNotification,
+    { userId, type, email, at }: NewNotification,
   ): Promise<void> => {
     if (pushes === undefined && mails === undefined) return;
     const preferences = await store.preferences.find(userId, session);
@@ -38,7 +38,7 @@ export const createDeliverNotification = (dependencies: DeliverDependencies): De
     const aggregate = { subject: `notification-${id}`, aggregateVersion: 1 };
     const data = { user_id: userId, notification_id: id };
     if (pushes !== undefined && isWanted(preferences, type, 'push')) {
-      for (const deviceId of await store.devices.idsOf(session, userId)) {
+      for (const deviceId of await store.devices.idsOf(session, userId, at)) {
         const request = { ...data, device_id: deviceId };
         await outbox.publish(session, notificationPushRequested, { ...aggregate, data: request });
       }

@@ -86,7 +86,7 @@ const kindOf = (type: NotificationType, previousEmail: string | null): EmailKind
 };
 
 const createSendEmail = (dependencies: SendDependencies): SendEmail => {
-  const { store, log, mails, sentNotifications, emailBudget } = dependencies;
+  const { store, clock, log, mails, sentNotifications, emailBudget } = dependencies;
   return async (eventId, request) => {
     const wanted = await findWanted(dependencies, request, 'email');
     if (mails === undefined || wanted === undefined) {
@@ -105,7 +105,8 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
       );
       return;
     }
-    const locale = preferences.locale ?? (await store.devices.localeOf(user._id)) ?? DEFAULT_LOCALE;
+    const locale =
+      preferences.locale ?? (await store.devices.localeOf(user._id, clock.now())) ?? DEFAULT_LOCALE;
     const { title, body } = toEmailTexts(row, translator(locale));
     const footer = translate(locale, 'notification.email.footer');
     const result = await mails.send({

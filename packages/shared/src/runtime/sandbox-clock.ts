@@ -1,0 +1,103 @@
+/**
+ * The clock of a process beside the sandbox: `PUT /_sandbox/clock` advances all of them. Only what users see depends on it. Deadlines,
+ * leases of locks, the messages of the broker and the identities of processes use the system clock.
+ */
+import { z } from 'zod';
+import { type AdvancingClock, SECOND_MS, systemClock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { finishesWithin, sleep } from '../kernel/timing.ts';
+import type { Cleanup } from './lifecycle.ts';
+
+/** Longer than the sandbox keeps a request without news. */
+const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
+const RETRY_MS = 200;
+/** A sandbox that starts at the same time is waited for this long. */
+const FIRST_ANSWER_MS = 5 * SECOND_MS;
+const FAILURES_BEFORE_WARNING = FIRST_ANSWER_MS / RETRY_MS;
+
+const answerSchema = z.object({ data: z.object({ advanced_ms: z.int().min(0) }) });
+
+interface ClockConfig {
+  SEED_DEMO: boolean;
+  SANDBOX_URL?: string | undefined;
+}
+
+/** The system clock, unless the configuration names a sandbox. Resolves when it is as far as the sandbox says. */
+export const openClock = async (
+  { SEED_DEMO, SANDBOX_URL }: ClockConfig,
+  log: Logger,
+  cleanup: Cleanup,
+): Promise<AdvancingClock> => {
+  if (!SEED_DEMO || SANDBOX_URL === undefined) return systemClock;
+  const { clock, startAt, advanceTo } = createAdvancingClock();
+  const stopping = new AbortController();
+  const started = Promise.withResolvers<void>();
+
+  const follow = async (): Promise<void> => {
+    let reached: number | undefined;
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      try {
+        const advancedMs = await read(SANDBOX_URL, reached, stopping.signal);
+        if (reached === undefined) startAt(advancedMs);
+        else advanceTo(advancedMs);
+        reached = advancedMs;
+        failures = 0;
+        started.resolve();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        failures += 1;
+        if (failures === FAILURES_BEFORE_WARNING)
+          log.warn({ err: error }, 'the clock of the sandbox cannot be read');
+        await sleep(RETRY_MS);
+      }
+    }
+  };
+  const following = follow();
+  cleanup.defer('clock of the sandbox', () => {
+    stopping.abort();
+    return following;
+  });
+  await finishesWithin(started.promise, FIRST_ANSWER_MS);
+  return clock;
+};
+
+/** The sandbox answers at once, or, when it is at `afterMs`, after its next advance. */
+const read = async (url: string, afterMs: number | undefined, stopping: AbortSignal): Promise<number> => {
+  const query = afterMs === undefined ? '' : `?after_ms=${afterMs}`;
+  const response = await fetch(`${url}/_sandbox/clock${query}`, {
+    signal: AbortSignal.any([stopping, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+  });
+  return answerSchema.parse(await response.json()).data.advanced_ms;
+};
+
+const createAdvancingClock = () => {
+  let advancedMs = 0;
+  /** The oldest first, by the monotonic clock. */
+  const advances: { at: number; byMs: number }[] = [];
+  const listeners: (() => void)[] = [];
+  const clock: AdvancingClock = {
+    now: () => new Date(systemClock.now().getTime() + advancedMs),
+    advancedWithin: (durationMs) => {
+      const since = performance.now() - durationMs;
+      return advances.reduce((sum, { at, byMs }) => (at > since ? sum + byMs : sum), 0);
+    },
+    onAdvance: (listener) => {
+      listeners.push(listener);
+    },
+  };
+  return {
+    clock,
+    /** Not an advance: the other processes were there before. */
+    startAt: (totalMs: number): void => {
+      advancedMs = totalMs;
+    },
+    /** It never goes back, even when a sandbox without a file begins with 0 again. */
+    advanceTo: (totalMs: number): void => {
+      if (totalMs <= advancedMs) return;
+      advances.push({ at: performance.now(), byMs: totalMs - advancedMs });
+      advancedMs = totalMs;
+      for (const listener of listeners) listener();
+    },
+  };
+};

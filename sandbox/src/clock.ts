@@ -1,0 +1,81 @@
+/** The clock of the product in a demonstration: the system clock, and what `PUT /_sandbox/clock` has added to it. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: SECOND_MS, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
+const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+/** Ten years: dates stay within four digits, and durations within what the databases store. */
+const MAX_ADVANCED_MS = 3_650 * DAY_MS;
+/** The processes of the product follow within a second. */
+const FOLLOW_MS = SECOND_MS;
+
+/** Milliseconds of a duration such as `14d`; undefined for another text. */
+export const durationMs = (text: string): number | undefined => {
+  const [, count, unit = ''] = DURATION.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit];
+  return count === undefined || unitMs === undefined ? undefined : Number(count) * unitMs;
+};
+
+export interface SandboxClock extends Clock {
+  advancedMs(): number;
+  /**
+   * Resolves when every process that waits for an advance has asked again, after a second at the latest. False when it would be more than
+   * ten years ahead.
+   */
+  advance(byMs: number): Promise<boolean>;
+  /** Resolves when the clock is not at `afterMs`, after `timeoutMs` at the latest. */
+  advanced(afterMs: number, timeoutMs: number): Promise<void>;
+}
+
+/** `file` keeps the advance over restarts, as the databases keep the dates that depend on it. */
+export const createSandboxClock = (system: Clock, file?: string): SandboxClock => {
+  let advancedMs = file === undefined ? 0 : readAdvance(file);
+  const waiting = new Set<() => void>();
+  let followers: { left: number; done: () => void } | undefined;
+
+  return {
+    now: () => new Date(system.now().getTime() + advancedMs),
+    advancedMs: () => advancedMs,
+    advance: async (byMs) => {
+      const total = advancedMs + byMs;
+      if (total > MAX_ADVANCED_MS) return false;
+      if (file !== undefined) writeAdvance(file, total);
+      advancedMs = total;
+      const released = [...waiting];
+      const { promise, resolve } = Promise.withResolvers<void>();
+      followers = { left: released.length, done: resolve };
+      for (const release of released) release();
+      if (released.length > 0) await finishesWithin(promise, FOLLOW_MS);
+      return true;
+    },
+    advanced: async (afterMs, timeoutMs) => {
+      if (afterMs !== advancedMs) return;
+      if (followers !== undefined) {
+        followers.left -= 1;
+        if (followers.left === 0) followers.done();
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.add(resolve);
+      await finishesWithin(promise, timeoutMs);
+      waiting.delete(resolve);
+    },
+  };
+};
+
+/** 0 without a readable file. */
+const readAdvance = (file: string): number => {
+  try {
+    const advance = Number(readFileSync(file, 'utf8'));
+    return Number.isSafeInteger(advance) && advance > 0 ? advance : 0;
+  } catch {
+    return 0;
+  }
+};
+
+const writeAdvance = (file: string, advancedMs: number): void => {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.new`, `${advancedMs}\n`);
+  renameSync(`${file}.new`, file);
+};

@@ -1,0 +1,204 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { createLog } from '@fitness/shared/kernel/log.ts';
+import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import { openClock } from '@fitness/shared/runtime/sandbox-clock.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../src/service.ts';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
+  const sandbox = await startSandbox({ seedDemo: true, ...options });
+  closers.push(() => sandbox.close());
+  return sandbox;
+};
+
+const temporaryFile = (): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'clock-'));
+  closers.push(() => rmSync(directory, { recursive: true }));
+  return join(directory, 'kept', 'clock');
+};
+
+const send = async (sandbox: Sandbox, method: string, path = '/clock', body?: unknown) => {
+  const response = await fetch(`${sandbox.url}/_sandbox${path}`, {
+    method,
+    ...(body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+};
+
+const advance = (sandbox: Sandbox, duration: unknown) =>
+  send(sandbox, 'PUT', '/clock', { advance: duration });
+
+describe('PUT /_sandbox/clock', () => {
+  test('adds seconds, minutes, hours and days to the clock of the sandbox', async () => {
+    const sandbox = await start({ clock: new ManualClock('2026-01-15T10:00:00Z') });
+    await advance(sandbox, '30s');
+    await advance(sandbox, '5m');
+    await advance(sandbox, '2h');
+    expect(await advance(sandbox, '14d')).toEqual({
+      status: 200,
+      body: {
+        data: { now: '2026-01-29 12:05:30', advanced_ms: 14 * DAY_MS + 2 * HOUR_MS + 330 * SECOND_MS },
+      },
+    });
+    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { now: '2026-01-29 12:05:30' } });
+  });
+
+  test.each(['-1d', '0d', '1', 'd', '1.5h', '1w', '1d ', '99999999999s', 14, null, undefined])(
+    'refuses %j under the field and leaves the clock',
+    async (duration) => {
+      const sandbox = await start();
+      expect(await advance(sandbox, duration)).toMatchObject({
+        status: 422,
+        body: { errors: { advance: [expect.any(String)] } },
+      });
+      expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 0 } });
+    },
+  );
+
+  test('refuses to go more than ten years ahead in all', async () => {
+    const sandbox = await start();
+    expect((await advance(sandbox, '3650d')).status).toBe(200);
+    expect(await advance(sandbox, '1s')).toMatchObject({
+      status: 422,
+      body: { errors: { advance: [expect.stringMatching(/ten years/)] } },
+    });
+    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 3_650 * DAY_MS } });
+  });
+
+  test('is 404 beside a product without demo data, which does not follow', async () => {
+    const sandbox = await start({ seedDemo: false });
+    expect((await advance(sandbox, '1d')).status).toBe(404);
+    expect((await send(sandbox, 'GET')).status).toBe(404);
+  });
+
+  test('moves what the emulated providers say', async () => {
+    const sandbox = await start({ clock: new ManualClock('2026-01-15T10:00:00Z') });
+    await advance(sandbox, '1d');
+    await fetch(`${sandbox.url}/kavenegar/v1/some-key/sms/send.json`, {
+      method: 'POST',
+      body: new URLSearchParams({ receptor: '09121234567', message: 'see you at 10' }),
+    });
+    const { body } = await send(sandbox, 'GET', '/sms');
+    expect(body.data).toMatchObject([{ sent_at: '2026-01-16 10:00:00' }]);
+  });
+
+  test('stays where it is when the sandbox forgets everything', async () => {
+    const sandbox = await start();
+    await advance(sandbox, '14d');
+    await send(sandbox, 'DELETE', '');
+    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
+  });
+
+  test('survives a restart of the sandbox in its file', async () => {
+    const clockFile = temporaryFile();
+    const before = await start({ clockFile });
+    await advance(before, '14d');
+    await before.close();
+    const after = await start({ clockFile });
+    expect((await send(after, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
+  });
+
+  test('begins at the system clock when its file cannot be read', async () => {
+    const clockFile = temporaryFile();
+    mkdirSync(dirname(clockFile));
+    writeFileSync(clockFile, 'yesterday');
+    expect((await send(await start({ clockFile }), 'GET')).body).toMatchObject({ data: { advanced_ms: 0 } });
+  });
+});
+
+describe('a process of the product', () => {
+  const log = createLog({ service: 'sandbox', level: 'silent' });
+
+  const follow = async (url: string | undefined, isDemo = true) => {
+    const cleanup = createCleanup(log);
+    closers.push(() => cleanup.close());
+    return openClock({ SEED_DEMO: isDemo, SANDBOX_URL: url }, log, cleanup);
+  };
+  const aheadMs = (clock: { now(): Date }): number => clock.now().getTime() - Date.now();
+
+  test('has followed when the answer to the advance arrives', async () => {
+    const sandbox = await start();
+    const clocks = await Promise.all(Array.from({ length: 8 }, () => follow(sandbox.url)));
+    for (const days of [1, 2, 3]) {
+      await advance(sandbox, '1d');
+      for (const clock of clocks) expect(Math.abs(aheadMs(clock) - days * DAY_MS)).toBeLessThan(SECOND_MS);
+    }
+  });
+
+  test('begins where the sandbox is, which is no advance of its own', async () => {
+    const sandbox = await start();
+    await advance(sandbox, '14d');
+    const clock = await follow(sandbox.url);
+    expect(Math.round(aheadMs(clock) / DAY_MS)).toBe(14);
+    expect(clock.advancedWithin(Number.POSITIVE_INFINITY)).toBe(0);
+  });
+
+  test('is told of each advance, and knows how much of it was recent', async () => {
+    const sandbox = await start();
+    const clock = await follow(sandbox.url);
+    let advances = 0;
+    clock.onAdvance(() => {
+      advances += 1;
+    });
+    await advance(sandbox, '1h');
+    await sleep(60);
+    await advance(sandbox, '1m');
+    expect(advances).toBe(2);
+    expect(clock.advancedWithin(30)).toBe(60_000);
+    expect(clock.advancedWithin(10_000)).toBe(60_000 + HOUR_MS);
+  });
+
+  test('never goes back, even when the sandbox restarts without its file', async () => {
+    const sandbox = await start();
+    const { port } = new URL(sandbox.url);
+    const clock = await follow(sandbox.url);
+    await advance(sandbox, '14d');
+    await sandbox.close();
+    const restarted = await start({ port: Number(port) });
+    // The connection to the first one may still be taken for open.
+    await eventually(() =>
+      send(restarted, 'GET').then(
+        () => true,
+        () => false,
+      ),
+    );
+    await advance(restarted, '1d');
+    await advance(restarted, '14d');
+    await eventually(async () => Math.round(aheadMs(clock) / DAY_MS) === 15);
+    expect(clock.advancedWithin(Number.POSITIVE_INFINITY)).toBe(15 * DAY_MS);
+  });
+
+  test.each([
+    ['without a sandbox', true, false],
+    ['without the demo data', false, true],
+  ])('has the system clock %s', async (_case, isDemo, hasSandbox) => {
+    const sandbox = await start();
+    const clock = await follow(hasSandbox ? sandbox.url : undefined, isDemo);
+    await advance(sandbox, '1d');
+    expect(Math.abs(aheadMs(clock))).toBeLessThan(SECOND_MS);
+  });
+
+  test('starts without a sandbox that does not answer, and ends at once', async () => {
+    const startedAt = performance.now();
+    const cleanup = createCleanup(log);
+    const clock = await openClock({ SEED_DEMO: true, SANDBOX_URL: 'http://127.0.0.1:1' }, log, cleanup);
+    expect(Math.abs(aheadMs(clock))).toBeLessThan(SECOND_MS);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    const endedAt = performance.now();
+    await cleanup.close();
+    expect(performance.now() - endedAt).toBeLessThan(SECOND_MS);
+  });
+});

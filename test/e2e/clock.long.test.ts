@@ -1,0 +1,159 @@
+/** `PUT /_sandbox/clock` with a product of its own, two replicas of each process: what takes days for members happens within seconds. */
+import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type OwnProduct, startOwnProduct } from './own-product.ts';
+import {
+  type Account,
+  api,
+  arm,
+  commit,
+  deposit,
+  expectStatus,
+  login,
+  newestCode,
+  PASSWORD,
+  register,
+  sandbox,
+  scheduleDeletion,
+  tokenOf,
+} from './support.ts';
+
+/** Jobs run at once after an advance; the events of one service reach the others a moment later. */
+const SOON = { timeoutMs: 15_000, intervalMs: 100 };
+
+let product: OwnProduct;
+
+beforeAll(async () => {
+  product = await startOwnProduct(2);
+  process.env.E2E_BASE_URL = product.stack.url;
+  process.env.E2E_SANDBOX_URL = product.stack.sandboxUrl;
+}, 180_000);
+
+afterAll(() => product?.close());
+
+const advance = async (duration: string): Promise<Answer> =>
+  expectStatus(await sandbox('PUT', '/clock', { advance: duration }), 200);
+
+const post = (account: Account, path: string, body: unknown, headers = {}): Promise<Answer> =>
+  api('POST', path, { token: account.token, body, headers });
+
+test('the account is erased at the end of its grace period, and not before', async () => {
+  const account = await register();
+  await scheduleDeletion(account);
+  await advance('13d');
+  expect(expectStatus(await login(account.username), 200).body.user.deletion_scheduled_at).toEqual(
+    expect.any(String),
+  );
+  await advance('25h');
+  await eventually(async () => (await login(account.username)).status === 422, SOON);
+  // The names are free again.
+  expectStatus(
+    await api('POST', '/auth/register', {
+      body: { ...registration(account), first_name: 'Sara', last_name: 'Ahmadi', password: PASSWORD },
+    }),
+    201,
+  );
+});
+
+const registration = ({ username, email, phone }: Account) => ({ username, email, phone });
+
+test('a token is refused by every gateway once its time has passed', async () => {
+  const account = await register();
+  const me = (url: string) =>
+    fetch(`${url}/api/v1/auth/me`, { headers: { authorization: `Bearer ${account.token}` } });
+  const gateways = product.client.replicas('gateway').map(({ url }) => url);
+  expect(gateways).toHaveLength(2);
+  // Each gateway now remembers the token.
+  for (const url of gateways) expect((await me(url)).status).toBe(200);
+  await advance('31d');
+  for (const url of gateways) expect((await me(url)).status).toBe(401);
+});
+
+test('a confirmation code is refused after ten minutes', async () => {
+  const account = await register();
+  expectStatus(await arm(account), 200);
+  const code = await newestCode(account.phone);
+  await advance('11m');
+  expectStatus(await commit(account, code), 422);
+});
+
+describe('a limit', () => {
+  test('of calls in a minute ends when Retry-After has passed by the clock', async () => {
+    const account = await register();
+    for (let call = 1; call <= 5; call += 1) await commit(account, '000000');
+    const refused = expectStatus(await commit(account, '000000'), 429);
+    await advance(`${refused.headers.get('retry-after')}s`);
+    expectStatus(await commit(account, '000000'), 422);
+  });
+
+  test('of log-ins in a minute ends after a minute of the clock', async () => {
+    const account = await register();
+    let status = 0;
+    for (let call = 1; call <= 12 && status !== 429; call += 1)
+      status = (await login(account.username, 'wrong-password-1')).status;
+    expect(status).toBe(429);
+    await advance('1m');
+    expectStatus(await login(account.username), 200);
+  });
+});
+
+test('an Idempotency-Key is new again after a day', async () => {
+  const account = await register();
+  const headers = { 'idempotency-key': `key-${account.id}` };
+  expectStatus(await post(account, '/payments/deposit', { amount: 10_000 }, headers), 201);
+  expectStatus(await post(account, '/payments/deposit', { amount: 20_000 }, headers), 422);
+  await advance('25h');
+  expectStatus(await post(account, '/payments/deposit', { amount: 20_000 }, headers), 201);
+});
+
+test('a subscription is announced three days before its end, and ends', async () => {
+  const account = await register();
+  await deposit(account.token, 5_000_000);
+  expectStatus(await post(account, '/payments/buy-premium', { type: 'plus' }), 201);
+  expectStatus(await post(account, '/payments/buy-premium', { type: 'plus' }), 400);
+  await advance('29d');
+  const typesOf = async (): Promise<string[]> => {
+    const token = await tokenOf(account.username);
+    return (await api('GET', '/notifications', { token })).body.data.map(
+      ({ type }: { type: string }) => type,
+    );
+  };
+  await eventually(async () => (await typesOf()).includes('subscription_expiring'), SOON);
+  await advance('4d');
+  const token = await tokenOf(account.username);
+  await deposit(token, 5_000_000);
+  expectStatus(await api('POST', '/payments/buy-premium', { token, body: { type: 'plus' } }), 201);
+});
+
+test('a boost is live for its days, then the list loses it', async () => {
+  const account = await register();
+  await deposit(account.token, 5_000_000);
+  const created = await post(account, '/training-services', {
+    title: 'Strength in 30 days',
+    description: 'Three sessions a week.',
+    price: 100_000,
+    duration_days: 30,
+  });
+  const { id } = expectStatus(created, 201).body.data;
+  const boosted = { boostable_type: 'training_service', boostable_id: id, level: 'basic' };
+  expectStatus(await post(account, '/payments/boost', boosted), 201);
+  const boostOf = async () => (await api('GET', `/training-services/${id}`)).body.data.boost;
+  await eventually(async () => (await boostOf()) !== null, SOON);
+  await advance('6d');
+  expect(await boostOf()).not.toBeNull();
+  await advance('25h');
+  expect(await boostOf()).toBeNull();
+});
+
+test('a process that was killed, and a sandbox that was killed, come back with the clock', async () => {
+  const before = expectStatus(await sandbox('GET', '/clock'), 200).body.data;
+  await product.client.kill('sandbox');
+  await product.client.start('sandbox');
+  expect((await sandbox('GET', '/clock')).body.data.advanced_ms).toBe(before.advanced_ms);
+  await product.client.kill('identity');
+  await product.client.start('identity');
+  const { body } = await login((await register()).username);
+  const aheadMs = new Date(`${body.expires_at.replace(' ', 'T')}Z`).getTime() - Date.now();
+  const DAY_MS = 86_400_000;
+  expect(Math.round((aheadMs - before.advanced_ms) / DAY_MS)).toBe(30);
+});

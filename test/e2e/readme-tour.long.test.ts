@@ -1,0 +1,82 @@
+/** The tour of README.md, executed as it stands there, on a product of its own: it advances the clock. */
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type OwnProduct, startOwnProduct } from './own-product.ts';
+import { runShellBlocks } from './shell-blocks.ts';
+
+/** What each block has printed. */
+let printed: string[];
+
+let product: OwnProduct;
+
+beforeAll(async () => {
+  product = await startOwnProduct(1);
+  const env = { API: `${product.stack.url}/api/v1`, SANDBOX: product.stack.sandboxUrl };
+  printed = await runShellBlocks('README.md', env, /<!-- tour -->.*<!-- \/tour -->/s);
+}, 180_000);
+
+afterAll(() => product?.close());
+
+/** The JSON documents that a block has printed, one after the other. */
+const answers = (block: number): unknown[] =>
+  (printed[block] ?? '')
+    .trim()
+    .split(/(?<=\})\n(?=\{)/)
+    .map((text) => JSON.parse(text));
+
+test('the blockers are listed', () => {
+  expect(answers(0)).toEqual([
+    {
+      error: expect.any(String),
+      code: 'account_deletion_blocked',
+      blockers: expect.arrayContaining([expect.objectContaining({ code: 'pending_withdrawal' })]),
+    },
+  ]);
+});
+
+test('the code is sent and confirmed', () => {
+  const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  expect(answers(1)).toEqual([
+    { message: expect.any(String), confirmation_required: true },
+    { message: expect.any(String), deletion_requested_at: timestamp, deletion_scheduled_at: timestamp },
+  ]);
+});
+
+test('the deletion is cancelled', () => {
+  expect(answers(2)).toEqual([
+    { message: expect.any(String), user: expect.objectContaining({ deletion_scheduled_at: null }) },
+  ]);
+});
+
+test('the deposit is in the wallet', () => {
+  expect(answers(3)).toEqual([{ balance: 50_000 }]);
+});
+
+test('the purchase is redeemed', () => {
+  expect(answers(4)).toEqual([{ data: expect.objectContaining({ type: 'plus' }) }]);
+});
+
+test('the boost has ended after eight days', () => {
+  expect(answers(5)).toEqual([
+    { data: expect.objectContaining({ boostable_type: 'App\\Models\\TrainingServices\\TrainingService' }) },
+    { data: expect.objectContaining({ advanced_ms: 8 * DAY_MS }) },
+    { data: expect.objectContaining({ boost: null }) },
+  ]);
+});
+
+test('the subscription has ended after a month', () => {
+  expect(answers(6)).toEqual([
+    { data: expect.objectContaining({ advanced_ms: 32 * DAY_MS }) },
+    { user: expect.objectContaining({ current_subscription: null }) },
+  ]);
+});
+
+test('the account is erased after its grace period', () => {
+  expect(answers(7)).toEqual([
+    expect.objectContaining({ confirmation_required: true }),
+    expect.objectContaining({ deletion_scheduled_at: expect.any(String) }),
+    { data: expect.objectContaining({ advanced_ms: 46 * DAY_MS }) },
+    expect.objectContaining({ errors: { login: [expect.any(String)] } }),
+  ]);
+  expect(printed).toHaveLength(8);
+});
