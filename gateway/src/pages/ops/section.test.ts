@@ -1,6 +1,6 @@
 import { html } from '@fitness/shared/pages/html.ts';
 import { expect, test } from '@jest/globals';
-import { factsOf } from './section.ts';
+import { factsOf, tableOf } from './section.ts';
 
 const t = (): string => 'Reason';
 
@@ -14,4 +14,28 @@ test.each([
   ['what has a direction of its own', html`<time dir="ltr">now</time>`, '<time dir="ltr">now</time>'],
 ])('%s is shown in the direction of its letters', (_name, value, shown) => {
   expect(factsOf(t, [['ops.reason', value]]).toString()).toContain(`<dd>${shown}</dd>`);
+});
+
+test('a table names the column of each cell, for pages on which its rows are blocks', () => {
+  const rows = [
+    { id: 1, note: 'a<b' },
+    { id: 2, note: null },
+  ];
+  const table = tableOf(
+    t,
+    [
+      { label: 'ops.id', value: ({ id }) => id, kind: 'number' },
+      { label: 'ops.reason', value: ({ note }) => note },
+    ],
+    rows,
+  )?.toString();
+  expect(table?.match(/<tr role="row">/g)).toHaveLength(3);
+  expect(table).toContain(
+    '<th scope="row" role="rowheader" data-label="Reason" class="number"><span><bdi dir="ltr">1</bdi></span></th>',
+  );
+  expect(table).toContain(
+    '<td role="cell" data-label="Reason"><span><bdi dir="ltr">a&lt;b</bdi></span></td>',
+  );
+  expect(table).toContain('<td role="cell" data-label="Reason" data-empty></td>');
+  expect(tableOf(t, [{ label: 'ops.id', value: () => 1 }], [])).toBeUndefined();
 });

@@ -77,7 +77,8 @@ interface ListMeta {
 interface List {
   /** Of the API, with `meta`. */
   body: Record<string, unknown>;
-  items: readonly Html[];
+  /** The rows of the page: a list, or {@link tableOf}. */
+  items: readonly Html[] | Html | undefined;
   none: MessageKey;
   /** Names its pages for people who hear the page, where it has several lists. */
   label?: MessageKey;
@@ -89,8 +90,9 @@ interface List {
 export const listOf = ({ t }: Operator, { body, items, none, label = 'ops.pages', turn }: List): Html => {
   const { current_page: page, last_page: last } = (body.meta ?? {}) as ListMeta;
   const isPaged = page != null && last != null && (page > 1 || last > 1);
-  if (items.length === 0 && !isPaged) return emptyList(t, none);
-  return html`${items.length > 0 && html`<ul class="items" role="list">${items}</ul>`}
+  const shown = Array.isArray(items) ? itemsOf(items) : items;
+  if (shown === undefined && !isPaged) return emptyList(t, none);
+  return html`${shown}
 ${
   isPaged &&
   html`<nav class="row" aria-label="${t(message(label))}">
@@ -100,6 +102,9 @@ ${page < Math.min(last, LAST_PAGE_NUMBER) && turn(page + 1, message('ops.next'))
 </nav>`
 }`;
 };
+
+const itemsOf = (items: readonly Html[]): Html | undefined =>
+  items.length === 0 ? undefined : html`<ul class="items" role="list">${items}</ul>`;
 
 /** By links. `pages`: of all lists of the page, by their parameters. */
 export const turnByLink =
@@ -140,6 +145,46 @@ export const factsOf = (t: Translate, rows: readonly FactRow[]): Html => {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
   return html`<dl class="facts">
 ${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed(value)}</dd>\n`)}</dl>`;
+};
+
+export interface Column<Row> {
+  label: MessageKey;
+  /** Nothing is shown for null, undefined and an empty text. */
+  value(row: Row): FactRow[1];
+  /** Numbers stand under each other. */
+  kind?: 'number';
+}
+
+/**
+ * One line per row, whose first cell is its heading. On a narrow page a row is a block, and each cell has the label of its column before
+ * it. The roles are written, because a browser drops those of a table that is not displayed as one. Undefined without rows.
+ */
+export const tableOf = <Row>(
+  t: Translate,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Html | undefined => {
+  if (rows.length === 0) return undefined;
+  const head = columns.map(
+    ({ label, kind }) =>
+      html`<th scope="col" role="columnheader"${kind !== undefined && html` class="${kind}"`}>${t(message(label))}</th>`,
+  );
+  const body = rows.map((row) => {
+    const cells = columns.map(({ label, value, kind }, index) => {
+      const cell = value(row);
+      const isEmpty = cell === null || cell === undefined || cell === '';
+      const attributes = html` data-label="${t(message(label))}"${kind !== undefined && html` class="${kind}"`}${isEmpty && html` data-empty`}`;
+      const content = !isEmpty && html`<span>${directed(cell)}</span>`;
+      return index === 0
+        ? html`<th scope="row" role="rowheader"${attributes}>${content}</th>`
+        : html`<td role="cell"${attributes}>${content}</td>`;
+    });
+    return html`<tr role="row">${cells}</tr>\n`;
+  });
+  return html`<table role="table">
+<thead role="rowgroup"><tr role="row">${head}</tr></thead>
+<tbody role="rowgroup">
+${body}</tbody></table>`;
 };
 
 export const amountOf = (t: Translate, tooman: unknown): Html =>

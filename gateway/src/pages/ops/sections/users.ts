@@ -6,6 +6,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { formOf, inputOf, time } from '../../views.ts';
 import {
   actionForm,
+  type Column,
   emptyList,
   factsOf,
   idIn,
@@ -15,6 +16,7 @@ import {
   pageIn,
   pathOf,
   type Section,
+  tableOf,
   userName,
 } from '../section.ts';
 import { type Role, readRoles } from './roles.ts';
@@ -40,18 +42,27 @@ const isStaff = ({ roles = [] }: User): boolean =>
 
 const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
 
+const columnsOf = (operator: Operator): readonly Column<User>[] => [
+  {
+    label: 'ops.user',
+    value: (user) => html`<a href="${pathOf(operator, SLUG, `&id=${user.id}`)}">${userName(user)}</a>`,
+  },
+  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.email', value: ({ email }) => email },
+  { label: 'ops.phone', value: ({ phone }) => phone },
+  { label: 'ops.roles', value: rolesOf },
+  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+];
+
 /** Its pages are turned by forms: what was searched must not be in an address. */
 const resultsOf = (operator: Operator, body: Record<string, unknown>, search: string): Html => {
   const { t } = operator;
-  const items = (body.data as User[]).map(
-    (user) => html`<li><a href="${pathOf(operator, SLUG, `&id=${user.id}`)}">${userName(user)}</a>
-${factsOf(t, [['ops.roles', rolesOf(user)]])}</li>\n`,
-  );
   const turn = (to: number, label: Message): Html => {
     const hidden = html`<input type="hidden" name="search" value="${search}">
 <input type="hidden" name="page" value="${to}">`;
     return formOf(operator, pathOf(operator, SLUG), hidden, [['search', label]]);
   };
+  const items = tableOf(t, columnsOf(operator), body.data as User[]);
   return html`<section class="card">${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 };
 
