@@ -49,26 +49,25 @@ test('a change is shown first, and made by a second form', async () => {
   expect([page.status, puts()]).toEqual([200, []]);
   expect(page.html).toMatch(/<ul class="can"><li><span[^>]*>users\.delete</);
   expect(page.html).toMatch(/<ul class="cannot"><li><span[^>]*>audit\.view</);
-  const done = await submit(browser, page, 'confirm');
+  const done = await submit(browser, page, 'confirm_change');
   expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=7&done=saved']);
   expect(puts()).toEqual(['identity PUT /roles/7 {"permissions":["users.delete","gyms.view_all"]}']);
 });
 
 test('no change has nothing to confirm', async () => {
   const [, page] = await change(...ROLE.permissions);
-  expect([page.html.includes('Nothing would change.'), page.html.includes('value="confirm"')]).toEqual([
-    true,
-    false,
-  ]);
+  expect([page.html.includes('Nothing would change.'), page.html.includes('value="confirm_change"')]).toEqual(
+    [true, false],
+  );
 });
 
 test('a change of somebody else in between is shown before it is overwritten', async () => {
   const [browser, page] = await change('gyms.view_all');
   replies.set('GET /roles', list({ ...ROLE, permissions: ['gyms.view_all', 'payments.view_all'] }));
-  const again = await submit(browser, page, 'confirm');
+  const again = await submit(browser, page, 'confirm_change');
   expect([again.status, puts()]).toEqual([200, []]);
   expect(again.html).toMatch(/<ul class="cannot"><li><span[^>]*>payments\.view_all</);
-  expect((await submit(browser, again, 'confirm')).status).toBe(303);
+  expect((await submit(browser, again, 'confirm_change')).status).toBe(303);
 });
 
 test.each([
@@ -78,7 +77,7 @@ test.each([
 ])('a refusal with %d is at the permissions, with what was chosen', async (status, body, text) => {
   replies.set('PUT /roles/7', { status, body });
   const [browser, page] = await change('users.delete');
-  const refused = await submit(browser, page, 'confirm');
+  const refused = await submit(browser, page, 'confirm_change');
   expect(refused.status).toBe(status);
   expect(refused.html.split(text)).toHaveLength(2);
   expect(refused.html).toContain(`id="permissions-problem" role="alert">${text}`);
@@ -89,11 +88,11 @@ test.each([
 
 test('a form without the field of the session, a role that is gone, and an operator who may not manage roles change nothing', async () => {
   const [browser, page] = await change('users.delete');
-  expect((await submit(browser, page, 'confirm', { csrf: 'wrong' })).status).toBe(403);
+  expect((await submit(browser, page, 'confirm_change', { csrf: 'wrong' })).status).toBe(403);
   replies.set('GET /roles', { status: 200, body: { data: [], meta: {} } });
-  expect((await submit(browser, page, 'confirm')).status).toBe(404);
+  expect((await submit(browser, page, 'confirm_change')).status).toBe(404);
   gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
-  expect((await submit(browser, page, 'confirm')).status).toBe(403);
+  expect((await submit(browser, page, 'confirm_change')).status).toBe(403);
   expect(puts()).toEqual([]);
 });
 
@@ -104,13 +103,13 @@ test('a second factor is removed by a second form, which shows whose it is', asy
   const removals = (): string[] => calls.filter((call) => call.includes('DELETE'));
   const browser = await signIn();
   const page = await browser.get(`${PATH}/users?id=5`);
-  expect(page.html).toMatch(/<div class="row">\s*<button name="action" value="remove_second_factor">/);
+  expect(page.html).toMatch(/<button name="action" value="remove_second_factor" class="danger">/);
   const shown = await submit(browser, page, 'remove_second_factor');
   expect([shown.status, removals()]).toEqual([200, []]);
   expect(shown.html).toContain('sara@example.com');
-  expect((await submit(browser, shown, 'confirm_removal', { csrf: 'wrong' })).status).toBe(403);
+  expect((await submit(browser, shown, 'confirm_remove_second_factor', { csrf: 'wrong' })).status).toBe(403);
   expect(removals()).toEqual([]);
-  const done = await submit(browser, shown, 'confirm_removal');
+  const done = await submit(browser, shown, 'confirm_remove_second_factor');
   expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=5&done=removed']);
   expect(removals()).toEqual(['identity DELETE /users/5/second-factor']);
 });

@@ -26,7 +26,17 @@ export const STATUS = {
 };
 export const WITHDRAWAL = {
   id: 31,
-  user: { id: 5, username: 'sara', first_name: 'Sara', last_name: 'Ahmadi' },
+  type: 'withdrawal',
+  user_id: 5,
+  is_done: false,
+  rejected_at: null as string | null,
+  user: {
+    id: 5,
+    username: 'sara',
+    first_name: 'Sara',
+    last_name: 'Ahmadi',
+    created_at: '2026-01-01 00:00:00',
+  },
   amount: 50_000,
   description: null,
   meta: { bank_account_number: 'IR062960000000100324200001' },
@@ -73,7 +83,9 @@ export const arrangeOps = (): void => {
         'GET /payments',
         { status: 200, body: { data: [WITHDRAWAL], meta: { current_page: 1, last_page: 1 } } },
       ],
+      ['GET /payments/31', { status: 200, body: { payment: WITHDRAWAL } }],
       ['POST /payments/31/pay', { status: 200, body: {} }],
+      ['POST /payments/31/reject', { status: 200, body: {} }],
     ]);
     for (const service of SERVICES) {
       gateway.upstreams[service].handler = answerAs(service, '/api/v1');
@@ -111,3 +123,11 @@ export const submit = (
   const all = Object.fromEntries(hidden.map(([, name, value]) => [name, value ?? '']));
   return browser.post(action, { ...all, ...fields, action: button });
 };
+
+/** Both steps of a decision. */
+export const decide = async (
+  browser: Browser,
+  page: BrowserPage,
+  name: string,
+  fields: Record<string, string> = {},
+): Promise<BrowserPage> => submit(browser, await submit(browser, page, name), `confirm_${name}`, fields);

@@ -7,6 +7,7 @@ import {
   arrangeOps,
   browse,
   calls,
+  decide,
   enter,
   follow,
   gateway,
@@ -79,8 +80,8 @@ describe('the session', () => {
     await browser.get(`${PATH}/nothing`);
     expect(limits()).toBe(2);
     replies.set('POST /payments/31/pay', { status: 409, body: { message: 'no' } });
-    await submit(browser, page, 'pay');
-    expect(limits()).toBe(3);
+    await decide(browser, page, 'pay');
+    expect(limits()).toBe(4);
   });
 
   test('is not shown as renewed where identity does not renew it', async () => {
@@ -239,16 +240,19 @@ describe('a form', () => {
 
   test('is answered with a redirect, so that a reload repeats nothing', async () => {
     const [browser, page] = await signedInPage();
-    const answer = await submit(browser, page, 'pay');
-    expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&done=paid']);
+    const answer = await decide(browser, page, 'pay');
+    expect([answer.status, answer.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
     expect(calls).toContain('wallet POST /payments/31/pay {"reference":""}');
-    expect((await follow(browser, answer)).html).toContain('marked as paid');
+    replies.set('GET /payments/31', { status: 200, body: { payment: { ...WITHDRAWAL, is_done: true } } });
+    expect((await follow(browser, answer)).html).toContain(
+      'Withdrawal 31 of 50,000 Tooman was marked as paid.',
+    );
   });
 
   test('that the API refuses says why, with its status', async () => {
     replies.set('POST /payments/31/pay', { status: 409, body: { message: 'It is rejected already.' } });
     const [browser, page] = await signedInPage();
-    const answer = await submit(browser, page, 'pay');
+    const answer = await decide(browser, page, 'pay');
     expect([answer.status, answer.html.includes('It is rejected already.')]).toEqual([409, true]);
   });
 

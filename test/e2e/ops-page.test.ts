@@ -59,6 +59,15 @@ const submit = (
   return visitor.post(action, { ...all, ...fields, action: button });
 };
 
+/** Both steps of a decision. */
+const decide = async (
+  page: BrowserPage,
+  name: string,
+  marker: string,
+  fields: Record<string, string> = {},
+  chosen: Record<string, string> = {},
+): Promise<BrowserPage> => submit(await submit(page, name, marker, chosen), `confirm_${name}`, '', fields);
+
 const audited = async (action: string): Promise<{ actor_id: number; subject_id: number | null }[]> => {
   const { token } = operator;
   const path = `/audit-log?action=${action}&actor_id=${operator.id}`;
@@ -118,11 +127,19 @@ describe('a withdrawal', () => {
     const id = await pendingWithdrawal();
     const page = await browser.get('/ops/withdrawals');
     const before = (await audited('withdrawal.pay')).length;
-    const both = await Promise.all([1, 2].map(() => submit(page, 'pay', `name="payment_id" value="${id}"`)));
+    const shown = await submit(page, 'pay', `name="payment_id" value="${id}"`);
+    for (const part of ['20,000 Tooman', 'IR062960000000100324200001']) expect(shown.html).toContain(part);
+    expect((await paymentOf(id)).is_done).toBe(false);
+    const reference = { reference: 'PAYA-20261126' };
+    const both = await Promise.all([1, 2].map(() => submit(shown, 'confirm_pay', '', reference)));
     expect(both.map(({ status }) => status)).toEqual([303, 303]);
-    expect((await paymentOf(id)).is_done).toBe(true);
+    const payment = await paymentOf(id);
+    expect([payment.is_done, payment.meta.reference]).toEqual([true, 'PAYA-20261126']);
+    const noticed = await browser.get(both[0]?.location?.href ?? '');
+    expect(noticed.html).toContain(`Withdrawal ${id} of 20,000 Tooman was marked as paid.`);
     expect(await audited('withdrawal.pay')).toHaveLength(before + 1);
-    expect((await submit(page, 'reject', `name="payment_id" value="${id}"`)).status).toBe(409);
+    const rejected = await decide(page, 'reject', `name="payment_id" value="${id}"`, { reason: 'Too late' });
+    expect(rejected.status).toBe(409);
     expect((await paymentOf(id)).rejected_at).toBeNull();
   });
 
@@ -130,7 +147,10 @@ describe('a withdrawal', () => {
     const id = await pendingWithdrawal();
     const page = await browser.get('/ops/withdrawals');
     const reason = { reason: 'The account is closed' };
-    expect((await submit(page, 'reject', `name="payment_id" value="${id}"`, reason)).status).toBe(303);
+    const marker = `name="payment_id" value="${id}"`;
+    expect((await decide(page, 'reject', marker, { reason: ' ' })).status).toBe(422);
+    expect((await paymentOf(id)).rejected_at).toBeNull();
+    expect((await decide(page, 'reject', marker, reason)).status).toBe(303);
     const payment = await paymentOf(id);
     expect(payment.rejected_at).not.toBeNull();
     expect(JSON.stringify(payment.meta)).toContain('The account is closed');
@@ -163,8 +183,14 @@ test('a disputed deposit is returned with a note', async () => {
   const id = await disputedDeposit(token);
   const page = await browser.get('/ops/disputes');
   const marker = `name="payment_id" value="${id}"`;
-  expect((await submit(page, 'returned', marker, { note: '' })).status).toBe(422);
-  expect((await submit(page, 'returned', marker, { note: 'Sent back' })).status).toBe(303);
+  expect((await decide(page, 'returned', marker, { note: '' })).status).toBe(422);
+  const shown = await submit(page, 'returned', marker);
+  const both = await Promise.all(
+    [1, 2].map(() => submit(shown, 'confirm_returned', '', { note: 'Sent back' })),
+  );
+  expect(both.map(({ status }) => status)).toEqual([303, 303]);
+  const noticed = await browser.get(both[0]?.location?.href ?? '');
+  expect(noticed.html).toContain(`Deposit ${id} of 1,000 Tooman was marked as returned.`);
   expect((await browser.get('/ops/disputes')).html).not.toContain(marker);
   expect(await audited('deposit.resolve')).toHaveLength(1);
 });
@@ -183,7 +209,7 @@ test('somebody is found by e-mail, and gets a role', async () => {
   const found = await submit(page, 'search', 'name="search"', { search: account.email });
   expect(found.html).toContain(account.username);
   const detail = await browser.get(`/ops/users?id=${account.id}`);
-  const saved = await submit(detail, 'save_roles', 'name="role_2"', { role_1: 'on', role_2: 'on' });
+  const saved = await decide(detail, 'save_roles', 'name="role_2"', {}, { role_1: 'on', role_2: 'on' });
   expect(saved.status).toBe(303);
   const read = async () =>
     expectStatus(await api('GET', '/auth/me', { token: await tokenOf(account.username) }), 200).body.user;
@@ -199,7 +225,7 @@ test('a second factor is removed, and the sessions are ended, after the confirma
   expect([shown.status, shown.html.includes(username)]).toEqual([200, true]);
   expect((await api('GET', '/auth/me', { token })).status).toBe(200);
   expect(await audited('second_factor.remove')).toEqual([]);
-  expect((await submit(shown, 'confirm_removal', '')).status).toBe(303);
+  expect((await submit(shown, 'confirm_remove_second_factor', '')).status).toBe(303);
   expect((await api('GET', '/auth/me', { token })).status).toBe(401);
   expect(await tokenOf(username)).toMatch(/./);
   expect(await audited('second_factor.remove')).toMatchObject([{ subject_id: id }]);
@@ -219,7 +245,7 @@ test('a role gets a permission after the change was confirmed, and keeps what ca
     const wanted = had === undefined ? { ...others, [`permission.${name}`]: 'on' } : others;
     const shown = await submit(page, 'change', `name="id" value="${id}"`, wanted as Record<string, string>);
     expect(shown.status).toBe(200);
-    return submit(shown, 'confirm', `name="id" value="${id}"`);
+    return submit(shown, 'confirm_change', `name="id" value="${id}"`);
   };
   const role = await gymReviewers();
   expect((await changeOf(role, 'audit.view')).status).toBe(303);

@@ -85,9 +85,12 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.keyboard.press('Space');
     await press('button[value=change]');
     await expectFine('ops-role-change');
-    await press('button[value=confirm]');
+    await press('button[value=confirm_change]');
     await page.getByRole('status').first().waitFor();
     await expectFine('ops-role-changed');
+    await press('nav a[href^="/ops/disputes"]');
+    await press('button[value=credited]');
+    await expectFine('ops-dispute-credit');
     await press('nav a[href^="/ops/users"]');
     await type('search', operator.email);
     await press('button[value=search]');
@@ -106,7 +109,16 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
 
     await press('nav a[href^="/ops/withdrawals"]');
     await expectFine('ops-withdrawals');
-    await press(`form:has(input[name=payment_id][value="${withdrawalId}"]) button[value=pay]`);
+    const own = `form:has(input[name=payment_id][value="${withdrawalId}"])`;
+    await press(`${own} button[value=reject]`);
+    await expectFine('ops-withdrawal-reject');
+    await press('button[value=confirm_reject]');
+    await expectFine('ops-withdrawal-reject-refused', 422);
+    await press('#content a');
+    await press(`${own} button[value=pay]`);
+    await expectFine('ops-withdrawal-pay');
+    await type('reference', 'PAYA-20261126');
+    await press('button[value=confirm_pay]');
     await page.getByRole('status').first().waitFor();
     await expectFine('ops-withdrawal-paid');
     const { token } = operator;
@@ -164,13 +176,13 @@ describe('live', () => {
     const { page } = await open(VIEWS[0]);
     await logIn(visitor, false);
     await page.route(STREAM, (route) => route.fulfill({ status: 503 }));
-    await page.goto(`${baseUrl()}/ops/withdrawals`);
+    await page.goto(`${baseUrl()}/ops/licenses?kind=gym&id=${gymId}`);
     const status = page.locator('#live-status');
     await status.getByText('The connection was lost').waitFor();
     const reason = page.locator('input[name=reason]').first();
-    await reason.fill('The account is closed');
+    await reason.fill('The document is not readable');
     await page.unroute(STREAM);
     await status.getByText('when something changes').waitFor();
-    expect(await reason.inputValue()).toBe('The account is closed');
+    expect(await reason.inputValue()).toBe('The document is not readable');
   });
 });

@@ -39,10 +39,13 @@ export const PASSWORD: Field = {
   autocomplete: 'current-password',
 };
 
-export type Button = readonly [value: string, label: Message, rank?: 'secondary'];
+export type Button = readonly [value: string, label: Message, rank?: 'secondary' | 'danger' | 'final'];
 export const SIGN_OUT: Button = ['sign_out', message('account_deletion.sign_out'), 'secondary'];
 
-/** The first button is what the form is for, unless it is secondary. */
+/**
+ * The first button is what the form is for, unless it is `secondary`. `danger` leads to something that cannot be taken back, and `final` does
+ * it.
+ */
 export const formOf = (
   { locale, csrf }: View,
   action: string,
@@ -50,13 +53,17 @@ export const formOf = (
   buttons: readonly Button[],
 ): Html => {
   const t = translator(locale);
-  const row = buttons[0]?.[2] === 'secondary' ? 'row' : 'actions row';
+  const [rankOfFirst] = buttons.map(([, , rank]) => rank);
+  const row = rankOfFirst === undefined || rankOfFirst === 'final' ? 'actions row' : 'row';
   return html`<form method="post" action="${action}">
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="stack">
 ${content}
 <div class="${row}">
-${buttons.map(([value, label]) => html`<button name="action" value="${value}">${t(label)}</button>\n`)}</div>
+${buttons.map(
+  ([value, label, rank]) =>
+    html`<button name="action" value="${value}"${(rank === 'danger' || rank === 'final') && html` class="danger"`}>${t(label)}</button>\n`,
+)}</div>
 </div>
 </form>`;
 };

@@ -8,7 +8,7 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
 import { formOf, problemOf, SIGN_OUT } from '../views.ts';
-import { isDone, type Operator, pathOf, type Section } from './section.ts';
+import { type Operator, pathOf, type Section } from './section.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;
@@ -44,6 +44,9 @@ interface Shown {
   sections: readonly Section[];
   content: Html;
   username: string;
+  notice: Message | undefined;
+  /** A step of an action, which shows its own problems and does not change by itself. */
+  isStep: boolean;
 }
 
 const problemsOf = (operator: Operator): Html => {
@@ -56,10 +59,10 @@ ${fields.map((texts) => html`<p class="problem" role="alert">${texts.join(' ')}<
 const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
 
-export const sectionPage = (operator: Operator, { section, sections, content, username }: Shown): Page => {
+export const sectionPage = (operator: Operator, shown: Shown): Page => {
+  const { section, sections, content, username, notice, isStep } = shown;
   const { locale, t, query, problem } = operator;
-  const done = isDone(query.done) ? message(`ops.done.${query.done}`) : undefined;
-  const isWatched = section.watch !== undefined && problem === undefined;
+  const isWatched = section.watch !== undefined && problem === undefined && !isStep;
   const source = `${LIVE_PATH}?${new URLSearchParams({ lang: locale, section: section.slug, ...filtersOf(query) })}`;
   return renderPage({
     locale,
@@ -70,8 +73,8 @@ export const sectionPage = (operator: Operator, { section, sections, content, us
     aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${section.slug}`),
     body: html`<div class="top">${navigation(operator, sections, section)}
 ${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
-${done !== undefined && html`<p class="notice" role="status">${t(done)}</p>`}
-${section.showsProblems !== true && problemsOf(operator)}
+${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
+${section.showsProblems !== true && !isStep && problemsOf(operator)}
 ${isWatched && liveStatus(operator)}
 <div class="stack" id="content"${isWatched && html` data-source="${source}"`}>${content}</div>`,
   });

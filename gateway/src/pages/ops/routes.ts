@@ -29,7 +29,7 @@ import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.t
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
-import { type Operator, pathOf, type Section } from './section.ts';
+import { isDone, type Operator, pathOf, type Section } from './section.ts';
 import { SECTIONS } from './sections.ts';
 
 type OpsDependencies = Asking['dependencies'] &
@@ -119,7 +119,11 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
       const location = pathOf(asking, slug, `${result.query ?? ''}&done=${result.done}`);
       return { location, visit };
     }
-    if ('found' in result) return showSection(asking, opened, section, result.found);
+    if ('shown' in result) {
+      const { shown, problem } = result;
+      const withProblem = { ...opened, operator: { ...operator, problem } };
+      return showSection(asking, withProblem, section, shown, true);
+    }
     const { refused } = result;
     const problem = problemIn(refused);
     const refusedOperator = { ...operator, problem, sent: fields };
@@ -194,9 +198,15 @@ const showSection = async (
   { operator, visit, sections, username }: Opened,
   section: Section,
   content: Html,
+  isStep = false,
 ): Promise<Outcome> => {
   await limitSession(asking, visit, LIMIT);
-  return { page: sectionPage(operator, { section, sections, content, username }), visit };
+  const { done } = operator.query;
+  const notice = !isStep && isDone(done) ? await section.notice?.(operator, done) : undefined;
+  return {
+    page: sectionPage(operator, { section, sections, content, username, notice, isStep }),
+    visit,
+  };
 };
 
 /** The session of an account that may not be here ends at once; that of an operator soon. */

@@ -12,8 +12,9 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { ApiAnswer, ApiCall } from '../../request/call-api.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import type { Service } from '../../request/routes.ts';
+import type { Problem } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
-import { type Button, formOf, inputOf, type View } from '../views.ts';
+import { type Button, type Field, formOf, inputOf, type View } from '../views.ts';
 
 /** One request of an operator. */
 export interface Operator extends View {
@@ -32,8 +33,16 @@ export interface Operator extends View {
   dependencies: Pick<Dependencies, 'agents' | 'urls'>;
 }
 
-/** `done`: the page is shown again with this notice. An answer of the API that is no success is shown as its problem. */
-export type ActionResult = { done: Done; query?: string } | { refused: ApiAnswer } | { found: Html };
+/**
+ * `done`: the page is shown again with a notice of it; `query` names what it was done to, and nothing personal. `refused`: an answer of the
+ * API that is no success is shown as a problem. `shown`: another step, with its problem at its field.
+ */
+export type ActionResult =
+  | { done: Done; query?: string }
+  | { refused: ApiAnswer }
+  | { shown: Html; problem?: Problem };
+
+export type Action = (operator: Operator, fields: Fields) => Promise<ActionResult>;
 
 export interface Section {
   /** Its last path segment; empty for the first one. */
@@ -48,11 +57,24 @@ export interface Section {
   isReplaced?: true;
   /** What the API has refused is shown by the section, at its field. */
   showsProblems?: true;
-  actions?: Readonly<Record<string, (operator: Operator, fields: Fields) => Promise<ActionResult>>>;
+  actions?: Readonly<Record<string, Action>>;
+  /** What was done, by the address: it is read again, so that the notice is true whoever made the address. */
+  notice?(operator: Operator, done: Done): Promise<Message | undefined>;
 }
 
-const DONE = ['paid', 'rejected', 'resolved', 'replayed', 'reviewed', 'saved', 'removed'] as const;
-type Done = (typeof DONE)[number];
+const DONE = [
+  'paid',
+  'rejected',
+  'credited',
+  'returned',
+  'refunded',
+  'granted',
+  'replayed',
+  'approved',
+  'saved',
+  'removed',
+] as const;
+export type Done = (typeof DONE)[number];
 
 export const isDone = (value: string | undefined): value is Done => DONE.some((done) => done === value);
 
@@ -66,8 +88,22 @@ export const read = async (operator: Operator, path: string): Promise<Record<str
   return answer.body;
 };
 
+/** Undefined for what is no payment. */
+export const readPayment = async <Payment>(
+  operator: Operator,
+  id: string | undefined,
+): Promise<Payment | undefined> => {
+  const { status, body } = await operator.api({ method: 'GET', path: `/payments/${idIn(id) ?? 0}` });
+  return status === 200 ? (body.payment as Payment) : undefined;
+};
+
 export const outcomeOf = (answer: ApiAnswer, done: Done, query?: string): ActionResult =>
   answer.status < 300 ? { done, ...(query === undefined ? {} : { query }) } : { refused: answer };
+
+/** The answer of the API for what does not exist. */
+export const gone = ({ t }: Operator): { refused: ApiAnswer } => ({
+  refused: { status: 404, headers: {}, body: { message: t(message('error.not_found')) } },
+});
 
 interface ListMeta {
   current_page?: number | null;
@@ -214,7 +250,7 @@ export const actionForm = (
     query,
   }: {
     hidden: Readonly<Record<string, string | number>>;
-    text?: { name: string; label: Message };
+    text?: Pick<Field, 'name' | 'label' | 'apiName'>;
     buttons: readonly Button[];
     query?: string;
   },
@@ -222,9 +258,14 @@ export const actionForm = (
   const inputs = Object.entries(hidden).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
   );
+  const { locale, sent, problem } = operator;
+  const isRefused = buttons.some(([name]) => name === sent?.action);
   const field =
     text !== undefined &&
-    inputOf({ locale: operator.locale }, { ...text, autocomplete: 'off', isText: true });
+    inputOf(
+      { locale, problem: isRefused ? problem : undefined },
+      { ...text, autocomplete: 'off', isText: true, value: isRefused ? sent?.[text.name] : undefined },
+    );
   return formOf(operator, pathOf(operator, slug, query), html`${inputs}${field}`, buttons);
 };
 

@@ -43,7 +43,7 @@ export const formOf = (
   const action = /<form method="post" action="([^"]*)">/.exec(html)?.[1];
   if (action === undefined) throw new Error(`a page without a form: ${html}`);
   const hidden = [...html.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
-  const buttons = [...html.matchAll(/<button name="action" value="([^"]*)">/g)].map(([, name]) => name ?? '');
+  const buttons = [...html.matchAll(/<button name="action" value="([^"]*)"/g)].map(([, name]) => name ?? '');
   return {
     action: fromEntities(action),
     fields: Object.fromEntries(hidden.map(([, name, value]) => [name, fromEntities(value ?? '')])),

@@ -13,6 +13,7 @@ export const getPaymentRoute = ({ showPayment }: Pick<UseCases, 'showPayment'>):
       'Returns a payment. Requires `payments.view_own` for your own payment. Another user’s payment is 403 without ' +
       '`payments.view_all`, and an unknown id is 404.',
     tag: 'Payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],
     params: idParams,

@@ -7,6 +7,7 @@ import {
   actionForm,
   emptyList,
   factsOf,
+  gone,
   listOf,
   type Operator,
   outcomeOf,
@@ -17,6 +18,7 @@ import {
 import { readStatus } from './overview.ts';
 
 const SLUG = 'dead-letters';
+const EVENT_ID = /^[\w.:-]{1,100}$/;
 
 /** The queues are read only where something is in them: reading takes the messages out for a moment. */
 const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
@@ -79,9 +81,15 @@ export const deadLetters: Section = {
   actions: {
     replay: async (operator, { service, event_id: id = '' }) => {
       const target = SERVICES.find((name) => name === service);
-      if (target === undefined) return { refused: { status: 404, headers: {}, body: {} } };
+      if (target === undefined) return gone(operator);
       const call = { method: 'POST', path: '/operations/dead-letters/replay', body: { id } } as const;
-      return outcomeOf(await operator.internal(target, call), 'replayed');
+      const event = new URLSearchParams({ of: target, event: id });
+      return outcomeOf(await operator.internal(target, call), 'replayed', `&${event}`);
     },
+  },
+  notice: async ({ query: { of, event = '' } }, done) => {
+    const service = SERVICES.find((name) => name === of);
+    if (done !== 'replayed' || service === undefined || !EVENT_ID.test(event)) return undefined;
+    return message('ops.done.replayed', { event, service });
   },
 };

@@ -1,7 +1,11 @@
 /** Deposits for which the bank took something else than requested, and store purchases that cannot be granted. */
-import { message } from '@fitness/shared/kernel/error.ts';
+import { encodeCursor } from '@fitness/shared/http/pagination.ts';
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
+import { decisionOf } from '../decision.ts';
 import {
   actionForm,
   amountOf,
@@ -12,6 +16,7 @@ import {
   outcomeOf,
   pageIn,
   read,
+  readPayment,
   type Section,
   turnByLink,
   userName,
@@ -20,12 +25,21 @@ import {
 const SLUG = 'disputes';
 const DEPOSITS = '/payments/deposit/disputed';
 const REFUNDS = '/payments/store-purchases/refund-queue';
-const NOTE = { name: 'note', label: message('ops.note') };
+const NOTE = { name: 'note', label: message('ops.note'), isRequired: true };
 
 interface Deposit {
-  payment: { id: number; user: unknown; amount: number; created_at: string };
-  track_id: string;
-  reported: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
+  payment: {
+    id: number;
+    type: string;
+    user_id: number;
+    user: unknown;
+    amount: number;
+    meta: { resolution?: { outcome: string } } | null;
+    created_at: string;
+  };
+  /** Of an open dispute, as the bank gateway reports it. */
+  track_id?: string;
+  reported?: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
 }
 
 interface Refund {
@@ -39,46 +53,56 @@ interface Refund {
 
 const RIAL_PER_TOOMAN = 10;
 
-const depositItem = (operator: Operator, { payment, track_id: trackId, reported }: Deposit): Html => {
-  const { t } = operator;
-  const { charged_rial: rial } = reported;
-  const id = String(payment.id);
-  return html`<li><h3>${t(message('ops.payment', { id }))}</h3>
-${factsOf(t, [
-  ['ops.user', userName(payment.user)],
-  ['ops.amount', amountOf(t, payment.amount)],
-  ['ops.charged', rial === null ? null : amountOf(t, rial / RIAL_PER_TOOMAN)],
-  ['ops.track_id', html`<span class="code" dir="ltr">${trackId}</span>`],
-  ['ops.ref_number', reported.ref_number],
-  ['ops.card_number', reported.card_number],
-  ['ops.created', time(payment.created_at)],
-])}
+const tooman = (rial: number): number => rial / RIAL_PER_TOOMAN;
+
+const depositFacts = ({ t }: Operator, { payment, track_id: trackId, reported }: Deposit): Html =>
+  factsOf(t, [
+    ['ops.user', userName(payment.user)],
+    ['ops.amount', amountOf(t, payment.amount)],
+    ['ops.charged', reported?.charged_rial == null ? null : amountOf(t, tooman(reported.charged_rial))],
+    ['ops.track_id', trackId === undefined ? null : html`<span class="code" dir="ltr">${trackId}</span>`],
+    ['ops.ref_number', reported?.ref_number],
+    ['ops.card_number', reported?.card_number],
+    ['ops.created', time(payment.created_at)],
+  ]);
+
+const returnedAmount = ({ payment, reported }: Deposit): number =>
+  reported?.charged_rial == null ? payment.amount : tooman(reported.charged_rial);
+
+const creditLabel = ({ payment }: Deposit): Message => message('ops.credit', { amount: payment.amount });
+const returnLabel = (deposit: Deposit): Message => message('ops.return', { amount: returnedAmount(deposit) });
+
+const depositItem = (operator: Operator, deposit: Deposit): Html => {
+  const id = String(deposit.payment.id);
+  return html`<li><h3>${operator.t(message('ops.deposit', { id }))}</h3>
+${depositFacts(operator, deposit)}
 ${actionForm(operator, SLUG, {
   hidden: { payment_id: id },
-  text: NOTE,
   buttons: [
-    ['credited', message('ops.credit', { id })],
-    ['returned', message('ops.return', { id })],
+    ['returned', returnLabel(deposit), 'secondary'],
+    ['credited', creditLabel(deposit), 'danger'],
   ],
 })}</li>\n`;
 };
 
+const refundFacts = ({ t }: Operator, refund: Refund): Html =>
+  factsOf(t, [
+    ['ops.user', `#${refund.user_id}`],
+    ['ops.product', `${refund.product_id} (${refund.channel})`],
+    ['ops.reason', refund.reason],
+    ['ops.created', time(refund.created_at)],
+  ]);
+
 const refundItem = (operator: Operator, refund: Refund): Html => {
-  const { t } = operator;
+  const { product_id: product } = refund;
   const id = String(refund.id);
-  return html`<li><h3>${t(message('ops.refund', { id }))}</h3>
-${factsOf(t, [
-  ['ops.user', `#${refund.user_id}`],
-  ['ops.product', `${refund.product_id} (${refund.channel})`],
-  ['ops.reason', refund.reason],
-  ['ops.created', time(refund.created_at)],
-])}
+  return html`<li><h3>${operator.t(message('ops.refund', { id }))}</h3>
+${refundFacts(operator, refund)}
 ${actionForm(operator, SLUG, {
   hidden: { refund_id: id },
-  text: NOTE,
   buttons: [
-    ['refunded', message('ops.refunded', { id })],
-    ['granted', message('ops.granted', { id })],
+    ['refunded', message('ops.refunded', { product }), 'secondary'],
+    ['granted', message('ops.granted', { product }), 'danger'],
   ],
 })}</li>\n`;
 };
@@ -99,19 +123,81 @@ const readBoth = async (operator: Operator): Promise<{ deposits: Body; refunds: 
   return { deposits, refunds };
 };
 
-const resolveDeposit =
-  (outcome: string): NonNullable<Section['actions']>[string] =>
-  async (operator, { payment_id: id, note = '' }) => {
-    const path = `/payments/${idIn(id) ?? 0}/resolve`;
-    return outcomeOf(await operator.api({ method: 'POST', path, body: { outcome, note } }), 'resolved');
-  };
+/** The open one of this id: the lists have no filter by it, and the page after the next id begins with it. */
+const findOpen = async <Row>(operator: Operator, list: string, id: string | undefined): Promise<Row[]> => {
+  const cursor = encodeCursor([Number(idIn(id) ?? 0) + 1], { url: `${API_PREFIX}${list}` });
+  return (await read(operator, `${list}?per_page=1&cursor=${cursor}`)).data as Row[];
+};
 
-const resolveRefund =
-  (outcome: string): NonNullable<Section['actions']>[string] =>
-  async (operator, { refund_id: id, note = '' }) => {
-    const path = `/payments/store-purchases/refund-queue/${idIn(id) ?? 0}/resolve`;
-    return outcomeOf(await operator.api({ method: 'POST', path, body: { outcome, note } }), 'resolved');
-  };
+/** A resolved one too: the same outcome again changes nothing, and another one is refused. */
+const findDeposit = async (operator: Operator, { payment_id: id }: Fields): Promise<Deposit | undefined> => {
+  const [open] = await findOpen<Deposit>(operator, DEPOSITS, id);
+  if (open !== undefined && String(open.payment.id) === id) return open;
+  const payment = await readPayment<Deposit['payment']>(operator, id);
+  return payment?.type === 'deposit' ? { payment } : undefined;
+};
+
+const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section['actions']> =>
+  decisionOf<Deposit>(outcome, {
+    slug: SLUG,
+    find: findDeposit,
+    confirmation: (operator, deposit) => {
+      const { id, user_id: userId, amount } = deposit.payment;
+      return {
+        title: message(`ops.${outcome}.title`, { id: String(id) }),
+        lead: message(`ops.${outcome}.lead`),
+        facts: depositFacts(operator, deposit),
+        repeated: ['payment_id'],
+        state: [id, userId, amount],
+        field: NOTE,
+        button:
+          outcome === 'credited'
+            ? { label: creditLabel(deposit), isDestructive: true }
+            : { label: returnLabel(deposit) },
+        back: { label: message('ops.disputes.all') },
+      };
+    },
+    perform: async (operator, { payment: { id } }, { note = '' }) => {
+      const path = `/payments/${id}/resolve`;
+      const answer = await operator.api({ method: 'POST', path, body: { outcome, note } });
+      return outcomeOf(answer, outcome, `&payment=${id}`);
+    },
+  });
+
+const findRefund = async (operator: Operator, { refund_id: id }: Fields): Promise<Refund | undefined> => {
+  const [open] = await findOpen<Refund>(operator, REFUNDS, id);
+  return String(open?.id) === id ? open : undefined;
+};
+
+const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['actions']> =>
+  decisionOf<Refund>(outcome, {
+    slug: SLUG,
+    find: findRefund,
+    confirmation: (operator, refund) => {
+      const { id, user_id: userId, product_id: product, channel } = refund;
+      return {
+        title: message(`ops.${outcome}.title`, { id: String(id) }),
+        lead: message(`ops.${outcome}.lead`),
+        facts: refundFacts(operator, refund),
+        repeated: ['refund_id'],
+        state: [id, userId, product, channel],
+        field: NOTE,
+        button: { label: message(`ops.${outcome}`, { product }), isDestructive: outcome === 'granted' },
+        back: { label: message('ops.disputes.all') },
+      };
+    },
+    perform: async (operator, { id }, { note = '' }) => {
+      const path = `/payments/store-purchases/refund-queue/${id}/resolve`;
+      const answer = await operator.api({ method: 'POST', path, body: { outcome, note } });
+      return outcomeOf(answer, outcome, `&refund=${id}`);
+    },
+  });
+
+const resolvedDeposit = async (operator: Operator, done: 'credited' | 'returned') => {
+  const payment = await readPayment<Deposit['payment']>(operator, operator.query.payment);
+  if (payment?.meta?.resolution?.outcome !== done) return undefined;
+  return message(`ops.done.${done}`, { id: String(payment.id), amount: payment.amount });
+};
 
 export const disputes: Section = {
   slug: SLUG,
@@ -135,11 +221,18 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
     const depositIds = (deposits.data as Deposit[]).map(({ payment }) => `d${payment.id}`);
     return [...depositIds, ...(refunds.data as Refund[]).map(({ id }) => `r${id}`)].join();
   },
-  // The same outcome again changes nothing, and another one is refused.
   actions: {
-    credited: resolveDeposit('credited'),
-    returned: resolveDeposit('returned'),
-    refunded: resolveRefund('refunded'),
-    granted: resolveRefund('granted'),
+    ...depositDecision('credited'),
+    ...depositDecision('returned'),
+    ...refundDecision('refunded'),
+    ...refundDecision('granted'),
+  },
+  notice: async (operator, done) => {
+    if (done === 'credited' || done === 'returned') return resolvedDeposit(operator, done);
+    // A closed refund cannot be read: its number alone is said, and only while it is not open.
+    const id = idIn(operator.query.refund);
+    const isRefund = done === 'refunded' || done === 'granted';
+    if (!isRefund || id === undefined || (await findRefund(operator, { refund_id: id }))) return undefined;
+    return message(`ops.done.${done}`, { id });
   },
 };

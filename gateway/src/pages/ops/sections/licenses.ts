@@ -7,13 +7,15 @@ import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import type { ApiAnswer } from '../../../request/call-api.ts';
 import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
+import { problemOf } from '../../views.ts';
 import {
+  type ActionResult,
   actionForm,
   emptyList,
   factsOf,
+  gone,
   idIn,
   listOf,
   type Operator,
@@ -129,8 +131,12 @@ ${actionForm(operator, SLUG, { hidden, query, buttons: [['approve', message('ops
 ${actionForm(operator, SLUG, {
   hidden,
   query,
-  text: { name: 'reason', label: message('ops.license.reason') },
-  buttons: [['reject', message('ops.license.reject')]],
+  text: {
+    name: 'reason',
+    label: message('ops.license.reason'),
+    apiName: `${kind.prefix}_rejection_reason`,
+  },
+  buttons: [['reject', message('ops.license.reject'), 'danger']],
 })}
 <p><a href="${pathOf(operator, SLUG)}">${t(message('ops.license.all'))}</a></p>
 </div></div></section>`;
@@ -166,20 +172,24 @@ const kindIn = (operator: Operator, { kind: name }: Fields): Kind | undefined =>
   kindsFor(operator).find((kind) => kind.name === name);
 
 /** Of the document that was shown: another one that is there by now is not reviewed by mistake. */
-const decide = async (operator: Operator, fields: Fields, approved: boolean): Promise<ApiAnswer> => {
+const decide = async (operator: Operator, fields: Fields, approved: boolean): Promise<ActionResult> => {
   const kind = kindIn(operator, fields);
   const id = idIn(fields.id);
   const mediaId = fields.media_id === '' ? null : idIn(fields.media_id);
-  if (kind === undefined || id === undefined || mediaId === undefined)
-    return { status: 404, headers: {}, body: { message: operator.t(message('error.not_found')) } };
+  if (kind === undefined || id === undefined || mediaId === undefined) return gone(operator);
   const { prefix } = kind;
   const reason = fields.reason?.trim() ?? '';
+  if (!approved && reason === '') {
+    const errors = { [`${prefix}_rejection_reason`]: [operator.t(message('validation.required'))] };
+    return { refused: { status: 422, headers: {}, body: { errors } } };
+  }
   const body = {
     [`${prefix}_approved`]: approved,
     [`${prefix}_media_id`]: mediaId === null ? null : Number(mediaId),
-    ...(approved || reason === '' ? {} : { [`${prefix}_rejection_reason`]: reason }),
+    ...(approved ? {} : { [`${prefix}_rejection_reason`]: reason }),
   };
-  return operator.api({ method: 'PUT', path: kind.path(id), body });
+  const answer = await operator.api({ method: 'PUT', path: kind.path(id), body });
+  return outcomeOf(answer, approved ? 'approved' : 'rejected', `&of=${kind.name}&owner=${id}`);
 };
 
 export const licenses: Section = {
@@ -189,8 +199,10 @@ export const licenses: Section = {
   show: async (operator) => {
     const { query } = operator;
     const [kind, id] = [kindIn(operator, query), idIn(query.id)];
-    return kind === undefined || id === undefined ? list(operator) : review(operator, kind, id);
+    const shown = kind === undefined || id === undefined ? list(operator) : review(operator, kind, id);
+    return html`${problemOf(operator)}${await shown}`;
   },
+  showsProblems: true,
   watch: async (operator) => {
     const { query } = operator;
     const [kind, id] = [kindIn(operator, query), idIn(query.id)];
@@ -203,7 +215,17 @@ export const licenses: Section = {
     return JSON.stringify(bodies.map(({ data }) => (data as Owner[]).map(({ id }) => id)));
   },
   actions: {
-    approve: async (operator, fields) => outcomeOf(await decide(operator, fields, true), 'reviewed'),
-    reject: async (operator, fields) => outcomeOf(await decide(operator, fields, false), 'reviewed'),
+    approve: (operator, fields) => decide(operator, fields, true),
+    reject: (operator, fields) => decide(operator, fields, false),
+  },
+  notice: async (operator, done) => {
+    const { of, owner: id } = operator.query;
+    const kind = kindIn(operator, { kind: of });
+    if (kind === undefined || idIn(id) === undefined) return undefined;
+    const { status, body } = await operator.api({ method: 'GET', path: kind.path(String(id)) });
+    const owner = status === 200 ? (body[kind.wrapper] as Owner) : undefined;
+    if (owner?.[`${kind.prefix}_approved`] !== (done === 'approved')) return undefined;
+    const name = title(operator, kind, owner);
+    return message(done === 'approved' ? 'ops.done.approved' : 'ops.done.license_rejected', { name });
   },
 };

@@ -5,7 +5,8 @@ import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { formOf } from '../../views.ts';
-import { type ActionResult, idIn, type Operator, outcomeOf, pathOf, read, type Section } from '../section.ts';
+import { decisionOf } from '../decision.ts';
+import { idIn, type Operator, outcomeOf, pathOf, read, type Section } from '../section.ts';
 
 const SLUG = 'roles';
 
@@ -58,29 +59,38 @@ ${formOf(operator, pathOf(operator, SLUG, `&id=${role.id}`), content, [['change'
 <p><a href="${pathOf(operator, SLUG)}">${t(message('ops.role.all'))}</a></p></section>`;
 };
 
-const confirmation = (operator: Operator, role: Role, chosen: readonly string[], isNew: boolean): Html => {
-  const { t } = operator;
+const changeOf = ({ t }: Operator, role: Role, chosen: readonly string[]): Html => {
   const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly string[]): Html | false =>
     names.length > 0 &&
     html`<h3>${t(message(title))}</h3>
 <ul class="${kind}">${names.map((name) => html`<li><span class="code" dir="ltr">${name}</span></li>\n`)}</ul>`;
   const added = chosen.filter((name) => !role.permissions.includes(name));
   const removed = role.permissions.filter((name) => !chosen.includes(name));
-  const hidden = [['id', role.id], ['was', stateOf(role)], ...chosen.map((name) => [FIELD + name, 'on'])].map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`,
-  );
-  const isSame = added.length + removed.length === 0;
-  return html`<section class="card"><h2>${role.title}</h2>
-${isNew && html`<p class="notice" role="status">${t(message('ops.role.changed_meanwhile'))}</p>`}
-<p>${t(message(isSame ? 'ops.role.same' : 'ops.role.question'))}</p>
-${list('can', 'ops.role.added', added)}
-${list('cannot', 'ops.role.removed', removed)}
-${!isSame && formOf(operator, pathOf(operator, SLUG, `&id=${role.id}`), html`${hidden}`, [['confirm', message('ops.role.confirm')]])}
-<p><a href="${pathOf(operator, SLUG, `&id=${role.id}`)}">${t(message('ops.role.back'))}</a></p></section>`;
+  return html`${list('can', 'ops.role.added', added)}
+${list('cannot', 'ops.role.removed', removed)}`;
 };
 
-const gone = ({ t }: Operator): ActionResult => ({
-  refused: { status: 404, headers: {}, body: { message: t(message('error.not_found')) } },
+const change = decisionOf<Role>('change', {
+  slug: SLUG,
+  find: (operator, { id }) => findRole(operator, id),
+  confirmation: (operator, role, fields) => {
+    const chosen = chosenIn(fields);
+    const isSame = stateOf(role) === [...chosen].sort().join(' ');
+    return {
+      title: message('ops.role.title', { role: role.title }),
+      lead: message(isSame ? 'ops.role.same' : 'ops.role.question'),
+      facts: changeOf(operator, role, chosen),
+      repeated: ['id', ...chosen.map((name) => FIELD + name)],
+      state: [role.id, stateOf(role), ...chosen],
+      button: isSame ? undefined : { label: message('ops.role.confirm'), isDestructive: true },
+      back: { query: `&id=${role.id}`, label: message('ops.role.back') },
+    };
+  },
+  perform: async (operator, { id }, fields) => {
+    const permissions = chosenIn(fields);
+    const answer = await operator.api({ method: 'PUT', path: `/roles/${id}`, body: { permissions } });
+    return outcomeOf(answer, 'saved', `&id=${id}`);
+  },
 });
 
 export const roles: Section = {
@@ -101,20 +111,9 @@ export const roles: Section = {
     );
     return html`<section class="card">${problemsOf(operator)}<ul class="items" role="list">${items}</ul></section>`;
   },
-  actions: {
-    change: async (operator, fields) => {
-      const role = await findRole(operator, fields.id);
-      if (role === undefined) return gone(operator);
-      return { found: confirmation(operator, role, chosenIn(fields), false) };
-    },
-    /** Of what was shown: a change by somebody else in between is shown first. */
-    confirm: async (operator, fields) => {
-      const role = await findRole(operator, fields.id);
-      if (role === undefined) return gone(operator);
-      const permissions = chosenIn(fields);
-      if (stateOf(role) !== fields.was) return { found: confirmation(operator, role, permissions, true) };
-      const answer = await operator.api({ method: 'PUT', path: `/roles/${role.id}`, body: { permissions } });
-      return outcomeOf(answer, 'saved', `&id=${role.id}`);
-    },
+  actions: change,
+  notice: async (operator, done) => {
+    const role = done === 'saved' ? await findRole(operator, operator.query.id) : undefined;
+    return role && message('ops.done.role', { role: role.title });
   },
 };

@@ -1,9 +1,12 @@
 /** Accounts: their roles, and the removal of a lost second factor. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Fields } from '../../form-pages.ts';
 import { formOf, inputOf, time } from '../../views.ts';
+import { decisionOf } from '../decision.ts';
 import {
   actionForm,
   type Column,
@@ -22,7 +25,6 @@ import {
 import { type Role, readRoles } from './roles.ts';
 
 const SLUG = 'users';
-const REMOVAL = 'ops.second_factor.remove';
 
 interface User {
   id: number;
@@ -85,7 +87,7 @@ const roleForm = async (operator: Operator, user: User): Promise<Html> => {
 <fieldset class="stack"><legend>${t(message('ops.roles'))}</legend>
 ${boxes}</fieldset>`;
   return formOf(operator, pathOf(operator, SLUG, `&id=${user.id}`), content, [
-    ['save_roles', message('ops.roles.save')],
+    ['save_roles', message('ops.role.change')],
   ]);
 };
 
@@ -115,25 +117,99 @@ ${
   actionForm(operator, SLUG, {
     hidden: { user_id: user.id },
     query: `&id=${user.id}`,
-    buttons: [['remove_second_factor', message(REMOVAL), 'secondary']],
+    buttons: [['remove_second_factor', message('ops.second_factor.remove'), 'danger']],
   })
 }</section>`;
 };
 
-/** Shown first: afterwards the password alone is enough for a log-in to this account. */
-const removalOf = (operator: Operator, user: User): Html => {
-  const query = `&id=${user.id}`;
-  return html`<section class="card"><h2>${operator.t(message(REMOVAL))}</h2>
-${identityOf(operator, user)}
-${actionForm(operator, SLUG, {
-  hidden: { user_id: user.id },
-  query,
-  buttons: [['confirm_removal', message(REMOVAL)]],
-})}
-<p><a href="${pathOf(operator, SLUG, query)}">${userName(user)}</a></p></section>`;
+const findUser = async (operator: Operator, { user_id: id }: Fields): Promise<User | undefined> => {
+  const { status, body } = await operator.api({ method: 'GET', path: `/users/${idIn(id) ?? 0}` });
+  return status === 200 ? (body.user as User) : undefined;
 };
 
-const queryOf = (id: string | undefined): string => `&id=${idIn(id) ?? 0}`;
+const ROLE_FIELD = /^role_([1-9]\d{0,8})$/;
+const roleFieldsIn = (fields: Fields): string[] =>
+  Object.keys(fields)
+    .filter((name) => ROLE_FIELD.test(name))
+    .sort();
+const roleIdsIn = (fields: Fields): number[] =>
+  roleFieldsIn(fields).map((name) => Number(ROLE_FIELD.exec(name)?.[1]));
+
+const permissionsIn = (roles: readonly Role[]): Set<string> =>
+  new Set(roles.flatMap(({ permissions }) => permissions));
+
+/** The roles that are added and taken away, and the permissions that the account gains. */
+const roleChange = ({ t }: Operator, held: readonly Role[], chosen: readonly Role[]): Html => {
+  const lacks =
+    (roles: readonly Role[]) =>
+    (role: Role): boolean =>
+      roles.every(({ id }) => id !== role.id);
+  const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly Html[]): Html | false =>
+    names.length > 0 &&
+    html`<h3>${t(message(title))}</h3>
+<ul class="${kind}">${names.map((name) => html`<li>${name}</li>\n`)}</ul>`;
+  const titles = (roles: readonly Role[]): Html[] => roles.map(({ title }) => html`${title}`);
+  const before = permissionsIn(held);
+  const gained = [...permissionsIn(chosen)].filter((name) => !before.has(name));
+  return html`${list('can', 'ops.role.added', titles(chosen.filter(lacks(held))))}
+${list('cannot', 'ops.role.removed', titles(held.filter(lacks(chosen))))}
+${list(
+  'can',
+  'ops.roles.gained',
+  gained.map((name) => html`<span class="code" dir="ltr">${name}</span>`),
+)}`;
+};
+
+const saveRoles = decisionOf<User>('save_roles', {
+  slug: SLUG,
+  find: findUser,
+  confirmation: async (operator, user, fields) => {
+    const held = user.roles ?? [];
+    const ids = roleIdsIn(fields);
+    const all = await readRoles(operator);
+    const chosen = all.filter(({ id }) => ids.includes(id));
+    const heldIds = held.map(({ id }) => id).sort();
+    const isSame =
+      heldIds.join() ===
+      chosen
+        .map(({ id }) => id)
+        .sort()
+        .join();
+    return {
+      title: message('ops.roles.title', { name: userName(user) }),
+      lead: message(isSame ? 'ops.role.same' : 'ops.roles.lead'),
+      facts: html`${identityOf(operator, user)}${roleChange(operator, held, chosen)}`,
+      repeated: ['user_id', ...roleFieldsIn(fields)],
+      state: [user.id, user.username, heldIds.join(), ids.join(), [...permissionsIn(chosen)].sort().join()],
+      button: isSame ? undefined : { label: message('ops.roles.save'), isDestructive: true },
+      back: { query: `&id=${user.id}`, label: message('ops.back_to', { name: userName(user) }) },
+    };
+  },
+  perform: async (operator, { id }, fields) => {
+    const role_ids = roleIdsIn(fields);
+    const answer = await operator.api({ method: 'PUT', path: `/users/${id}`, body: { role_ids } });
+    return outcomeOf(answer, 'saved', `&id=${id}`);
+  },
+});
+
+/** Afterwards the password alone is enough for a log-in to this account. */
+const removeSecondFactor = decisionOf<User>('remove_second_factor', {
+  slug: SLUG,
+  find: findUser,
+  confirmation: (operator, user) => ({
+    title: message('ops.second_factor.title', { name: userName(user) }),
+    lead: message('ops.second_factor.lead'),
+    facts: identityOf(operator, user),
+    repeated: ['user_id'],
+    state: [user.id, user.username, user.email, user.phone],
+    button: { label: message('ops.second_factor.remove'), isDestructive: true },
+    back: { query: `&id=${user.id}`, label: message('ops.back_to', { name: userName(user) }) },
+  }),
+  perform: async (operator, { id }) => {
+    const answer = await operator.api({ method: 'DELETE', path: `/users/${id}/second-factor` });
+    return outcomeOf(answer, 'removed', `&id=${id}`);
+  },
+});
 
 export const users: Section = {
   slug: SLUG,
@@ -149,25 +225,15 @@ export const users: Section = {
       const path = `/users?${new URLSearchParams({ search, per_page: '30', page: pageIn(fields) })}`;
       const answer = await operator.api({ method: 'GET', path });
       if (answer.status !== 200) return { refused: answer };
-      return { found: html`${searchForm(operator)}${resultsOf(operator, answer.body, search)}` };
+      return { shown: html`${searchForm(operator)}${resultsOf(operator, answer.body, search)}` };
     },
-    save_roles: async (operator, fields) => {
-      const role_ids = Object.keys(fields).flatMap((name) => {
-        const id = /^role_(\d{1,9})$/.exec(name)?.[1];
-        return id === undefined ? [] : [Number(id)];
-      });
-      const path = `/users/${idIn(fields.user_id) ?? 0}`;
-      const answer = await operator.api({ method: 'PUT', path, body: { role_ids } });
-      return outcomeOf(answer, 'saved', queryOf(fields.user_id));
-    },
-    remove_second_factor: async (operator, { user_id: id }) => {
-      const answer = await operator.api({ method: 'GET', path: `/users/${idIn(id) ?? 0}` });
-      if (answer.status !== 200) return { refused: answer };
-      return { found: removalOf(operator, answer.body.user as User) };
-    },
-    confirm_removal: async (operator, { user_id: id }) => {
-      const path = `/users/${idIn(id) ?? 0}/second-factor`;
-      return outcomeOf(await operator.api({ method: 'DELETE', path }), 'removed', queryOf(id));
-    },
+    ...saveRoles,
+    ...removeSecondFactor,
+  },
+  notice: async (operator, done) => {
+    if (done !== 'saved' && done !== 'removed') return undefined;
+    const user = await findUser(operator, { user_id: operator.query.id });
+    if (user === undefined) return undefined;
+    return message(done === 'saved' ? 'ops.done.roles' : 'ops.done.removed', { name: userName(user) });
   },
 };

@@ -1,18 +1,23 @@
 /** Withdrawals that nobody has paid or rejected. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
+import { type Confirmation, decisionOf } from '../decision.ts';
 import {
   actionForm,
   amountOf,
+  type Column,
+  type Done,
   factsOf,
-  idIn,
   listOf,
   type Operator,
   outcomeOf,
   pageIn,
   read,
+  readPayment,
   type Section,
+  tableOf,
   turnByLink,
   userName,
 } from '../section.ts';
@@ -23,41 +28,107 @@ const LIST = '/payments?type=withdrawal&is_done=false&rejected=false&order=ASC';
 
 interface Withdrawal {
   id: number;
+  type: string;
+  user_id: number;
   user: unknown;
   amount: number;
   description: string | null;
   meta: { bank_account_number?: string | null } | null;
+  is_done: boolean;
+  rejected_at: string | null;
   user_balance?: number;
   created_at: string;
 }
 
-const item = (operator: Operator, withdrawal: Withdrawal): Html => {
+const accountOf = ({ meta }: Withdrawal): Html | null =>
+  meta?.bank_account_number == null
+    ? null
+    : html`<span class="code" dir="ltr">${meta.bank_account_number}</span>`;
+
+const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
+  actionForm(operator, SLUG, {
+    hidden: { payment_id: id },
+    buttons: [
+      ['pay', message('ops.pay', { amount }), 'secondary'],
+      ['reject', message('ops.reject', { amount }), 'danger'],
+    ],
+  });
+
+const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   const { t } = operator;
-  const { user, amount, description, meta, user_balance: balance, created_at: createdAt } = withdrawal;
-  const id = String(withdrawal.id);
-  const account = meta?.bank_account_number;
-  return html`<li><h2>${t(message('ops.payment', { id }))}</h2>
-${factsOf(t, [
-  ['ops.user', userName(user)],
-  ['ops.amount', amountOf(t, amount)],
-  ['ops.bank_account', account == null ? null : html`<span class="code" dir="ltr">${account}</span>`],
-  ['ops.balance', balance === undefined ? null : amountOf(t, balance)],
-  ['ops.description', description],
-  ['ops.created', time(createdAt)],
-])}
-<div class="grid">
-${actionForm(operator, SLUG, {
-  hidden: { payment_id: id },
-  text: { name: 'reference', label: message('ops.pay.reference') },
-  buttons: [['pay', message('ops.pay', { id })]],
-})}
-${actionForm(operator, SLUG, {
-  hidden: { payment_id: id },
-  text: { name: 'reason', label: message('ops.reject.reason') },
-  buttons: [['reject', message('ops.reject', { id })]],
-})}
-</div></li>\n`;
+  return [
+    { label: 'ops.withdrawal', value: ({ id }) => id },
+    { label: 'ops.user', value: ({ user }) => userName(user) },
+    { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
+    { label: 'ops.bank_account', value: accountOf },
+    { label: 'ops.description', value: ({ description }) => description },
+    { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+    { label: 'ops.decision', value: (withdrawal) => buttonsOf(operator, withdrawal) },
+  ];
 };
+
+const factsOfOne = ({ t }: Operator, withdrawal: Withdrawal): Html => {
+  const { user, amount, description, user_balance: balance, created_at: createdAt } = withdrawal;
+  return factsOf(t, [
+    ['ops.user', userName(user)],
+    ['ops.amount', amountOf(t, amount)],
+    ['ops.bank_account', accountOf(withdrawal)],
+    ['ops.balance', balance === undefined ? null : amountOf(t, balance)],
+    ['ops.description', description],
+    ['ops.created', time(createdAt)],
+  ]);
+};
+
+/** Settled ones as well: the same outcome again changes nothing and is answered as the first time, so a second click pays nothing. */
+const find = async (operator: Operator, { payment_id: id }: Fields): Promise<Withdrawal | undefined> => {
+  const payment = await readPayment<Withdrawal>(operator, id);
+  return payment?.type === 'withdrawal' ? payment : undefined;
+};
+
+const shownOf = (
+  operator: Operator,
+  withdrawal: Withdrawal,
+): Pick<Confirmation, 'facts' | 'repeated' | 'state' | 'back'> => ({
+  facts: factsOfOne(operator, withdrawal),
+  repeated: ['payment_id'],
+  state: [withdrawal.id, withdrawal.user_id, withdrawal.amount, withdrawal.meta?.bank_account_number],
+  back: { label: message('ops.withdrawals.all') },
+});
+
+const pay = decisionOf<Withdrawal>('pay', {
+  slug: SLUG,
+  find,
+  confirmation: (operator, withdrawal) => ({
+    ...shownOf(operator, withdrawal),
+    title: message('ops.pay.title', { id: String(withdrawal.id) }),
+    lead: message('ops.pay.lead'),
+    field: { name: 'reference', label: message('ops.pay.reference') },
+    button: { label: message('ops.pay', { amount: withdrawal.amount }) },
+  }),
+  perform: async (operator, { id }, { reference = '' }) => {
+    const answer = await operator.api({ method: 'POST', path: `/payments/${id}/pay`, body: { reference } });
+    return outcomeOf(answer, 'paid', `&payment=${id}`);
+  },
+});
+
+const reject = decisionOf<Withdrawal>('reject', {
+  slug: SLUG,
+  find,
+  confirmation: (operator, withdrawal) => ({
+    ...shownOf(operator, withdrawal),
+    title: message('ops.reject.title', { id: String(withdrawal.id) }),
+    lead: message('ops.reject.lead'),
+    field: { name: 'reason', label: message('ops.reject.reason'), isRequired: true },
+    button: { label: message('ops.reject', { amount: withdrawal.amount }), isDestructive: true },
+  }),
+  perform: async (operator, { id }, { reason = '' }) => {
+    const answer = await operator.api({ method: 'POST', path: `/payments/${id}/reject`, body: { reason } });
+    return outcomeOf(answer, 'rejected', `&payment=${id}`);
+  },
+});
+
+const isAs = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal, done: Done): boolean =>
+  (done === 'paid' && isDone) || (done === 'rejected' && rejectedAt !== null);
 
 export const withdrawals: Section = {
   slug: SLUG,
@@ -65,7 +136,7 @@ export const withdrawals: Section = {
   permissions: [['payments.view_all', 'payments.settle_withdrawals']],
   show: async (operator) => {
     const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
-    const items = (body.data as Withdrawal[]).map((row) => item(operator, row));
+    const items = tableOf(operator.t, columnsOf(operator), body.data as Withdrawal[]);
     const turn = turnByLink(operator, SLUG);
     return html`<section class="card">
 ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
@@ -75,15 +146,11 @@ ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
     const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
     return (body.data as Withdrawal[]).map(({ id }) => id).join();
   },
-  // The same outcome again changes nothing and is answered as the first time: a second click pays nothing.
-  actions: {
-    pay: async (operator, { payment_id: id, reference = '' }) => {
-      const path = `/payments/${idIn(id) ?? 0}/pay`;
-      return outcomeOf(await operator.api({ method: 'POST', path, body: { reference } }), 'paid');
-    },
-    reject: async (operator, { payment_id: id, reason = '' }) => {
-      const path = `/payments/${idIn(id) ?? 0}/reject`;
-      return outcomeOf(await operator.api({ method: 'POST', path, body: { reason } }), 'rejected');
-    },
+  actions: { ...pay, ...reject },
+  notice: async (operator, done) => {
+    const payment = await find(operator, { payment_id: operator.query.payment });
+    if (payment === undefined || !isAs(payment, done)) return undefined;
+    const { id, amount } = payment;
+    return message(done === 'paid' ? 'ops.done.paid' : 'ops.done.rejected', { id: String(id), amount });
   },
 };

@@ -1,0 +1,130 @@
+/**
+ * A decision in two steps. The first one shows what will be done. The second one does it only while everything that was shown is still
+ * so: a form that was never shown, or was shown for something else, is answered with the first step again.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Problem, problemIn } from '../api.ts';
+import type { Fields } from '../form-pages.ts';
+import { type Button, type Field, formOf, inputOf, problemOf } from '../views.ts';
+import { type Action, type ActionResult, gone, type Operator, pathOf } from './section.ts';
+
+export interface Confirmation {
+  title: Message;
+  /** What the decision means for the account. */
+  lead?: Message;
+  /** Names the person, the amount and the account. */
+  facts: Html;
+  /** Fields of the first form that the second one repeats. */
+  repeated: readonly string[];
+  /** Everything that must be as it was shown. */
+  state: readonly (string | number | null | undefined)[];
+  field?: Pick<Field, 'name' | 'label'> & { isRequired?: boolean };
+  /** Undefined: there is nothing to do. */
+  button: { label: Message; isDestructive?: boolean } | undefined;
+  back: { query?: string; label: Message };
+}
+
+interface Decision<Row> {
+  slug: string;
+  /** As it is now. */
+  find(operator: Operator, fields: Fields): Promise<Row | undefined>;
+  confirmation(operator: Operator, row: Row, fields: Fields): Confirmation | Promise<Confirmation>;
+  perform(operator: Operator, row: Row, fields: Fields): Promise<ActionResult>;
+}
+
+const CONFIRM = 'confirm_';
+const SHOWN = 'shown';
+
+/** Bound to the session, to the decision and to what was shown. */
+const markOf = ({ csrf }: Operator, name: string, { state }: Confirmation): string =>
+  createHmac('sha256', csrf)
+    .update(JSON.stringify([name, ...state]))
+    .digest('base64url');
+
+const isMark = (expected: string, sent: string | undefined): boolean => {
+  const [a, b] = [Buffer.from(expected), Buffer.from(sent ?? '')];
+  return a.length === b.length && timingSafeEqual(a, b);
+};
+
+interface Step {
+  name: string;
+  slug: string;
+  confirmation: Confirmation;
+  fields: Fields;
+  problem?: Problem | undefined;
+  hasChanged?: boolean;
+}
+
+const page = (operator: Operator, step: Step): Html => {
+  const { locale, t } = operator;
+  const { name, slug, confirmation, fields, problem, hasChanged = false } = step;
+  const { title, lead, facts, repeated, field, button, back } = confirmation;
+  const hidden = [
+    ...repeated.map((key) => [key, fields[key] ?? '']),
+    [SHOWN, markOf(operator, name, confirmation)],
+  ].map(([key, value]) => html`<input type="hidden" name="${key}" value="${value}">\n`);
+  const input =
+    field !== undefined &&
+    inputOf({ locale, problem }, { ...field, autocomplete: 'off', isText: true, value: fields[field.name] });
+  const buttons: Button[] =
+    button === undefined
+      ? []
+      : button.isDestructive === true
+        ? [[CONFIRM + name, button.label, 'final']]
+        : [[CONFIRM + name, button.label]];
+  return html`<section class="card"><h2>${t(title)}</h2>
+${hasChanged && html`<p class="notice" role="status">${t(message('ops.changed_meanwhile'))}</p>`}
+${lead !== undefined && html`<p>${t(lead)}</p>`}
+${facts}
+${problemOf({ problem })}
+${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${input}`, buttons)}
+<p><a href="${pathOf(operator, slug, back.query)}">${t(back.label)}</a></p></section>`;
+};
+
+/** What the API has refused of the field, or the missing text. */
+const problemOfField = (
+  { t }: Operator,
+  { field }: Confirmation,
+  result: ActionResult | undefined,
+  fields: Fields,
+): Problem | undefined => {
+  if (field === undefined) return undefined;
+  if (result === undefined) {
+    const isMissing = field.isRequired === true && (fields[field.name] ?? '').trim() === '';
+    if (!isMissing) return undefined;
+    const texts = [t(message('validation.required'))];
+    return { status: 422, text: undefined, fields: { [field.name]: texts } };
+  }
+  const problem = 'refused' in result ? problemIn(result.refused) : undefined;
+  return problem?.fields[field.name] === undefined ? undefined : problem;
+};
+
+/** The actions of both steps: `name`, and `confirm_<name>`. */
+export const decisionOf = <Row>(name: string, decision: Decision<Row>): Record<string, Action> => {
+  const { slug, find, confirmation: confirmationOf, perform } = decision;
+  return {
+    [name]: async (operator, fields) => {
+      const row = await find(operator, fields);
+      if (row === undefined) return gone(operator);
+      const confirmation = await confirmationOf(operator, row, fields);
+      return { shown: page(operator, { name, slug, confirmation, fields }) };
+    },
+    [CONFIRM + name]: async (operator, fields) => {
+      const row = await find(operator, fields);
+      if (row === undefined) return gone(operator);
+      const confirmation = await confirmationOf(operator, row, fields);
+      const step = { name, slug, confirmation, fields };
+      if (confirmation.button === undefined || !isMark(markOf(operator, name, confirmation), fields[SHOWN]))
+        return { shown: page(operator, { ...step, hasChanged: true }) };
+      const missing = problemOfField(operator, confirmation, undefined, fields);
+      if (missing !== undefined)
+        return { shown: page(operator, { ...step, problem: missing }), problem: missing };
+      const result = await perform(operator, row, fields);
+      const problem = problemOfField(operator, confirmation, result, fields);
+      return problem === undefined ? result : { shown: page(operator, { ...step, problem }), problem };
+    },
+  };
+};

@@ -1,0 +1,316 @@
+/** Decisions about money and rights on `/ops`: shown first, and done as they were shown. */
+import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  arrangeOps,
+  browse,
+  calls,
+  decide,
+  PATH,
+  replies,
+  signIn,
+  submit,
+  WITHDRAWAL,
+} from './ops-support.ts';
+
+arrangeOps();
+
+const CREATED = '2026-01-01 00:00:00';
+const ACCOUNT = 'IR062960000000100324200001';
+const DEPOSIT = {
+  payment: { ...WITHDRAWAL, id: 41, type: 'deposit', amount: 70_000, meta: null },
+  track_id: 'track-41',
+  reported: { charged_rial: 50_000, ref_number: '998', card_number: '62741****44' },
+};
+const REFUND = {
+  id: 51,
+  channel: 'cafebazaar',
+  product_id: 'premium_1',
+  user_id: 5,
+  reason: 'target_gone',
+  created_at: CREATED,
+};
+const MEMBER = { id: 1, name: 'member', title: 'Member', permissions: ['posts.view'] };
+const OPERATOR = { id: 2, name: 'operator', title: 'Operator', permissions: ['posts.view', 'audit.view'] };
+const USER = {
+  id: 5,
+  username: 'sara',
+  first_name: 'Sara',
+  last_name: 'Ahmadi',
+  email: 'sara@example.com',
+  phone: '+989120000009',
+  created_at: CREATED,
+  roles: [MEMBER],
+};
+
+const answer = (body: object, status = 200) => ({ status, body });
+
+interface Case {
+  name: string;
+  slug: string;
+  /** Of the first step, besides the hidden fields. */
+  chosen?: Record<string, string>;
+  text?: Record<string, string>;
+  /** What the confirmation repeats. */
+  shown: string[];
+  button: string;
+  call: string;
+  /** Another state of the same item. */
+  change: () => void;
+  isMandatory?: boolean;
+}
+
+const open = (list: string, row: object) => replies.set(`GET ${list}`, answer({ data: [row], meta: {} }));
+
+const CASES: Case[] = [
+  {
+    name: 'pay',
+    slug: 'withdrawals',
+    text: { reference: 'PAYA-7' },
+    shown: ['sara', 'Sara Ahmadi', '50,000 Tooman', ACCOUNT],
+    button: 'Mark 50,000 Tooman as paid',
+    call: 'wallet POST /payments/31/pay {"reference":"PAYA-7"}',
+    change: () => replies.set('GET /payments/31', answer({ payment: { ...WITHDRAWAL, amount: 51_000 } })),
+  },
+  {
+    name: 'reject',
+    slug: 'withdrawals',
+    text: { reason: 'Closed account' },
+    shown: ['sara', '50,000 Tooman', ACCOUNT],
+    button: 'Reject 50,000 Tooman',
+    call: 'wallet POST /payments/31/reject {"reason":"Closed account"}',
+    change: () =>
+      replies.set(
+        'GET /payments/31',
+        answer({ payment: { ...WITHDRAWAL, meta: { bank_account_number: 'IR99' } } }),
+      ),
+    isMandatory: true,
+  },
+  {
+    name: 'credited',
+    slug: 'disputes',
+    text: { note: 'By phone' },
+    shown: ['sara', '70,000 Tooman', '5,000 Tooman', '62741****44'],
+    button: 'Add 70,000 Tooman to the balance',
+    call: 'wallet POST /payments/41/resolve {"outcome":"credited","note":"By phone"}',
+    change: () =>
+      open('/payments/deposit/disputed', { ...DEPOSIT, payment: { ...DEPOSIT.payment, amount: 71_000 } }),
+    isMandatory: true,
+  },
+  {
+    name: 'returned',
+    slug: 'disputes',
+    text: { note: 'Sent back' },
+    shown: ['sara', '70,000 Tooman', '5,000 Tooman'],
+    button: 'Mark 5,000 Tooman as returned',
+    call: 'wallet POST /payments/41/resolve {"outcome":"returned","note":"Sent back"}',
+    change: () =>
+      open('/payments/deposit/disputed', { ...DEPOSIT, payment: { ...DEPOSIT.payment, user_id: 6 } }),
+    isMandatory: true,
+  },
+  {
+    name: 'refunded',
+    slug: 'disputes',
+    text: { note: 'In the store' },
+    shown: ['#5', 'premium_1', 'cafebazaar'],
+    button: 'Mark premium_1 as refunded',
+    call: 'store-billing POST /payments/store-purchases/refund-queue/51/resolve {"outcome":"refunded","note":"In the store"}',
+    change: () => open('/payments/store-purchases/refund-queue', { ...REFUND, product_id: 'premium_2' }),
+    isMandatory: true,
+  },
+  {
+    name: 'granted',
+    slug: 'disputes',
+    text: { note: 'Paid' },
+    shown: ['#5', 'premium_1'],
+    button: 'Activate premium_1',
+    call: 'store-billing POST /payments/store-purchases/refund-queue/51/resolve {"outcome":"granted","note":"Paid"}',
+    change: () => open('/payments/store-purchases/refund-queue', { ...REFUND, user_id: 6 }),
+    isMandatory: true,
+  },
+  {
+    name: 'save_roles',
+    slug: 'users?id=5',
+    chosen: { role_1: 'on', role_2: 'on' },
+    shown: ['sara@example.com', '+989120000009', 'Operator', 'audit.view'],
+    button: 'Change the roles',
+    call: 'identity PUT /users/5 {"role_ids":[1,2]}',
+    change: () => replies.set('GET /users/5', answer({ user: { ...USER, roles: [] } })),
+  },
+  {
+    name: 'remove_second_factor',
+    slug: 'users?id=5',
+    shown: ['sara@example.com', '+989120000009'],
+    button: 'Turn off two-factor authentication and end all sessions',
+    call: 'identity DELETE /users/5/second-factor',
+    change: () => replies.set('GET /users/5', answer({ user: { ...USER, username: 'another' } })),
+  },
+];
+
+beforeEach(() => {
+  open('/payments/deposit/disputed', DEPOSIT);
+  open('/payments/store-purchases/refund-queue', REFUND);
+  replies.set('GET /payments/41', answer({ payment: DEPOSIT.payment }));
+  replies.set('POST /payments/41/resolve', answer({}));
+  replies.set('POST /payments/store-purchases/refund-queue/51/resolve', answer({}));
+  replies.set('GET /users/5', answer({ user: USER }));
+  replies.set('GET /roles', answer({ data: [MEMBER, OPERATOR], meta: {} }));
+  replies.set('PUT /users/5', answer({}));
+  replies.set('DELETE /users/5/second-factor', { status: 204 });
+});
+
+const writes = (): string[] => calls.filter((call) => / (?:POST|PUT|DELETE) \/(?:payments|users)/.test(call));
+const pageOf = async ({ slug }: Case): Promise<[Browser, BrowserPage]> => {
+  const browser = await signIn();
+  return [browser, await browser.get(`${PATH}/${slug}`)];
+};
+
+describe.each(CASES)('$name', (decision) => {
+  const { name, chosen = {}, text = {}, shown, button, call, change, isMandatory = false } = decision;
+
+  test('is shown first, with whom and what it is about, and done by a second form', async () => {
+    const [browser, page] = await pageOf(decision);
+    const confirmation = await submit(browser, page, name, chosen);
+    expect([confirmation.status, writes()]).toEqual([200, []]);
+    for (const part of shown) expect(confirmation.html).toContain(part);
+    expect(confirmation.html.match(/<button name="action" value="confirm_/g)).toHaveLength(1);
+    expect(confirmation.html).toMatch(new RegExp(`value="confirm_${name}"[^>]*>${button}</button>`));
+    const done = await submit(browser, confirmation, `confirm_${name}`, text);
+    expect([done.status, writes()]).toEqual([303, [call]]);
+  });
+
+  test('does nothing without the first step, whatever is posted', async () => {
+    const [browser, page] = await pageOf(decision);
+    for (const mark of [{}, { shown: '' }, { shown: 'x'.repeat(43) }]) {
+      const fields = { ...chosen, ...text, ...mark };
+      const form = page.html.split('<form ').find((part) => part.includes(`value="${name}"`)) ?? '';
+      const hidden = [...form.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
+      const all = Object.fromEntries(hidden.map(([, key, value]) => [key, value ?? '']));
+      const answered = await browser.post(`${PATH}/${decision.slug}`, {
+        ...all,
+        ...fields,
+        action: `confirm_${name}`,
+      });
+      expect([answered.status, answered.html.includes('Check it again')]).toEqual([200, true]);
+    }
+    expect(writes()).toEqual([]);
+  });
+
+  test('is not done when what was shown has changed, and shows the change', async () => {
+    const [browser, page] = await pageOf(decision);
+    const confirmation = await submit(browser, page, name, chosen);
+    change();
+    const again = await submit(browser, confirmation, `confirm_${name}`, text);
+    expect([again.status, again.html.includes('Check it again'), writes()]).toEqual([200, true, []]);
+    const done = await submit(browser, again, `confirm_${name}`, text);
+    expect([done.status, writes()]).toEqual([303, [call]]);
+  });
+
+  test('is confirmed by its own session alone', async () => {
+    const [browser, page] = await pageOf(decision);
+    const confirmation = await submit(browser, page, name, chosen);
+    const mark = /name="shown" value="([^"]*)"/.exec(confirmation.html)?.[1] ?? '';
+    expect(mark).toMatch(/^[\w-]{43}$/);
+    replies.set('POST /auth/login', answer({ token: 'fps_other' }));
+    expect((await submit(browse(), confirmation, `confirm_${name}`, text)).status).toBe(403);
+    expect(writes()).toEqual([]);
+  });
+
+  test('needs its text, which is missing at its field', async () => {
+    const [browser, page] = await pageOf(decision);
+    const confirmation = await submit(browser, page, name, chosen);
+    const refused = await submit(
+      browser,
+      confirmation,
+      `confirm_${name}`,
+      Object.fromEntries(Object.keys(text).map((key) => [key, '  '])),
+    );
+    if (!isMandatory) {
+      expect(refused.status).toBe(303);
+      return;
+    }
+    const [field] = Object.keys(text);
+    expect([refused.status, writes()]).toEqual([422, []]);
+    expect(refused.html).toMatch(
+      new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
+    );
+    expect(refused.html).toContain(`id="${field}-problem" role="alert">This field is required.`);
+    expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
+  });
+});
+
+test('a confirmation is not one for another item or another decision', async () => {
+  const [browser, page] = await pageOf(CASES[0] as Case);
+  const confirmation = await submit(browser, page, 'pay');
+  replies.set('GET /payments/32', answer({ payment: { ...WITHDRAWAL, id: 32, amount: 9_000_000 } }));
+  const other = await submit(browser, confirmation, 'confirm_pay', { payment_id: '32' });
+  expect([other.status, other.html.includes('9,000,000 Tooman')]).toEqual([200, true]);
+  const fields = {
+    csrf: /name="csrf" value="([^"]*)"/.exec(confirmation.html)?.[1] ?? '',
+    shown: /name="shown" value="([^"]*)"/.exec(confirmation.html)?.[1] ?? '',
+  };
+  const rejected = await browser.post(`${PATH}/withdrawals`, {
+    ...fields,
+    payment_id: '31',
+    reason: 'no',
+    action: 'confirm_reject',
+  });
+  expect([rejected.status, writes()]).toEqual([200, []]);
+});
+
+test('other roles than those that were shown are not given', async () => {
+  const [browser, page] = await pageOf(CASES[6] as Case);
+  const confirmation = await submit(browser, page, 'save_roles', { role_1: 'on', role_2: 'on' });
+  const form = await submit(browser, confirmation, 'confirm_save_roles', { role_3: 'on' });
+  expect([form.status, writes()]).toEqual([200, []]);
+});
+
+test('what the API refuses of the text stands at its field, with what was typed', async () => {
+  const errors = { reference: ['The format is wrong.'] };
+  replies.set('POST /payments/31/pay', { status: 422, body: { errors } });
+  const [browser, page] = await pageOf(CASES[0] as Case);
+  const refused = await decide(browser, page, 'pay', { reference: '‮7' });
+  expect(refused.status).toBe(422);
+  expect(refused.html).toContain('id="reference-problem" role="alert">The format is wrong.');
+  expect(refused.html).toMatch(/name="reference"[^>]* value="‮7"[^>]* aria-describedby="reference-problem"/);
+  expect(refused.html.split('The format is wrong.')).toHaveLength(2);
+});
+
+test('a list has no main button, and what cannot be taken back looks so', async () => {
+  for (const slug of ['withdrawals', 'disputes', 'users?id=5']) {
+    const { html } = await (await signIn()).get(`${PATH}/${slug}`);
+    const content = html.slice(html.indexOf('id="content"'));
+    const buttons = [
+      ...content.matchAll(/<div class="(actions )?row">\s*<button name="action" value="(\w+)"/g),
+    ];
+    const main = buttons.flatMap(([, isMain, name]) => (isMain === undefined ? [] : [name]));
+    expect([slug, main]).toEqual([slug, slug === 'users?id=5' ? ['search', 'save_roles'] : []]);
+    for (const name of ['reject', 'credited', 'granted', 'remove_second_factor'])
+      if (content.includes(`value="${name}"`)) expect(content).toContain(`value="${name}" class="danger"`);
+  }
+});
+
+test('the notice says what was done, and nothing that is not so', async () => {
+  const browser = await signIn();
+  const noticeAt = async (path: string): Promise<string | undefined> =>
+    /<p class="notice" role="status">([^<]*)</.exec((await browser.get(`${PATH}/${path}`)).html)?.[1];
+  const bodies = { payment: { ...WITHDRAWAL, rejected_at: CREATED } };
+  expect(await noticeAt('withdrawals?done=rejected&payment=31')).toBeUndefined();
+  replies.set('GET /payments/31', answer(bodies));
+  expect(await noticeAt('withdrawals?done=rejected&payment=31')).toBe(
+    'Withdrawal 31 of 50,000 Tooman was rejected.',
+  );
+  expect(await noticeAt('withdrawals?done=paid&payment=31')).toBeUndefined();
+  const meta = { resolution: { outcome: 'returned' } };
+  replies.set('GET /payments/41', answer({ payment: { ...DEPOSIT.payment, meta } }));
+  expect(await noticeAt('disputes?done=returned&payment=41')).toBe(
+    'Deposit 41 of 70,000 Tooman was marked as returned.',
+  );
+  expect(await noticeAt('disputes?done=credited&payment=41')).toBeUndefined();
+  expect(await noticeAt('disputes?done=granted&refund=51')).toBeUndefined();
+  expect(await noticeAt('disputes?done=granted&refund=52')).toBe('Purchase 52 was activated.');
+  expect(await noticeAt('dead-letters?done=replayed&of=wallet&event=e-1')).toBe(
+    'Event e-1 is back in the queue of wallet.',
+  );
+  expect(await noticeAt('dead-letters?done=replayed&of=wallet&event=Call%20us')).toBeUndefined();
+});
