@@ -3,6 +3,7 @@ import { createEnsureFirstAdministrator } from './app/accounts/ensure-first-admi
 import { createGetHiddenUsers } from './app/accounts/get-hidden-users.ts';
 import { createGetProfile } from './app/accounts/get-profile.ts';
 import { createGetUser } from './app/accounts/get-user.ts';
+import { createGetUserNames } from './app/accounts/get-user-names.ts';
 import { createGetUsers } from './app/accounts/get-users.ts';
 import { createListUsers } from './app/accounts/list-users.ts';
 import { createReferralsReader } from './app/accounts/referrals-reader.ts';
@@ -28,7 +29,10 @@ import { createCancelDeletion } from './app/deletion/cancel-deletion.ts';
 import { createCommitDeletion } from './app/deletion/commit-deletion.ts';
 import { createDeleteUser } from './app/deletion/delete-user.ts';
 import { createEraseAccount, createEraseRest } from './app/deletion/erase-account.ts';
-import { createGetDeletionBlockers } from './app/deletion/get-deletion-blockers.ts';
+import {
+  createGetDeletionBlockers,
+  createGetUserDeletionBlockers,
+} from './app/deletion/get-deletion-blockers.ts';
 import { createPostponeRestoredDeletions } from './app/deletion/postpone-restored-deletions.ts';
 import { createPurgeAccounts } from './app/deletion/purge-accounts.ts';
 import { createRepeatErasures } from './app/deletion/repeat-erasures.ts';
@@ -53,6 +57,7 @@ import { createCheckSecondFactor } from './app/sign-in/check-second-factor.ts';
 import { createConfirmPhone } from './app/sign-in/confirm-phone.ts';
 import { countLogins } from './app/sign-in/count-logins.ts';
 import { createLimitSession } from './app/sign-in/limit-session.ts';
+import { createListSessions } from './app/sign-in/list-sessions.ts';
 import { createNewSessionToken } from './app/sign-in/new-session-token.ts';
 import { createRemoveSecondFactor } from './app/sign-in/remove-second-factor.ts';
 import { createResetPassword } from './app/sign-in/reset-password.ts';
@@ -91,6 +96,19 @@ const createNotificationUseCases = (dependencies: Dependencies) => ({
   sendSecuritySms: createSendSecuritySms(dependencies),
 });
 
+const createBlockerUseCases = (dependencies: Dependencies) => ({
+  getDeletionBlockers: createGetDeletionBlockers(dependencies),
+  getUserDeletionBlockers: createGetUserDeletionBlockers(dependencies),
+});
+
+const createTokenLists = (dependencies: Dependencies) => ({
+  listPersonalTokens: createListTokens(dependencies, 'personal'),
+  listSessions: createListSessions({
+    ...dependencies,
+    listTokens: createListTokens(dependencies, 'session'),
+  }),
+});
+
 export const createUseCases = ({ newNotifications, ...dependencies }: AllDependencies) => {
   const newSessionToken = createNewSessionToken(dependencies);
   const sendCode = createSendCode(dependencies);
@@ -120,13 +138,12 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     armDeletion: createArmDeletion({ ...dependencies, sendCode, smsBudget }),
     commitDeletion: createCommitDeletion({ ...dependencies, securityNotices }),
     cancelDeletion: createCancelDeletion(dependencies),
-    getDeletionBlockers: createGetDeletionBlockers(dependencies),
+    ...createBlockerUseCases(dependencies),
     ...createErasureUseCases(dependencies, deliverNotification),
 
-    listPersonalTokens: createListTokens(dependencies, 'personal'),
     createPersonalToken: createCreatePersonalToken({ ...dependencies, securityNotices, usablePermissions }),
     revokePersonalToken: createRevokeToken(dependencies, 'personal'),
-    listSessions: createListTokens(dependencies, 'session'),
+    ...createTokenLists(dependencies),
     revokeSession: createRevokeToken(dependencies, 'session'),
     listGrants: createListGrants(dependencies),
     revokeGrant: createRevokeGrant(dependencies),
@@ -141,6 +158,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     listUsers: createListUsers(dependencies),
     listLicenseReviews: createListLicenseReviews(dependencies),
     getUser: createGetUser(dependencies),
+    getUserNames: createGetUserNames(dependencies),
     updateUser: createUpdateUser({ ...dependencies, securityNotices, deliverNotification }),
     removeSecondFactor: createRemoveSecondFactor({ ...dependencies, securityNotices }),
     attachLicense: createAttachLicense(dependencies),

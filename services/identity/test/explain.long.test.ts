@@ -352,6 +352,7 @@ describe('with 20,000 rows in each collection, an index serves', () => {
       'the device of a session',
       () => transaction((session) => devices.find(session, { ...device(1), user_id: OWNER })),
     ],
+    ['the devices of some sessions', () => devices.ofSessions(OWNER, ['filled-1', 'filled-2'])],
     ['a registered device', () => transaction((session) => devices.put(session, device(1)))],
     ['the devices of an account', () => transaction((session) => devices.idsOf(session, OWNER, now))],
     ['the language of the newest device', () => devices.localeOf(OWNER, now)],

@@ -358,7 +358,7 @@ const ROWS: RouteCost[] = [
     commands: 7,
     request: async () => ({ as: person.caller, path: `/auth/grants/${await newGrant(person)}` }),
   },
-  { route: 'GET /auth/sessions', as: MEMBER, commands: 2, request: byPerson },
+  { route: 'GET /auth/sessions', as: MEMBER, commands: 3, request: byPerson },
   {
     route: 'DELETE /auth/sessions/:id',
     as: MEMBER,
@@ -468,6 +468,25 @@ const ROWS: RouteCost[] = [
       await setUp(harness, one);
       return one;
     }),
+  },
+  {
+    route: 'GET /users/:id/sessions',
+    as: OPERATOR,
+    commands: 4,
+    request: () => byAdministrator(`/users/${person.id}/sessions`)(),
+  },
+  {
+    route: 'GET /users/:id/deletion-blockers',
+    as: OPERATOR,
+    commands: ['find roles', 'find users'],
+    calls: EVALUATIONS,
+    request: () => byAdministrator(`/users/${person.id}/deletion-blockers`)(),
+  },
+  {
+    route: 'GET /users/names',
+    as: OPERATOR,
+    commands: ['find users'],
+    request: () => byAdministrator(`/users/names?ids=${person.id},${referrer.id}`)(),
   },
   { route: 'GET /roles', as: OPERATOR, commands: 1, request: byAdministrator() },
   {

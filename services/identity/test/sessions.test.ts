@@ -31,6 +31,7 @@ interface Session {
   created_at: string;
   last_used_at: string;
   current: boolean;
+  device: object | null;
 }
 
 const logInFrom = async (
@@ -62,6 +63,7 @@ describe('the list of log-ins', () => {
       created_at: loggedInAt,
       last_used_at: loggedInAt,
       current: false,
+      device: null,
     });
     expect(first).toMatchObject({ created_at: person.user.created_at, current: true });
     expect(newest?.id).toBeGreaterThan(first?.id ?? 0);

@@ -88,6 +88,7 @@ const TOKEN_ROW = {
   created_at: '2026-03-01 08:30:00',
   expires_at: '2027-03-01 08:30:00',
 };
+const DEVICE = { id: 3, platform: 'android', locale: 'fa', created_at: '2026-03-01 08:31:10' };
 const SCHEDULE = {
   deletion_requested_at: '2026-03-02 10:00:00',
   deletion_scheduled_at: '2026-04-01 10:00:00',
@@ -98,6 +99,7 @@ export const PEOPLE = {
   PremiumSubscription: SUBSCRIPTION,
   Role: ROLE,
   User: USER,
+  UserName: { id: 12, username: 'sara.ahmadi', first_name: 'Sara', last_name: 'Ahmadi' },
   SignedIn: { token: TOKEN, token_type: 'Bearer', expires_at: '2026-03-31 08:30:00', user: USER },
   Session: {
     id: 9,
@@ -106,6 +108,7 @@ export const PEOPLE = {
     created_at: '2026-03-01 08:30:00',
     last_used_at: '2026-03-02 09:15:00',
     current: true,
+    device: DEVICE,
   },
   AppGrant: {
     id: 6,
@@ -138,7 +141,7 @@ export const PEOPLE = {
     read_at: null,
     created_at: '2026-03-01 08:31:10',
   },
-  Device: { id: 3, platform: 'android', locale: 'fa', created_at: '2026-03-01 08:31:10' },
+  Device: DEVICE,
   NotificationPreferences: { locale: 'fa', types: PREFERENCES },
   AuditEntry: {
     id: 14,

@@ -1326,6 +1326,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the names of users
+         * @description Returns the names of the users with these ids, newest first. Unknown and erased users are left out, and so are users whose deletion is scheduled unless you hold `users.view_all`. Requires `users.view_limited` or `users.view_all`.
+         */
+        get: operations["getUsersNames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/{id}": {
         parameters: {
             query?: never;
@@ -1364,6 +1384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/{id}/deletion-blockers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what blocks a deletion
+         * @description Returns everything that blocks the deletion of a user at the moment, as the 409 of `DELETE /users/{id}` would; `data` is empty when nothing does. Changes nothing. Requires `users.delete`, and `roles.manage` for the account of another operator. Returns 403 for an account with a permission that you lack, and 503 while a blocker cannot be evaluated.
+         */
+        get: operations["getUsersByIdDeletionBlockers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/users/{id}/second-factor": {
         parameters: {
             query?: never;
@@ -1383,6 +1423,26 @@ export interface paths {
          *     Requires `users.update_any`, and `roles.manage` for the account of another operator. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersByIdSecondFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a user’s sessions
+         * @description Returns the sessions in which a user is signed in, newest first, with their addresses and devices. Requires `users.view_all`.
+         */
+        get: operations["getUsersByIdSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1537,6 +1597,9 @@ export interface components {
             balance?: number;
             /** @description When the subscription ends, `YYYY-MM-DD HH:MM:SS` in UTC */
             expires_at?: string;
+        };
+        DeletionBlockers: {
+            data: components["schemas"]["DeletionBlocker"][];
         };
         DeletionCancelled: {
             message: string;
@@ -2842,6 +2905,8 @@ export interface components {
             last_used_at: string;
             /** @description Whether this is the session of the request */
             current: boolean;
+            /** @description Device that the session has registered for push messages. Null without one. */
+            device: components["schemas"]["Device"] | null;
         };
         SessionList: {
             data: components["schemas"]["Session"][];
@@ -3085,6 +3150,16 @@ export interface components {
             data: components["schemas"]["User"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
+        };
+        UserName: {
+            /** Format: int64 */
+            id: number;
+            username: string;
+            first_name: string;
+            last_name: string;
+        };
+        UserNames: {
+            data: components["schemas"]["UserName"][];
         };
         UserResponse: {
             user: components["schemas"]["User"];
@@ -4507,7 +4582,13 @@ export interface operations {
                      *           "address": "203.0.113.7",
                      *           "created_at": "2026-03-01 08:30:00",
                      *           "last_used_at": "2026-03-02 09:15:00",
-                     *           "current": true
+                     *           "current": true,
+                     *           "device": {
+                     *             "id": 3,
+                     *             "platform": "android",
+                     *             "locale": "fa",
+                     *             "created_at": "2026-03-01 08:31:10"
+                     *           }
                      *         }
                      *       ],
                      *       "links": {
@@ -9535,6 +9616,61 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getUsersNames: {
+        parameters: {
+            query: {
+                /** @description Ids of the users, separated by commas; at most 100 */
+                ids: string;
+            };
+            header?: {
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 12,
+                     *           "username": "sara.ahmadi",
+                     *           "first_name": "Sara",
+                     *           "last_name": "Ahmadi"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UserNames"];
+                };
+            };
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getUsersById: {
         parameters: {
             query?: never;
@@ -9806,6 +9942,60 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    getUsersByIdDeletionBlockers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description Id of the resource */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "code": "gym_ownership",
+                     *           "message": "You own 1 gym. Transfer or delete it first.",
+                     *           "count": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletionBlockers"];
+                };
+            };
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     deleteUsersByIdSecondFactor: {
         parameters: {
             query?: never;
@@ -9828,6 +10018,93 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getUsersByIdSessions: {
+        parameters: {
+            query?: {
+                /** @description Number of the page, from 1. Ignored with a `cursor`. Only a `cursor` reaches the pages that begin after row 10,000. */
+                page?: number;
+                /** @description Rows on a page, 30 by default. A number above 100 is treated as 100. */
+                per_page?: number;
+                /** @description `meta.next_cursor` of the previous page */
+                cursor?: string;
+            };
+            header?: {
+                /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description Id of the resource */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 9,
+                     *           "name": "Mozilla/5.0 (Android 15; Mobile)",
+                     *           "address": "203.0.113.7",
+                     *           "created_at": "2026-03-01 08:30:00",
+                     *           "last_used_at": "2026-03-02 09:15:00",
+                     *           "current": true,
+                     *           "device": {
+                     *             "id": 3,
+                     *             "platform": "android",
+                     *             "locale": "fa",
+                     *             "created_at": "2026-03-01 08:31:10"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://api.example.com/api/v1/posts?page=1",
+                     *         "last": "https://api.example.com/api/v1/posts?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "to": 1,
+                     *         "per_page": 30,
+                     *         "last_page": 1,
+                     *         "total": 1,
+                     *         "path": "https://api.example.com/api/v1/posts",
+                     *         "next_cursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description The content still matches the `ETag` in `If-None-Match`. */
+            304: {
+                headers: {
+                    /** @description Version of this content, for `If-None-Match` */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

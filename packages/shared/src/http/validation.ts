@@ -130,6 +130,27 @@ export const idParam = documentedAs(z.coerce.string().refine(isId).transform(Num
 
 export const idParams = z.object({ id: idParam });
 
+const ID_MAX = Number.MAX_SAFE_INTEGER;
+const splitIds = (value: string): string[] => value.split(',').map((part) => part.trim());
+
+/** One to `max` ids in a query string, separated by commas. `minimum`: 0 where a route accepts this id, too. */
+export const queryIds = ({ max, minimum = 1 }: { max: number; minimum?: 0 | 1 }) =>
+  queryList(
+    z
+      .string()
+      .refine((value) => splitIds(value).every((part) => /^\d+$/.test(part) && Number(part) >= minimum), {
+        ...withMessage('validation.type.integer'),
+        abort: true,
+      })
+      .refine(
+        (value) => splitIds(value).every((part) => Number(part) <= ID_MAX),
+        withMessage('validation.max_value', { max: ID_MAX }),
+      )
+      .refine((value) => splitIds(value).length <= max, withMessage('validation.max_items', { count: max }))
+      .transform((value) => [...new Set(splitIds(value).map(Number))]),
+    { items: { ...ID_SCHEMA, minimum }, max },
+  );
+
 /** `Idempotency-Key`: 1 to 255 visible characters. */
 export const idempotencyKeySchema = z.string().regex(/^[\x21-\x7e]{1,255}$/);
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as z.ZodRawShape;
 
-const blockerSchema = z
+export const blockerSchema = z
   .object({
     code: growingEnum(BLOCKERS.map(({ code }) => code)),
     message: z.string().meta({ description: 'What blocks the deletion, in the language of the request' }),

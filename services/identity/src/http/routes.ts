@@ -20,6 +20,9 @@ import { getRolesRoute } from './get-roles.ts';
 import { getSessionsRoute } from './get-sessions.ts';
 import { getTokensRoute } from './get-tokens.ts';
 import { getUserRoute } from './get-user.ts';
+import { getUserDeletionBlockersRoute } from './get-user-deletion-blockers.ts';
+import { getUserNamesRoute } from './get-user-names.ts';
+import { getUserSessionsRoute } from './get-user-sessions.ts';
 import { getUsersRoute } from './get-users.ts';
 import { postDeleteAccountRoute } from './post-delete-account.ts';
 import { postForgotPasswordRoute } from './post-forgot-password.ts';
@@ -69,10 +72,13 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   deleteSecondFactorRoute(useCases),
   getUsersRoute(useCases, baseUrl),
   getLicenseReviewsRoute(useCases, baseUrl),
+  getUserNamesRoute(useCases),
   getUserRoute(useCases),
   putUserRoute(useCases),
   deleteUserRoute(useCases),
   deleteUserSecondFactorRoute(useCases),
+  getUserSessionsRoute(useCases, baseUrl),
+  getUserDeletionBlockersRoute(useCases),
   getRolesRoute(useCases, baseUrl),
   putRoleRoute(useCases),
   getAuditLogRoute(useCases, baseUrl),

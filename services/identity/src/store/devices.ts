@@ -59,6 +59,8 @@ export interface Devices {
   /** Those whose sessions have not ended, the newest first. */
   idsOf(session: ClientSession, userId: number, now: Date): Promise<number[]>;
   get(id: number): Promise<Device | null>;
+  /** Those of the account that these sessions have registered. */
+  ofSessions(userId: number, sessions: readonly string[]): Promise<Device[]>;
   /** The language of the newest device whose session has not ended; undefined without one. */
   localeOf(userId: number, now: Date): Promise<string | undefined>;
   /** False when the account has none of this id. */
@@ -92,6 +94,12 @@ export const createDevices = (connection: Connection): Devices => {
       return found.map(({ _id }) => _id);
     },
     get: (id) => devices.findById(id).lean<Device>(),
+    ofSessions: (userId, sessions) =>
+      devices.aggregate<Device>([
+        // Two stages: every planner serves the first by an index.
+        { $match: { user_id: userId } },
+        { $match: { session: { $in: [...sessions] } } },
+      ]),
     localeOf: async (userId, now) => {
       const newest = await devices
         .findOne({ user_id: userId, expires_at: trusted({ $gt: now }) })

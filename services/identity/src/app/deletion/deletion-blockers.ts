@@ -1,6 +1,7 @@
 /** The check that every deletion of an account makes first (specification 4.1, rule 5). */
 import { blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { AppliedBlocker } from '../../clients/blockers.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
@@ -21,10 +22,13 @@ const deletionBlocked = (applied: readonly AppliedBlocker[]): AppError =>
     body: (t) => ({
       error: t(message('deletion.blocked')),
       code: 'account_deletion_blocked',
-      blockers: applied.map(({ code, extras }) => ({
-        code,
-        message: t(message(blockerMessageKey(code), extras)),
-        ...extras,
-      })),
+      blockers: applied.map((blocker) => toBlocker(blocker, t)),
     }),
   });
+
+/** As a client sees it: its code, its text in the language of the request, and its extra keys. */
+export const toBlocker = ({ code, extras }: AppliedBlocker, t: Translate) => ({
+  code,
+  message: t(message(blockerMessageKey(code), extras)),
+  ...extras,
+});

@@ -1,7 +1,8 @@
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
-import type { Token } from '../../store/tokens.ts';
+import { deviceSchema, toDevice } from '../notifications/devices.ts';
+import type { SessionRow } from './list-sessions.ts';
 
 export const loginSessionSchema = z
   .object({
@@ -17,14 +18,21 @@ export const loginSessionSchema = z
     created_at: timestampSchema,
     last_used_at: z.string().meta({ description: 'When the session was last used; up to a minute late' }),
     current: z.boolean().meta({ description: 'Whether this is the session of the request' }),
+    device: deviceSchema.nullable().meta({
+      description: 'Device that the session has registered for push messages. Null without one.',
+    }),
   })
   .meta({ id: 'Session' });
 
-export const toLoginSession = (row: Token, currentTokenId: string): z.output<typeof loginSessionSchema> => ({
+export const toLoginSession = (
+  { row, device }: SessionRow,
+  currentTokenId: string,
+): z.output<typeof loginSessionSchema> => ({
   id: row.token_number ?? 0,
   name: row.name,
   address: row.address ?? null,
   created_at: formatTimestamp(row.created_at),
   last_used_at: formatTimestamp(row.last_used_at ?? row.created_at),
   current: row._id === currentTokenId,
+  device: device === undefined ? null : toDevice(device),
 });
