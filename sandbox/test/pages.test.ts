@@ -172,8 +172,11 @@ describe('the forms work without a script', () => {
   test('what is wrong in a form is said on the page, and nothing changes', async () => {
     const wrong = await submit('/_sandbox/page/sms-mode?lang=fa', { mode: 'refuse', receptor: 'nobody' });
     expect(wrong.status).toBe(422);
-    expect(wrong.text).toContain('<p class="problem" role="alert">این شمارهٔ تلفن نیست.</p>');
-    expect((await submit('/_sandbox/page/zibal-mode', { mode: 'loud' })).status).toBe(422);
+    expect(wrong.text).toContain('<p class="problem" id="receptor-problem">این شمارهٔ تلفن نیست.</p>');
+    expect(wrong.text).toMatch(/<input name="receptor"[^>]* aria-describedby="receptor-problem" autofocus>/);
+    const other = await submit('/_sandbox/page/zibal-mode', { mode: 'loud' });
+    expect([other.status, other.text.match(/autofocus/g)]).toEqual([422, ['autofocus']]);
+    expect(other.text).toContain('role="alert" tabindex="-1" autofocus>The form was not complete.');
     expect((await submit('/_sandbox/page/purchases', { state: 'purchased' })).status).toBe(422);
     expect((await sendSms('x')).status).toBe(200);
   });

@@ -27,11 +27,12 @@ afterEach(() => visitor?.context.close());
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   let page: Page;
   let expectFine: Visitor['expectFine'];
+  let expectRefusalInView: Visitor['expectRefusalInView'];
   let type: Visitor['type'];
   let press: Visitor['press'];
   beforeEach(async () => {
     visitor = await openVisitor(browser, view);
-    ({ page, expectFine, type, press } = visitor);
+    ({ page, expectFine, expectRefusalInView, type, press } = visitor);
   });
   const logIn = async ({ username }: Account, password = PASSWORD): Promise<void> => {
     await type('login', username);
@@ -46,7 +47,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await press('a[href^="/account-deletion"]');
     await expectFine('account-deletion');
     await logIn(account, 'wrong');
-    await page.getByRole('alert').waitFor();
+    await expectRefusalInView();
     await expectFine('account-deletion-refused', 422);
     await logIn(account);
     await expectFine('account-deletion-overview');
@@ -54,9 +55,14 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await type('password', PASSWORD);
     await press('button[value=send_code]');
     await expectFine('account-deletion-code');
+    await type('code', '1');
+    await press('button[value=confirm]');
+    await expectRefusalInView();
+    await expectFine('account-deletion-no-password', 422);
     await type('code', 'wrong');
     await type('password', PASSWORD);
     await press('button[value=confirm]');
+    await expectRefusalInView();
     await expectFine('account-deletion-wrong-code', 422);
     await type('code', await newestCode(account.phone));
     await type('password', PASSWORD);

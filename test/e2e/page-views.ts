@@ -1,5 +1,6 @@
 /** Pages in a real Chromium as people see them: both languages, narrow and wide, light and dark, by keyboard alone. */
 import { problemsOf } from '@fitness/shared/testing/chromium.ts';
+import { eventually } from '@fitness/shared/testing/harness.ts';
 import { expect } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 
@@ -26,6 +27,8 @@ export interface Visitor {
    * reports for the page itself.
    */
   expectFine(name: string, refusal?: number): Promise<void>;
+  /** The refusal of a form has the focus and is in view, with its input where it has one. */
+  expectRefusalInView(): Promise<void>;
   /** What the browser has complained about since the last `expectFine`. */
   complaints(): readonly string[];
   /** Presses Tab until the element has the focus, as somebody without a mouse does. */
@@ -35,6 +38,19 @@ export interface Visitor {
   /** A link or a button that leads to another page. */
   press(selector: string): Promise<void>;
 }
+
+/** What is read first after a refusal: the input with its reason, or the alert. True once all of it is in the window. */
+const REFUSAL_IS_IN_VIEW = `(() => {
+  const focused = document.activeElement;
+  const reason = focused.matches('input[aria-invalid=true]')
+    ? document.getElementById(focused.getAttribute('aria-describedby'))
+    : focused.closest('[role=alert]');
+  if (reason === null || reason.textContent.trim() === '') return false;
+  return [focused, reason].every((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+})()`;
 
 /** The first Tab of a page may be far from the element. */
 const MAX_STEPS = 120;
@@ -53,8 +69,8 @@ export const openVisitor = async (
   const tabTo: Visitor['tabTo'] = async (selector) => {
     const element = page.locator(selector).first();
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-      await page.keyboard.press('Tab');
       if (await element.evaluate((node) => node.matches(':focus-visible'))) return;
+      await page.keyboard.press('Tab');
     }
     throw new Error(`${selector} is not reached by the keyboard`);
   };
@@ -70,6 +86,9 @@ export const openVisitor = async (
       const directory = process.env.SCREENSHOTS;
       if (directory === undefined) return;
       await page.screenshot({ path: `${directory}/${name}-${locale}-${width}.png`, fullPage: true });
+    },
+    expectRefusalInView: async () => {
+      await eventually(() => page.evaluate<boolean>(REFUSAL_IS_IN_VIEW));
     },
     complaints: () => complaints,
     tabTo,

@@ -93,6 +93,10 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.goto(sandboxUrl());
     await page.getByText(`pages-${account.id}`, { exact: true }).waitFor();
     await visitor.expectFine('sandbox');
+    await visitor.type('receptor', 'nobody');
+    await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
+    await visitor.expectRefusalInView();
+    await visitor.expectFine('sandbox-refused', 422);
     await page.goto(paymentUrl);
     await visitor.expectFine('payment');
   });
@@ -121,7 +125,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
       await page.keyboard.press('Enter');
     };
     await logIn('wrong');
-    await page.getByRole('alert').waitFor();
+    await visitor.expectRefusalInView();
     await visitor.expectFine('oauth-login-refused', 422);
 
     await logIn(PASSWORD);

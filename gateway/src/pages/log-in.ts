@@ -5,7 +5,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import { type Asking, callLogin, problemIn, retryAfterIn } from './api.ts';
 import { type Fields, newGuest, type Outcome } from './form-pages.ts';
-import { formOf, inputOf, PASSWORD, problemOf, type View } from './views.ts';
+import { type Field, formOf, inputsOf, PASSWORD, problemOf, type View } from './views.ts';
 import type { Guest, SignedIn, Visits } from './visit.ts';
 
 export interface LoginView extends View {
@@ -17,15 +17,19 @@ export interface LoginView extends View {
   status?: number | undefined;
 }
 
+const TOTP: Field = { name: 'totp', label: message('oauth.login.code'), autocomplete: 'one-time-code' };
+
 /** What `callLogin` needs. */
 export const loginForm = (view: LoginView, action: string): Html => {
   const { locale, login: value, asksForCode = false, notice } = view;
-  const fields = html`${inputOf(view, { name: 'login', label: message('oauth.login.login'), autocomplete: 'username', value })}
-${inputOf(view, PASSWORD)}
-${asksForCode && inputOf(view, { name: 'totp', label: message('oauth.login.code'), autocomplete: 'one-time-code' })}`;
+  const fields: Field[] = [
+    { name: 'login', label: message('oauth.login.login'), autocomplete: 'username', value },
+    PASSWORD,
+    ...(asksForCode ? [TOTP] : []),
+  ];
   return html`${notice !== undefined && html`<p class="notice" role="status">${translator(locale)(notice)}</p>`}
-${problemOf(view)}
-${formOf(view, action, fields, [['login', message('oauth.login.submit')]])}`;
+${problemOf(view, fields)}
+${formOf(view, action, inputsOf(view, fields), [['login', message('oauth.login.submit')]])}`;
 };
 
 interface LogInOptions<Asked, Opened> {

@@ -1,6 +1,7 @@
 /** The parts of pages with forms. No page repeats a password that was typed. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { alertOf, inputsOf as renderInputs } from '@fitness/shared/pages/form.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import type { Problem } from './api.ts';
 
@@ -23,14 +24,24 @@ export interface Field {
   apiName?: string;
 }
 
-export const inputOf = ({ locale, problem }: Pick<View, 'locale' | 'problem'>, field: Field): Html => {
-  const { name, label, autocomplete, type = 'text', value, inputmode, isText, apiName = name } = field;
-  const refused = problem?.fields[apiName] ?? [];
-  const described = refused.length > 0 && html` aria-invalid="true" aria-describedby="${name}-problem"`;
-  return html`<label>${translator(locale)(label)}
-<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="1000" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${described}></label>
-${refused.length > 0 && html`<p class="problem" id="${name}-problem" role="alert">${refused.join(' ')}</p>`}`;
-};
+const apiNameOf = ({ name, apiName = name }: Field): string => apiName;
+
+/** The inputs of a form. The first one that the API has refused has the focus. */
+export const inputsOf = (
+  { locale, problem }: Pick<View, 'locale' | 'problem'>,
+  fields: readonly Field[],
+): Html =>
+  renderInputs(
+    fields.map((field) => ({
+      ...field,
+      label: translator(locale)(field.label),
+      refused: problem?.fields[apiNameOf(field)],
+    })),
+  );
+
+/** The only input of a form. */
+export const inputOf = (view: Pick<View, 'locale' | 'problem'>, field: Field): Html =>
+  inputsOf(view, [field]);
 
 export const PASSWORD: Field = {
   name: 'password',
@@ -68,8 +79,15 @@ ${buttons.map(
 </form>`;
 };
 
-export const problemOf = ({ problem }: Pick<View, 'problem'>): Html | false =>
-  problem?.text !== undefined && html`<p class="problem" role="alert">${problem.text}</p>`;
+/** What the API has refused without a field, or in a field that is not one of the `shown` inputs. */
+export const problemOf = ({ problem }: Pick<View, 'problem'>, shown: readonly Field[]): Html | false => {
+  const names = new Set(shown.map(apiNameOf));
+  const refused = Object.entries(problem?.fields ?? {});
+  const others = refused.filter(([name]) => !names.has(name)).flatMap(([, texts]) => texts);
+  const texts = problem?.text === undefined ? others : [problem.text, ...others];
+  const isFieldFocused = refused.some(([name]) => names.has(name));
+  return texts.length > 0 && alertOf(texts.join(' '), !isFieldFocused);
+};
 
 export const signedInAs = (t: Translate, username: string): Html =>
   html`<p>${t(message('oauth.consent.account', { username: isolate(username) }))}</p>`;

@@ -1,6 +1,7 @@
 /** The page at the root: what the providers have received, and how they behave. It works without scripts by reloading. */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { alertOf, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import {
@@ -22,12 +23,15 @@ import { formatCount, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 export const LIVE_SCRIPT = '/_sandbox/page/live.js';
 const SHOWN = 50;
 
+/** `receptor`: the number that the form of the SMS provider names; `other`: a form that the page does not have. */
+export type HomeProblem = 'receptor' | 'other';
+
 interface HomeOptions {
   locale: Locale;
   state: SandboxState;
   addresses: readonly ProviderAddress[];
-  /** Of the form that was submitted. */
-  problem?: string | undefined;
+  /** What was refused of the form that was submitted. */
+  problem?: HomeProblem | undefined;
 }
 
 const time = (date: Date): Html =>
@@ -94,8 +98,16 @@ ${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${
 </dl></li>`;
 };
 
-const smsModes = (locale: Locale, state: SandboxState): Html => {
-  const { sms, apply } = textsOf(locale);
+const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | undefined): Html => {
+  const { sms, apply, problems } = textsOf(locale);
+  const receptor = {
+    name: 'receptor',
+    label: sms.receptor,
+    autocomplete: 'off',
+    inputmode: 'tel',
+    maxLength: 30,
+    refused: problem === 'receptor' ? [problems.receptor] : [],
+  } as const;
   const single = [...state.smsModes].map(
     ([receptor, mode]) => html`<li>${number(sms.only(receptor))}: ${sms.modes[mode]}</li>`,
   );
@@ -103,7 +115,7 @@ const smsModes = (locale: Locale, state: SandboxState): Html => {
     locale,
     'sms-mode',
     html`<fieldset class="stack"><legend>${sms.mode}</legend>
-<label>${sms.receptor}<input name="receptor" inputmode="tel" autocomplete="off" dir="ltr" maxlength="30"></label>
+${inputsOf([receptor])}
 <div class="row"><select name="mode" aria-label="${sms.mode}">
 ${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button></div>
 </fieldset>`,
@@ -194,10 +206,10 @@ export const renderHome = ({ locale, state, addresses, problem }: HomeOptions): 
     body: html`<p>${texts.lead}
 <span id="live" data-live-text="${texts.live}" data-lost-text="${texts.lost}">${texts.reload}</span></p>
 <p class="silent" role="status" id="news"></p>
-${problem !== undefined && html`<p class="problem" role="alert">${problem}</p>`}
+${problem === 'other' && alertOf(texts.problems.other)}
 <div class="grid">
 <section class="card" id="sms"><h2>${texts.sms.title}</h2>
-${smsModes(locale, state)}
+${smsModes(locale, state, problem)}
 ${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
 </section>
 <section class="card" id="emails"><h2>${texts.emails.title}</h2>

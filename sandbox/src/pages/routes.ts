@@ -9,9 +9,9 @@ import { receptorSchema } from '../control.ts';
 import { PURCHASE_STATES, SMS_MODES, ZIBAL_MODES } from '../state.ts';
 import type { Harness, ProviderAddress } from '../wire.ts';
 import { createChanges } from './changes.ts';
-import { LIVE_SCRIPT, renderHome } from './home.ts';
+import { type HomeProblem, LIVE_SCRIPT, renderHome } from './home.ts';
 import { sendPage } from './send.ts';
-import { localeOf, textsOf } from './texts.ts';
+import { localeOf } from './texts.ts';
 
 const FORMS = '/_sandbox/page';
 const TOKEN_BYTES = 18;
@@ -56,7 +56,7 @@ export const addPages = async (
   });
   addPageAssets(app);
 
-  const home = (request: FastifyRequest, reply: FastifyReply, problem?: string) =>
+  const home = (request: FastifyRequest, reply: FastifyReply, problem?: HomeProblem) =>
     sendPage(reply, renderHome({ locale: localeOf(request), state, addresses, problem }));
   app.get('/', async (request, reply) => home(request, reply));
 
@@ -74,9 +74,8 @@ export const addPages = async (
         const fields = schema.safeParse(request.body ?? {});
         const locale = localeOf(request);
         if (!fields.success) {
-          const { problems } = textsOf(locale);
           const isReceptor = fields.error.issues[0]?.path[0] === 'receptor';
-          return home(request, reply, isReceptor ? problems.receptor : problems.other);
+          return home(request, reply, isReceptor ? 'receptor' : 'other');
         }
         act(fields.data);
         return reply.redirect(`/?lang=${locale}${anchor}`, 303);

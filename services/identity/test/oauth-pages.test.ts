@@ -187,7 +187,10 @@ describe('a sign-in on the page', () => {
     const wrong = await submit(person.login, 'not the password');
     const unknown = await submit('nobody.at.all', 'not the password');
     expect([wrong.status, unknown.status]).toEqual([422, 422]);
-    expect(wrong.html).toContain('The sign-in details are incorrect. Check them and try again.');
+    expect(wrong.html).toContain(
+      '<p class="problem" id="login-problem">The sign-in details are incorrect. Check them and try again.</p>',
+    );
+    expect(wrong.html).toMatch(/<input name="login"[^>]* aria-describedby="login-problem" autofocus>/);
     const anonymous = (html: string, login: string): string =>
       html.replace(login, '').replaceAll(/interaction\/[\w-]+|name="csrf" value="[\w-]+"/g, '');
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));
@@ -225,6 +228,8 @@ describe('a sign-in on the page', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.headers.get('x-ratelimit-limit')).toBe('10');
     expect(refused.html).toContain('name="password"');
+    expect(refused.html).toContain('role="alert" tabindex="-1" autofocus>Too many requests.');
+    expect(refused.html).not.toContain('aria-invalid');
     const elsewhere = { 'x-client-address': '192.0.2.8' };
     expect((await submit(other.login, other.password, elsewhere)).status).toBe(303);
   });

@@ -3,6 +3,7 @@
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
@@ -14,6 +15,7 @@ import {
   type Field,
   formOf,
   inputOf,
+  inputsOf,
   PASSWORD,
   problemOf,
   SIGN_OUT,
@@ -75,6 +77,15 @@ ${loginForm(view, url(locale))}
   );
 };
 
+const CURRENT_PASSWORD: Field = { ...PASSWORD, apiName: 'current_password' };
+const CODE: Field = {
+  name: 'code',
+  label: message('account_deletion.code.label'),
+  autocomplete: 'one-time-code',
+  inputmode: 'numeric',
+  apiName: 'confirmation_code',
+};
+
 export interface OverviewView extends View {
   username: string;
   /** Undefined when it is not known now. */
@@ -99,9 +110,9 @@ export const overviewPage = (view: OverviewView): Page => {
 <p><a href="${url(locale)}">${t(message('account_deletion.again'))}</a></p>
 ${form(view, html``, [SIGN_OUT])}`
     : html`<p class="notice">${t(message(known))}</p>
-${problemOf(view)}
+${problemOf(view, [CURRENT_PASSWORD])}
 <p>${t(message('account_deletion.send.lead'))}</p>
-${form(view, inputOf(view, { ...PASSWORD, apiName: 'current_password' }), [
+${form(view, inputOf(view, CURRENT_PASSWORD), [
   ['send_code', message('account_deletion.send.submit')],
   SIGN_OUT,
 ])}
@@ -119,23 +130,15 @@ ${body}
 export const codePage = (view: View & { username: string }): Page => {
   const { locale, username, problem } = view;
   const t = translator(locale);
-  const code: Field = {
-    name: 'code',
-    label: message('account_deletion.code.label'),
-    autocomplete: 'one-time-code',
-    inputmode: 'numeric',
-    apiName: 'confirmation_code',
-  };
-  const fields = html`${inputOf(view, code)}
-${inputOf(view, { ...PASSWORD, apiName: 'current_password' })}`;
+  const fields = [CODE, CURRENT_PASSWORD];
   return page(
     locale,
     message('account_deletion.code.title'),
     html`<section class="card">${signedInAs(t, username)}
 <p>${t(message('account_deletion.code.lead'))}</p>
 <p>${t(message('account_deletion.code.effect'))}</p>
-${problemOf(view)}
-${form(view, fields, [['confirm', message('account_deletion.code.submit')], SIGN_OUT])}
+${problemOf(view, fields)}
+${form(view, inputsOf(view, fields), [['confirm', message('account_deletion.code.submit')], SIGN_OUT])}
 <p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
 </section>`,
     { status: problem?.status },
@@ -178,7 +181,7 @@ export const pendingPage = (view: View & { username: string; schedule: ShownSche
     html`<section class="card">${signedInAs(t, username)}
 ${dates(t, schedule)}
 <p>${t(message('account_deletion.pending'))}</p>
-${problemOf(view)}
+${problemOf(view, [])}
 ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])}
 </section>`,
     { status: problem?.status },
@@ -206,7 +209,7 @@ export const refusalPage = (locale: Locale, status: number, reason: Message): Pa
     locale,
     message('account_deletion.title'),
     html`<section class="card">
-<p class="problem" role="alert">${t(reason)}</p>
+${alertOf(t(reason))}
 <p><a href="${url(locale)}">${t(message('account_deletion.reopen'))}</a></p>
 </section>`,
     { status },

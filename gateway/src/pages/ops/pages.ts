@@ -2,6 +2,7 @@
 
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
@@ -49,12 +50,6 @@ interface Shown {
   isStep: boolean;
 }
 
-const problemsOf = (operator: Operator): Html => {
-  const fields = Object.values(operator.problem?.fields ?? {});
-  return html`${problemOf(operator)}
-${fields.map((texts) => html`<p class="problem" role="alert">${texts.join(' ')}</p>`)}`;
-};
-
 /** The states of the connection are texts of the page: the script has none. */
 const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
@@ -74,7 +69,7 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     body: html`<div class="top">${navigation(operator, sections, section)}
 ${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
-${section.showsProblems !== true && !isStep && problemsOf(operator)}
+${section.showsProblems !== true && !isStep && problemOf(operator, [])}
 ${isWatched && liveStatus(operator)}
 <div class="stack" id="content"${isWatched && html` data-source="${source}"`}>${content}</div>`,
   });
@@ -97,7 +92,7 @@ export const refusalPage = (locale: Locale, status: number, reason: Message): Pa
     title: t(message('ops.title')),
     aside: languageLinks(locale, OPS_PATH),
     body: html`<section class="card">
-<p class="problem" role="alert">${t(reason)}</p>
+${alertOf(t(reason))}
 <p><a href="${pathOf({ locale }, '')}">${t(message('account_deletion.reopen'))}</a></p>
 </section>`,
   });

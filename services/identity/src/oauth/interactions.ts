@@ -150,12 +150,14 @@ const submitLogin = async (
 ): Promise<Outcome> => {
   const { request, form } = step;
   const { login = '', password = '', totp = '' } = fields;
-  const refuse = (status: number, text: Message, asksForCode = false): Page =>
-    loginPage({ ...form, login, asksForCode, problem: { status, text } });
+  const refuse = (text: Message, field: 'login' | 'totp'): Page => {
+    const problem = { status: 422, text, field };
+    return loginPage({ ...form, login, asksForCode: field === 'totp', problem });
+  };
   const wrongLogin = message('auth.wrong_login');
   const isTooLong =
     login.length > MAX_LOGIN_LENGTH || password.length > MAX_PASSWORD_LENGTH || totp.length > MAX_TOTP_LENGTH;
-  if (login === '' || password === '' || isTooLong) return { page: refuse(422, wrongLogin) };
+  if (login === '' || password === '' || isTooLong) return { page: refuse(wrongLogin, 'login') };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
     const found = await signIn.consumeLimit(login, client.address);
@@ -171,10 +173,11 @@ const submitLogin = async (
   } catch (error) {
     if (!isAppError(error)) throw error;
     const [codeProblem] = error.fields?.totp ?? [];
-    if (codeProblem !== undefined) return { page: refuse(422, codeProblem, true) };
-    if (error.kind === 'validation') return { page: refuse(422, wrongLogin) };
+    if (codeProblem !== undefined) return { page: refuse(codeProblem, 'totp') };
+    if (error.kind === 'validation') return { page: refuse(wrongLogin, 'login') };
     if (error.kind !== 'rate_limited') throw error;
-    const refused = refuse(429, error.publicMessage, totp !== '');
+    const problem = { status: 429, text: error.publicMessage, field: undefined };
+    const refused = loginPage({ ...form, login, asksForCode: totp !== '', problem });
     const headers = { ...error.headers, 'retry-after': String(error.retryAfterS ?? 1) };
     return { page: { ...refused, headers: { ...refused.headers, ...headers } } };
   }

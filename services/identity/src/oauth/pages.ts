@@ -5,6 +5,7 @@
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { alertOf, type Input, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { destinationOf, isPrivateUse } from '../domain/oauth-client.ts';
@@ -61,7 +62,8 @@ ${all.map(([value, text]) => html`<button name="action" value="${value}">${text}
 interface LoginState extends FormState {
   /** What the person typed in the refused attempt. */
   login?: string | undefined;
-  problem?: { status: number; text: Message } | undefined;
+  /** `field`: the input that was refused; undefined: the attempt itself was, for example by a limit. */
+  problem?: { status: number; text: Message; field: 'login' | 'totp' | undefined } | undefined;
   /** After a right password, which is typed again: it is not kept. */
   asksForCode?: boolean;
 }
@@ -70,22 +72,40 @@ export const loginPage = (state: LoginState): Page => {
   const { locale, client, login, problem, asksForCode = false } = state;
   const t = translator(locale);
   const name = clientName(client, t);
-  const fields = html`<label>${t(message('oauth.login.login'))}
-<input name="login" autocomplete="username" autocapitalize="none" dir="ltr" maxlength="254" value="${login}"></label>
-<label>${t(message('oauth.login.password'))}
-<input name="password" type="password" autocomplete="current-password" dir="ltr" maxlength="1000"></label>
-${
-  asksForCode &&
-  html`<label>${t(message('oauth.login.code'))}
-<input name="totp" autocomplete="one-time-code" autocapitalize="none" dir="ltr" maxlength="100"></label>`
-}
+  const refused = problem === undefined ? [] : [t(problem.text)];
+  const inputs: Input[] = [
+    {
+      name: 'login',
+      label: t(message('oauth.login.login')),
+      autocomplete: 'username',
+      maxLength: 254,
+      value: login,
+    },
+    {
+      name: 'password',
+      label: t(message('oauth.login.password')),
+      autocomplete: 'current-password',
+      type: 'password',
+    },
+    ...(asksForCode
+      ? [
+          {
+            name: 'totp',
+            label: t(message('oauth.login.code')),
+            autocomplete: 'one-time-code',
+            maxLength: 100,
+          },
+        ]
+      : []),
+  ];
+  const fields = html`${inputsOf(inputs.map((input) => (input.name === problem?.field ? { ...input, refused } : input)))}
 ${buttons(['login', t(message('oauth.login.submit'))], ['cancel', t(message('oauth.cancel'))])}`;
   return formPage(state, {
     status: problem?.status,
     title: message('oauth.login.title', { client: name }),
     body: html`<section class="card">
 <p>${t(message('oauth.login.lead', { client: name }))}</p>
-${problem !== undefined && html`<p class="problem" role="alert">${t(problem.text)}</p>`}
+${problem !== undefined && problem.field === undefined && alertOf(t(problem.text))}
 ${form(state, fields)}
 </section>`,
   });

@@ -1,0 +1,43 @@
+/**
+ * What people type into the form of a page, and why it was refused. The refusal has the focus when the page opens, so that it
+ * is in view on a phone and is read out, without a script.
+ */
+import { type Html, html } from './html.ts';
+
+export interface Input {
+  /** In the form. The id of its refusal contains it, so a page has one refused input of a name. */
+  name: string;
+  label: string;
+  autocomplete: string;
+  type?: 'text' | 'password' | undefined;
+  value?: string | undefined;
+  inputmode?: 'numeric' | 'tel' | undefined;
+  maxLength?: number | undefined;
+  /** In the language of the page, and not a name or a code. */
+  isText?: boolean | undefined;
+  /** Why the value was refused. */
+  refused?: readonly string[] | undefined;
+}
+
+const isRefused = ({ refused = [] }: Input): boolean => refused.length > 0;
+
+/** The reason is above its input: below it, the keyboard of a phone or the edge of the window would hide it. */
+const inputOf = (input: Input, isFocused: boolean): Html => {
+  const { name, label, autocomplete, type = 'text', value, inputmode, maxLength = 1_000, isText } = input;
+  const id = `${name}-problem`;
+  const state =
+    isRefused(input) && html` aria-invalid="true" aria-describedby="${id}"${isFocused && html` autofocus`}`;
+  return html`${isRefused(input) && html`<p class="problem" id="${id}">${input.refused?.join(' ')}</p>`}
+<label>${label}
+<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${state}></label>`;
+};
+
+/** The inputs of one form. The first refused one has the focus. */
+export const inputsOf = (inputs: readonly Input[]): Html => {
+  const focused = inputs.find(isRefused);
+  return html`${inputs.map((input) => html`${inputOf(input, input === focused)}\n`)}`;
+};
+
+/** A refusal that belongs to no input of the page. One element of a page has the focus. */
+export const alertOf = (text: string, isFocused = true): Html =>
+  html`<p class="problem" role="alert" tabindex="-1"${isFocused && html` autofocus`}>${text}</p>`;
