@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { takesIdempotencyKey } from '../gateway/src/api/code-samples.ts';
 import { ERROR_CATALOGUE } from '../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../test/architecture/api-document.ts';
 import { root } from './lib/paths.mjs';
@@ -36,7 +37,7 @@ function typesOf(document) {
 function idempotentOf(document) {
   const names = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations)
-      .filter(([, { parameters }]) => JSON.stringify(parameters ?? []).includes('"name":"idempotency-key"'))
+      .filter(([, operation]) => takesIdempotencyKey(operation))
       .map(([method]) => `${method.toUpperCase()} ${path}`),
   );
   return `/** The operations that take an \`Idempotency-Key\`. */

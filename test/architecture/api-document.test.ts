@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -17,6 +19,7 @@ interface Body {
 }
 interface Response {
   description: string;
+  'x-error-codes'?: string[];
   headers?: Record<string, { description: string }>;
   links?: Record<string, { operationId: string; parameters: Record<string, string> }>;
   content?: Record<string, Body>;
@@ -242,6 +245,54 @@ describe('people can read the document', () => {
       (operation['x-codeSamples'] as { lang: string }[]).map(({ lang }) => lang),
     ]);
     expect(languages).toEqual(operations.map((operation) => [nameOf(operation), ['typescript', 'kotlin']]));
+  });
+
+  test('the samples of the operations that take an Idempotency-Key send one, and no others do', () => {
+    const mistakes = operations.flatMap((operation) =>
+      (operation['x-codeSamples'] as { lang: string; source: string }[])
+        .filter(
+          ({ source }) => source.includes('Idempotency-Key') !== (routeOf(operation).idempotent === true),
+        )
+        .map(({ lang }) => `${nameOf(operation)} ${lang}`),
+    );
+    expect(mistakes).toEqual([]);
+    expect(operations.filter((operation) => routeOf(operation).idempotent).length).toBeGreaterThan(4);
+  });
+
+  test('every error lists the codes of its operation with their causes, and its example has one of them', () => {
+    const mistakes = operations.flatMap((operation) => {
+      const codes = errorCodesOf(routeOf(operation) as never);
+      return responsesOf(operation).flatMap(([status, response]) => {
+        const documented = response['x-error-codes'] ?? [];
+        const { code } = (response.content?.['application/json']?.example ?? {}) as { code?: string };
+        const isRight =
+          isDeepStrictEqual(documented, codes[status] ?? []) &&
+          (code === undefined || documented.includes(code)) &&
+          (routeOf(operation).errorCodes?.[Number(status)] ?? []).every((own) =>
+            response.description.includes(`\`${own}\`: `),
+          );
+        return isRight ? [] : [`${nameOf(operation)} ${status}`];
+      });
+    });
+    expect(mistakes).toEqual([]);
+  });
+
+  test('the introduction names every error with its text in `error`', () => {
+    const others = operations.flatMap((operation) =>
+      responsesOf(operation)
+        .filter(([, { content }]) => {
+          const name = referenceOf(content?.['application/json']?.schema ?? {}) ?? '';
+          const { properties = {} } = (document.components.schemas[name] ?? {}) as { properties?: object };
+          return 'error' in properties;
+        })
+        .map(([status]) => [nameOf(operation).replace('/api/v1', ''), status] as const),
+    );
+    const listed = [...document.info.description.matchAll(/^- `([^`]+)`: ([\d, ]+)$/gm)].flatMap(
+      ([, operation = '', statuses = '']) =>
+        statuses.split(', ').map((status) => [operation, status] as const),
+    );
+    expect(listed.toSorted()).toEqual(others.toSorted());
+    expect(listed.length).toBeGreaterThan(5);
   });
 
   test('every link leads to an operation that takes the id', () => {

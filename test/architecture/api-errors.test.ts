@@ -1,24 +1,57 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
-import { expect, test } from '@jest/globals';
+import type { Route } from '@fitness/shared/http/define-route.ts';
+import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+import { beforeAll, expect, test } from '@jest/globals';
 import { ERROR_CATALOGUE } from '../../gateway/src/api/error-catalogue.ts';
-import { findErrorCodes } from './error-codes.ts';
+import { type ErrorCode, findErrorBodies, findErrorCodes } from './error-codes.ts';
+import { loadRouteTables } from './route-tables.ts';
 import { read, root } from './support.ts';
 
 const FILE = 'gateway/src/api/error-codes.json';
 
+let routes: Route[];
+let codes: ErrorCode[];
+
+beforeAll(async () => {
+  const all = [...(await loadRouteTables()).values()].flat() as unknown as Route[];
+  routes = all.filter(({ isInternal }) => isInternal !== true);
+  codes = findErrorCodes(routes);
+});
+
 test(`${FILE} has every code that the code throws; npm run generate writes it`, () => {
-  const found = findErrorCodes();
-  expect(found.length).toBeGreaterThan(30);
-  const expected = `${JSON.stringify(found, null, 2)}\n`;
+  expect(codes.length).toBeGreaterThan(30);
+  const expected = `${JSON.stringify({ codes, bodies: findErrorBodies(routes) }, null, 2)}\n`;
   if (process.env.UPDATE_DOCS === '1') writeFileSync(join(root, FILE), expected);
   expect(read(FILE)).toBe(expected);
 });
 
-test('every error has a text in every language', () => {
-  const missing = ERROR_CATALOGUE.flatMap(({ code, status, texts }) =>
-    [...CATALOGUES.keys()].filter((locale) => !texts[locale]?.trim()).map((locale) => [status, code, locale]),
+test('every code that an operation declares is thrown, with its status', () => {
+  const thrown = new Set(codes.map(({ status, code }) => `${status} ${code}`));
+  const unknown = routes.flatMap(({ method, path, errorCodes = {} }) =>
+    Object.entries(errorCodes).flatMap(([status, declared]) =>
+      declared
+        .map((code) => `${status} ${code}`)
+        .filter((error) => !thrown.has(error))
+        .map((error) => `${method} ${path}: ${error}`),
+    ),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('every error has a text in every language, and says when it occurs and what to do', () => {
+  const missing = ERROR_CATALOGUE.flatMap(({ code, status, texts, causes, remedies }) =>
+    [...CATALOGUES.keys()]
+      .filter((locale) => ![texts, causes, remedies].every((one) => one[locale]?.trim()))
+      .map((locale) => [status, code, locale]),
   );
   expect(missing).toEqual([]);
+});
+
+test('no text says when an error occurs that is not thrown', () => {
+  const keys = new Set(codes.map(({ key }) => key));
+  const stale = Object.keys(CATALOGUES.get(DEFAULT_LOCALE) ?? {})
+    .filter((key) => key.startsWith('docs.errors.cause.'))
+    .filter((key) => !keys.has(key.replace('docs.errors.cause.', '')));
+  expect(stale).toEqual([]);
 });

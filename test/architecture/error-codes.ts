@@ -1,5 +1,8 @@
 /** The codes and texts of the errors that the code throws. */
+import type { Route } from '@fitness/shared/http/define-route.ts';
+import { errorCodesOf, errorSchemasOf } from '@fitness/shared/http/openapi.ts';
 import { type ErrorKind, HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
+import { z } from 'zod';
 import { type Node, parse, productSources, type Tree } from './support.ts';
 
 export interface ErrorCode {
@@ -9,7 +12,12 @@ export interface ErrorCode {
   key: string;
   /** Whether answers contain the code; without it they contain the text alone. */
   isSent: boolean;
+  /** The operations that declare it, e.g. `POST /payments/boost`. */
+  operations: string[];
 }
+
+/** What the code throws; the routes say what is sent. */
+type ThrownError = Pick<ErrorCode, 'code' | 'status' | 'key'>;
 
 const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
   badRequest: 'bad_request',
@@ -17,8 +25,6 @@ const KIND_OF_CALL: Readonly<Record<string, ErrorKind>> = {
   internalError: 'internal',
   notFound: 'not_found',
 };
-/** Errors with these kinds are `{error, code}` on some routes. */
-const CODED_KINDS: readonly string[] = ['bad_request', 'not_found', 'internal'];
 
 type Strings = ReadonlyMap<string, string>;
 
@@ -63,18 +69,24 @@ const keyOf = (node: Node | undefined, tree: Tree, constants: Strings): string |
   return declared === undefined ? undefined : keyOf(declared, tree, constants);
 };
 
-const fromCall = (node: Node, tree: Tree, constants: Strings): ErrorCode[] => {
+const fromCall = (node: Node, tree: Tree, constants: Strings): ThrownError[] => {
+  // What Fastify has refused: the code is the kind, and the key is the second argument.
+  if (calleeOf(node) === 'clientError') {
+    const [code, key] = argumentsOf(node).map((argument) => textOf(argument, constants));
+    if (code === undefined || key === undefined) return [];
+    return [{ code, status: HTTP_STATUS[code as ErrorKind], key }];
+  }
   const kind = KIND_OF_CALL[calleeOf(node)];
   if (kind === undefined) return [];
   const [first, second] = argumentsOf(node);
   return codesOf(first, tree, constants).map((code) => {
     // `badRequest(code, message(code))`: the code is the key of the text.
     const key = kind === 'not_found' ? 'error.not_found' : (keyOf(second, tree, constants) ?? code);
-    return { code, status: HTTP_STATUS[kind], key, isSent: CODED_KINDS.includes(kind) };
+    return { code, status: HTTP_STATUS[kind], key };
   });
 };
 
-const fromConstructor = (node: Node, tree: Tree, constants: Strings): ErrorCode | undefined => {
+const fromConstructor = (node: Node, tree: Tree, constants: Strings): ThrownError | undefined => {
   const [options] = argumentsOf(node);
   if (calleeOf(node) !== 'AppError' || options?.type !== 'ObjectExpression') return undefined;
   const properties = options.properties as Node[];
@@ -84,15 +96,32 @@ const fromConstructor = (node: Node, tree: Tree, constants: Strings): ErrorCode 
   const code = textOf(field('code'), constants);
   const key = keyOf(field('message'), tree, constants);
   if (kind === undefined || code === undefined || key === undefined) return undefined;
-  const isSent = CODED_KINDS.includes(kind) || field('body') !== undefined || code === 'outcome_unknown';
-  return { code, status: HTTP_STATUS[kind], key, isSent };
+  return { code, status: HTTP_STATUS[kind], key };
 };
 
-const byCode = (a: ErrorCode, b: ErrorCode): number =>
+const byCode = (a: ThrownError, b: ThrownError): number =>
   a.code === b.code ? (a.key < b.key ? -1 : 1) : a.code < b.code ? -1 : 1;
 
+const operationOf = ({ method, path }: Route): string => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`;
+
+const sends = (codes: Readonly<Record<number, readonly string[]>>, { status, code }: ThrownError): boolean =>
+  codes[status]?.includes(code) === true;
+
+/** The statuses whose body has its text in `error`, by operation. */
+export const findErrorBodies = (routes: readonly Route[]): Record<string, number[]> => {
+  const hasError = (schema: unknown): boolean =>
+    schema instanceof z.ZodObject && Object.hasOwn(schema.shape, 'error');
+  const found = routes.map((route): [string, number[]] => {
+    const statuses = Object.entries(errorSchemasOf(route))
+      .filter(([, schema]) => hasError(schema))
+      .map(([status]) => Number(status));
+    return [operationOf(route), statuses];
+  });
+  return Object.fromEntries(found.filter(([, statuses]) => statuses.length > 0).sort());
+};
+
 /** Each code, status and text once, in the order of the codes. */
-export const findErrorCodes = (): ErrorCode[] => {
+export const findErrorCodes = (routes: readonly Route[]): ErrorCode[] => {
   const trees = productSources
     .filter((file) => /^(?:packages|services|gateway)\//.test(file))
     .map((file) => parse(file));
@@ -105,5 +134,12 @@ export const findErrorCodes = (): ErrorCode[] => {
     }),
   );
   const unique = new Map(found.map((error) => [JSON.stringify(error), error]));
-  return [...unique.values()].sort(byCode);
+  return [...unique.values()].sort(byCode).map((error) => ({
+    ...error,
+    isSent: routes.some((route) => sends(errorCodesOf(route), error)),
+    operations: routes
+      .filter(({ errorCodes = {} }) => sends(errorCodes, error))
+      .map(operationOf)
+      .sort(),
+  }));
 };

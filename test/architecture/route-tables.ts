@@ -14,6 +14,8 @@ export interface Route {
   alsoNeeds?: readonly string[];
   audits?: readonly string[];
   access: string;
+  idempotent?: boolean;
+  errorCodes?: Readonly<Record<number, readonly string[]>>;
   guestCache?: boolean;
   pages?: readonly string[];
   pageFields?: readonly string[];

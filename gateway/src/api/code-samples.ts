@@ -7,6 +7,10 @@ import { isObject, type Json } from './schema.ts';
 const needsToken = ({ security }: Operation): boolean =>
   Array.isArray(security) && security.every((one) => isObject(one) && Object.keys(one).length > 0);
 
+export const takesIdempotencyKey = ({ parameters }: Operation): boolean =>
+  Array.isArray(parameters) &&
+  parameters.some((parameter) => isObject(parameter) && parameter.name === 'idempotency-key');
+
 const answersJson = ({ responses }: Operation): boolean =>
   isObject(responses) &&
   Object.entries(responses).some(
@@ -23,6 +27,8 @@ interface Request {
   url: string;
   hasPathParameters: boolean;
   needsToken: boolean;
+  /** Takes `Idempotency-Key`. */
+  takesKey: boolean;
   json: Json | undefined;
   form: readonly [name: string, value: string][] | undefined;
   answersJson: boolean;
@@ -44,6 +50,7 @@ const requestOf = ({ method, path, baseUrl }: Place, operation: Operation): Requ
     url: `${baseUrl}${path}`,
     hasPathParameters: path.includes('{'),
     needsToken: needsToken(operation),
+    takesKey: takesIdempotencyKey(operation),
     json: isForm ? undefined : body,
     form: isForm ? fields.map(([name, value]) => [name, String(value)]) : undefined,
     answersJson: answersJson(operation),
@@ -59,11 +66,14 @@ export const codeSamples = (place: Place, operation: Operation): Json => {
   ];
 };
 
+const KEY_COMMENT = 'Repeat the request with the same key, and it happens once.';
+
 const typescript = ({ method, url, json, form, ...request }: Request): string => {
   const quote = request.hasPathParameters ? '`' : "'";
   const headers = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a template in the sample
     ...(request.needsToken ? ['Authorization: `Bearer ${token}`'] : []),
+    ...(request.takesKey ? ["'Idempotency-Key': idempotencyKey"] : []),
     ...(json === undefined ? [] : ["'Content-Type': 'application/json'"]),
   ];
   const options = [
@@ -75,7 +85,8 @@ const typescript = ({ method, url, json, form, ...request }: Request): string =>
   const fields = form?.map(([name, value]) =>
     name === 'file' ? `form.set('file', file);\n` : `form.set('${name}', ${JSON.stringify(value)});\n`,
   );
-  return `${fields === undefined ? '' : `const form = new FormData();\n${fields.join('')}`}const response = await fetch(${quote}${url.replaceAll('{', '${')}${quote}, {
+  const key = request.takesKey ? `// ${KEY_COMMENT}\nconst idempotencyKey = crypto.randomUUID();\n` : '';
+  return `${key}${fields === undefined ? '' : `const form = new FormData();\n${fields.join('')}`}const response = await fetch(${quote}${url.replaceAll('{', '${')}${quote}, {
   ${options.join(',\n').replaceAll('\n', '\n  ')},
 });
 if (!response.ok) throw new Error(\`\${response.status}: \${await response.text()}\`);
@@ -110,15 +121,17 @@ const kotlin = (request: Request): string => {
     ['okhttp3.Request', ''],
     ['okhttp3.RequestBody.Companion.asRequestBody', '.asRequestBody('],
     ['okhttp3.RequestBody.Companion.toRequestBody', '.toRequestBody('],
+    ...(request.takesKey ? [['java.util.UUID', '']] : []),
   ].filter(([, use = '']) => use === '' || body?.includes(use) === true);
   const steps = [
     `.url("${request.url.replaceAll('{', '${')}")`,
     ...(request.needsToken ? ['.header("Authorization", "Bearer $token")'] : []),
+    ...(request.takesKey ? ['.header("Idempotency-Key", idempotencyKey)'] : []),
     `.${request.method}(${body === undefined ? '' : 'body'})`,
     '.build()',
   ];
   return `${imports.map(([name]) => `import ${name}\n`).join('')}
-${body === undefined ? '' : `val body = ${body}\n`}val request = Request.Builder()
+${request.takesKey ? `// ${KEY_COMMENT}\nval idempotencyKey = UUID.randomUUID().toString()\n` : ''}${body === undefined ? '' : `val body = ${body}\n`}val request = Request.Builder()
     ${steps.join('\n    ')}
 OkHttpClient().newCall(request).execute().use { response ->
     check(response.isSuccessful) { "\${response.code}: \${response.body?.string()}" }

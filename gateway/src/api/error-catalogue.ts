@@ -1,37 +1,64 @@
 /** The errors that clients may get, with their texts in every language. */
 import type { Catalogue } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
-// Written by test/architecture/api-errors.test.ts from the code that throws the errors.
-import codes from './error-codes.json' with { type: 'json' };
+// Written by test/architecture/api-errors.test.ts from the code that throws the errors, and from the routes.
+import errors from './error-codes.json' with { type: 'json' };
 
-interface ErrorRow {
+/** By language. */
+type Texts = Readonly<Record<string, string>>;
+
+export interface ErrorRow {
   status: number;
   /** Null: the answer contains the text alone. */
   code: string | null;
-  /** By language. Parameters stand in braces. */
-  texts: Readonly<Record<string, string>>;
+  /** Parameters stand in braces. */
+  texts: Texts;
+  /** When it occurs. */
+  causes: Texts;
+  /** What a client does about it. */
+  remedies: Texts;
+  /** Those that declare the code, e.g. `POST /payments/boost`; none of an error that any operation may answer. */
+  operations: readonly string[];
 }
 
 /** A plural is shown in its general form. */
-const textOf = (texts: Catalogue, key: string): string =>
-  texts[key as keyof Catalogue] ?? texts[`${key}_other` as keyof Catalogue] ?? '';
+const textOf = (texts: Catalogue, key: string): string | undefined =>
+  texts[key as keyof Catalogue] ?? texts[`${key}_other` as keyof Catalogue];
 
-const textsOf = (key: string): Record<string, string> =>
-  Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, textOf(texts, key)]));
+/** The text of the first of `keys` that a catalogue has. */
+const textsOf = (...keys: string[]): Texts =>
+  Object.fromEntries(
+    [...CATALOGUES].map(([locale, texts]) => [
+      locale,
+      keys.map((key) => textOf(texts, key)).find((text) => text !== undefined) ?? '',
+    ]),
+  );
 
 /** By status, then by code. */
-export const ERROR_CATALOGUE: readonly ErrorRow[] = codes
-  .map(({ code, status, key, isSent }) => ({ status, code: isSent ? code : null, texts: textsOf(key) }))
+export const ERROR_CATALOGUE: readonly ErrorRow[] = errors.codes
+  .map(({ code, status, key, isSent, operations }) => ({
+    status,
+    code: isSent ? code : null,
+    texts: textsOf(key),
+    causes: textsOf(`docs.errors.cause.${key}`),
+    remedies: textsOf(`docs.errors.remedy.${key}`, `docs.errors.remedy.${status}`),
+    operations,
+  }))
   .filter(
     (row, index, all) => all.findIndex((other) => JSON.stringify(other) === JSON.stringify(row)) === index,
   )
   .sort((a, b) => a.status - b.status);
 
+/** The error with a code that answers contain. */
+export const errorRow = (code: string, status: number): ErrorRow | undefined =>
+  ERROR_CATALOGUE.find((row) => row.code === code && row.status === status);
+
+/** The statuses whose body has its text in `error`, by operation. */
+export const ERROR_BODIES: Readonly<Record<string, readonly number[]>> = errors.bodies;
+
 /** The messages under `errors` of a 422, by language. */
-export const FIELD_MESSAGES: readonly Readonly<Record<string, string>>[] = Object.keys(
-  CATALOGUES.get(DEFAULT_LOCALE) ?? {},
-)
+export const FIELD_MESSAGES: readonly Texts[] = Object.keys(CATALOGUES.get(DEFAULT_LOCALE) ?? {})
   .filter((key) => key.startsWith('validation.') && !key.endsWith('_one'))
-  .map(textsOf);
+  .map((key) => textsOf(key));
 
 export const LANGUAGES = [...CATALOGUES.keys()];

@@ -1,9 +1,10 @@
 /** The merged document as clients get it: schemas for generators, names, descriptions, examples, links and errors. */
+import { ERROR_CODES } from '@fitness/shared/http/openapi.ts';
 import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { toClientSchema } from './client-schemas.ts';
 import { codeSamples } from './code-samples.ts';
 import { createBodyNames, createErrorNames } from './component-names.ts';
-import { ERROR_CATALOGUE } from './error-catalogue.ts';
+import { ERROR_BODIES, ERROR_CATALOGUE, errorRow } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
 import type { ApiDocument, Operation } from './openapi-merge.ts';
 import { headersOf, linksOf, parameterText, tagsIn } from './operations.ts';
@@ -48,13 +49,18 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
       schemas: sortByKey(schemas) as ApiDocument['components']['schemas'],
       responses: sortByKey(errors),
     },
-    'x-error-codes': ERROR_CATALOGUE as unknown as Json,
+    [ERROR_CODES]: ERROR_CATALOGUE.map(({ status, code, texts }) => ({ status, code, texts })),
   };
 };
 
 /** Markdown. */
-export const introduction = (locale: Locale): string =>
-  `${translate(locale, 'docs.intro')}\n\n${translate(locale, 'docs.intro.errors')}`;
+export const introduction = (locale: Locale): string => {
+  const others = Object.entries(ERROR_BODIES).map(
+    ([operation, statuses]) => `- \`${operation}\`: ${statuses.join(', ')}`,
+  );
+  const parts = [translate(locale, 'docs.intro'), translate(locale, 'docs.intro.errors'), others.join('\n')];
+  return parts.join('\n\n');
+};
 
 /** Known ones first, in their order. */
 const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
@@ -76,7 +82,7 @@ const presentOperation = (operation: Operation, context: Context): Operation => 
     ...(isObject(requestBody) ? { requestBody: presentRequest(requestBody, operationId, context) } : {}),
     responses: isObject(responses)
       ? mapEntries(responses, (response, status) =>
-          isObject(response) ? presentResponse(response, { operation, status }, context) : response,
+          isObject(response) ? presentResponse(response, { operationId, status }, context) : response,
         )
       : {},
   };
@@ -110,10 +116,9 @@ const presentRequest = (body: Schema, operationId: string, { names }: Context): 
 
 const presentResponse = (
   response: Schema,
-  { operation, status }: { operation: Operation; status: string },
+  { operationId, status }: { operationId: string; status: string },
   context: Context,
 ): Schema => {
-  const operationId = String(operation.operationId);
   const headers = headersOf(operationId, status);
   const links = linksOf(operationId, status, context.operationIds);
   const body = mapContent(response, (given, mediaType) => {
@@ -122,7 +127,7 @@ const presentResponse = (
     const example =
       Number(status) < 400
         ? responseExample(schema, context.schemas, status)
-        : errorExample(status, referenceOf(schema) ?? '', codeOf(operation, status));
+        : errorExample(status, referenceOf(schema) ?? '', codesIn(response)[0]);
     return withExample(schema, example);
   });
   const presented = {
@@ -130,12 +135,20 @@ const presentResponse = (
     ...(headers === undefined ? {} : { headers }),
     ...(links === undefined ? {} : { links }),
   };
-  return Number(status) < 400 ? presented : context.nameError(presented, status);
+  if (Number(status) < 400) return presented;
+  const named = context.nameError(presented, status);
+  // A common one describes its code at the field.
+  return named === presented ? withCodes(presented, status) : named;
 };
 
-/** The first code with the status that the description of the operation names. */
-const codeOf = ({ description }: Operation, status: string): string | undefined =>
-  ERROR_CATALOGUE.find(
-    (row) =>
-      row.code !== null && String(row.status) === status && String(description).includes(`\`${row.code}\``),
-  )?.code ?? undefined;
+const codesIn = ({ [ERROR_CODES]: codes }: Schema): string[] =>
+  Array.isArray(codes) ? codes.map(String) : [];
+
+/** Lists the codes with their causes: each error of the response has one of them. */
+const withCodes = (response: Schema, status: string): Schema => {
+  const lines = codesIn(response).map(
+    (code) => `- \`${code}\`: ${errorRow(code, Number(status))?.causes[DEFAULT_LOCALE] ?? code}`,
+  );
+  if (lines.length === 0) return response;
+  return { ...response, description: `${String(response.description)}\n\n${lines.join('\n')}` };
+};

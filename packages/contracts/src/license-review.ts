@@ -3,7 +3,8 @@ import { listOf } from '@fitness/shared/http/pagination.ts';
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 
-const REPLACED = 'license_replaced';
+/** The code of the 409 of a review whose document has been replaced. */
+export const LICENSE_REPLACED = 'license_replaced';
 
 /** A precondition of the request. Null: the gym or the trainer had no document. */
 export const reviewedMediaIdField = z
@@ -46,7 +47,7 @@ export const licenseReviewsOf = <Row extends z.ZodType>(row: Row) =>
 
 /** The 409 of a review whose document has been replaced. */
 export const licenseReplacedSchema = z
-  .object({ message: z.string(), code: z.literal(REPLACED) })
+  .object({ message: z.string(), code: z.literal(LICENSE_REPLACED) })
   .meta({ id: 'LicenseReplaced' });
 
 /**
@@ -58,8 +59,8 @@ export const assertReviewedDocument = (current: number | null, named: number | n
   const text = message('licenses.replaced');
   throw new AppError({
     kind: 'conflict',
-    code: REPLACED,
+    code: LICENSE_REPLACED,
     message: text,
-    body: (t) => ({ message: t(text), code: REPLACED }),
+    body: (t) => ({ message: t(text), code: LICENSE_REPLACED }),
   });
 };

@@ -2,6 +2,8 @@
  * Examples of every request and response. A response is put together from the examples of the resources in it, which are
  * declared once. A test compares them with the schemas of the services.
  */
+import { DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translate.ts';
+import { errorRow } from '../error-catalogue.ts';
 import { isObject, type Json, referenceOf, type Schema } from '../schema.ts';
 import { english } from './english.ts';
 import { MONEY } from './money.ts';
@@ -92,14 +94,18 @@ const exampleOf = (schema: Schema, components: Readonly<Schema>): Json | undefin
   return entries.every(([, value]) => value !== undefined) ? Object.fromEntries(entries) : undefined;
 };
 
-/** `code`: one that the operation answers. */
-export const errorExample = (status: string, schemaName: string, code = 'not_found'): Json | undefined => {
+/** `code`: the first one that the response may have. */
+export const errorExample = (
+  status: string,
+  schemaName: string,
+  code: string | undefined,
+): Json | undefined => {
   if (status === '422')
     return { message: english('error.validation'), errors: { phone: [english('validation.required')] } };
   const known = RESOURCES[schemaName] as Json | undefined;
   if (known !== undefined) return known;
+  const row = code === undefined ? undefined : errorRow(code, Number(status));
+  if (schemaName === 'CodedError' && row !== undefined) return { error: row.texts[DEFAULT_LOCALE], code };
   const key = ERRORS[status];
-  if (key === undefined) return undefined;
-  if (schemaName === 'CodedError') return { error: english(key), code };
-  return { message: english(key) };
+  return key === undefined ? undefined : { message: english(key) };
 };

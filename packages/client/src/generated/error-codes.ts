@@ -1,16 +1,12 @@
 /** Every `code` of an error of this release. */
 export type KnownErrorCode =
   | "account_deletion_blocked"
-  | "auth.phone_sms_failed"
   | "auth.second_factor_required"
   | "bad_request"
-  | "client_gone"
-  | "deletion.sms_failed"
   | "internal"
   | "license_replaced"
   | "not_found"
   | "outcome_unknown"
-  | "payments.balance_limit"
   | "payments.boost_already_live"
   | "payments.insufficient_balance"
   | "payments.own_service"

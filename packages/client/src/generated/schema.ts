@@ -789,11 +789,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a boost from the wallet
-         * @description Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET /payments/prices`) and the position in lists. Requires `payments.boost_own` for your own target, or `payments.boost_all` for any target. The errors are:
-         *
-         *     - 400 `payments.insufficient_balance`: your balance is too low.
-         *     - 400 `payments.boost_already_live`: a boost of the target is still running.
-         *     - 404 `payments.target_not_found`: there is no such target.
+         * @description Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET /payments/prices`) and the position in lists. Requires `payments.boost_own` for your own target, or `payments.boost_all` for any target.
          */
         post: operations["postPaymentsBoost"];
         delete?: never;
@@ -813,10 +809,7 @@ export interface paths {
         put?: never;
         /**
          * Buy premium from the wallet
-         * @description Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). Requires `payments.buy_premium`. The errors are:
-         *
-         *     - 400 `payments.insufficient_balance`: your balance is too low.
-         *     - 400 `payments.premium_already_active`: a premium subscription is still running.
+         * @description Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). Requires `payments.buy_premium`.
          */
         post: operations["postPaymentsBuyPremium"];
         delete?: never;
@@ -920,15 +913,7 @@ export interface paths {
          * Redeem an app-store purchase
          * @description Grants what a settled app-store purchase has bought: a premium subscription for you, or a boost of a gym or training service. The purchase is verified with the store first. A new grant (201) adds a `store_purchase` to your payments, which does not affect the balance. Redeeming the same token again returns the same grant (200). Requires `payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or `payments.boost_all` to boost any target.
          *
-         *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running. The errors are:
-         *
-         *     - 400 `store_purchase.premium_already_active`: a premium subscription is still running. If the purchase was paid, it is queued for a refund.
-         *     - 400 `store_purchase.boost_already_live`: a boost of the target is still running. The same applies.
-         *     - 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.
-         *     - 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.
-         *     - 404 `store_purchase.target_not_found`: there is no such target.
-         *     - 500 `payments.provider_error`: the store could not be reached. A later retry may succeed.
-         *     - 500 `store_purchase.grant_failed`: the store confirmed the purchase, but it could not be granted. The grant is retried in the background.
+         *     The store has already charged the user at the time of this request. Before you start a purchase at the store, check that no premium subscription of the user and no boost of the target is running.
          */
         post: operations["postPaymentsStorePurchases"];
         delete?: never;
@@ -1272,12 +1257,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a training service
-         * @description Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that the buyer has seen to make sure that they pay no other price. After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`. The errors are:
-         *
-         *     - 400 `payments.insufficient_balance`: your balance is too low.
-         *     - 400 `payments.own_service`: the training service is yours.
-         *     - 400 `payments.price_changed`: its price is not the one that you sent.
-         *     - 404 `payments.target_not_found`: it does not exist, or is not on sale.
+         * @description Buys a training service at its current price, charges your wallet, and notifies the seller. Send the `price` that the buyer has seen to make sure that they pay no other price. After a 503, repeat the request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`.
          */
         post: operations["postTrainingServicesByIdPurchase"];
         delete?: never;
@@ -3619,7 +3599,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
+            /**
+             * @description The request conflicts with the current state.
+             *
+             *     - `account_deletion_blocked`: Something still needs the account. `blockers` lists everything that does.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5453,7 +5437,11 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
+            /**
+             * @description The request conflicts with the current state.
+             *
+             *     - `license_replaced`: The owner has uploaded another license document than the one that the review names.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6771,7 +6759,13 @@ export interface operations {
                     "application/json": components["schemas"]["MarketingBoostResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
+            /**
+             * @description The request is malformed, or is not possible in the current state.
+             *
+             *     - `payments.insufficient_balance`: The balance of the wallet is too low.
+             *     - `payments.boost_already_live`: A boost of the target is still running.
+             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6779,8 +6773,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "The request could not be understood.",
-                     *       "code": "payments.boost_already_live"
+                     *       "error": "Your balance is too low.",
+                     *       "code": "payments.insufficient_balance"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
@@ -6788,7 +6782,11 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
+            /**
+             * @description The resource does not exist, or is not visible to you.
+             *
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
+             */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6796,7 +6794,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "We could not find what you are looking for.",
+                     *       "error": "This gym or training service does not exist.",
                      *       "code": "payments.target_not_found"
                      *     }
                      */
@@ -6809,7 +6807,11 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `internal`: Something unexpected went wrong on our side.
+             */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6818,7 +6820,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "error": "Something went wrong on our end.",
-                     *       "code": "not_found"
+                     *       "code": "internal"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
@@ -6869,7 +6871,13 @@ export interface operations {
                     "application/json": components["schemas"]["PremiumSubscriptionResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
+            /**
+             * @description The request is malformed, or is not possible in the current state.
+             *
+             *     - `payments.insufficient_balance`: The balance of the wallet is too low.
+             *     - `payments.premium_already_active`: A premium subscription is still running.
+             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6877,7 +6885,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "The request could not be understood.",
+                     *       "error": "Your balance is too low.",
                      *       "code": "payments.insufficient_balance"
                      *     }
                      */
@@ -6892,7 +6900,11 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `internal`: Something unexpected went wrong on our side.
+             */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6901,7 +6913,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "error": "Something went wrong on our end.",
-                     *       "code": "not_found"
+                     *       "code": "internal"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
@@ -7006,7 +7018,11 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7113,7 +7129,25 @@ export interface operations {
             404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            500: components["responses"]["InternalServerError"];
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "We could not reach the payment provider. Please try again later.",
+                     *       "code": "payments.provider_error"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderError"];
+                };
+            };
             503: components["responses"]["ServiceUnavailable"];
         };
     };
@@ -7363,7 +7397,14 @@ export interface operations {
                     "application/json": components["schemas"]["StorePurchaseGrantResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
+            /**
+             * @description The request is malformed, or is not possible in the current state.
+             *
+             *     - `store_purchase.premium_already_active`: A premium subscription is still running. If the purchase was paid, it is queued for a refund.
+             *     - `store_purchase.boost_already_live`: A boost of the target is still running. If the purchase was paid, it is queued for a refund.
+             *     - `store_purchase.verification_failed`: The store did not confirm the purchase.
+             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7371,8 +7412,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "The request could not be understood.",
-                     *       "code": "store_purchase.boost_already_live"
+                     *       "error": "You already have an active subscription.",
+                     *       "code": "store_purchase.premium_already_active"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
@@ -7380,7 +7421,12 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
+            /**
+             * @description The resource does not exist, or is not visible to you.
+             *
+             *     - `store_purchase.not_found`: The product is unknown, or another user has redeemed the token.
+             *     - `store_purchase.target_not_found`: The gym or training service does not exist.
+             */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7388,7 +7434,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "We could not find what you are looking for.",
+                     *       "error": "This purchase was not found.",
                      *       "code": "store_purchase.not_found"
                      *     }
                      */
@@ -7400,7 +7446,13 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `payments.provider_error`: The bank gateway or the app store gave no usable answer.
+             *     - `store_purchase.grant_failed`: The store confirmed the purchase, but it could not be granted. The grant is retried in the background.
+             *     - `internal`: Something unexpected went wrong on our side.
+             */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7408,7 +7460,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "Something went wrong on our end.",
+                     *       "error": "We could not reach the payment provider. Please try again later.",
                      *       "code": "payments.provider_error"
                      *     }
                      */
@@ -9290,7 +9342,14 @@ export interface operations {
                     "application/json": components["schemas"]["TraineeResponse"];
                 };
             };
-            /** @description The request is malformed, or is not possible in the current state. */
+            /**
+             * @description The request is malformed, or is not possible in the current state.
+             *
+             *     - `payments.insufficient_balance`: The balance of the wallet is too low.
+             *     - `payments.own_service`: The training service is yours.
+             *     - `payments.price_changed`: The price is not the `price` that you have sent.
+             *     - `bad_request`: The request is malformed, for example because its body is not complete.
+             */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9298,7 +9357,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "The request could not be understood.",
+                     *       "error": "Your balance is too low.",
                      *       "code": "payments.insufficient_balance"
                      *     }
                      */
@@ -9307,7 +9366,12 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            /** @description The resource does not exist, or is not visible to you. */
+            /**
+             * @description The resource does not exist, or is not visible to you.
+             *
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
+             *     - `not_found`: There is no such path or resource, or you may not see it.
+             */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9315,7 +9379,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "error": "We could not find what you are looking for.",
+                     *       "error": "This gym or training service does not exist.",
                      *       "code": "payments.target_not_found"
                      *     }
                      */
@@ -9328,7 +9392,11 @@ export interface operations {
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
-            /** @description Something went wrong on our side. */
+            /**
+             * @description Something went wrong on our side.
+             *
+             *     - `internal`: Something unexpected went wrong on our side.
+             */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9337,7 +9405,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "error": "Something went wrong on our end.",
-                     *       "code": "not_found"
+                     *       "code": "internal"
                      *     }
                      */
                     "application/json": components["schemas"]["CodedError"];
@@ -9871,7 +9939,11 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             408: components["responses"]["RequestTimeout"];
-            /** @description The request conflicts with the current state. */
+            /**
+             * @description The request conflicts with the current state.
+             *
+             *     - `license_replaced`: The owner has uploaded another license document than the one that the review names.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9915,7 +9987,11 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            /** @description The request conflicts with the current state. */
+            /**
+             * @description The request conflicts with the current state.
+             *
+             *     - `account_deletion_blocked`: Something still needs the account. `blockers` lists everything that does.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -110,6 +110,8 @@ export interface RouteSpec<A extends Access, Params, Query, Body, R extends Resp
   /** Fields that a schema does not declare are removed. */
   responses: R;
   errorStyle?: ErrorStyle;
+  /** Codes of the use case that the body of an error contains, by status. The server adds its own: {@link errorCodesOf}. */
+  errorCodes?: Readonly<Record<number, readonly string[]>>;
   /** Accepts `Idempotency-Key`. */
   idempotent?: boolean;
   /** The body is not JSON; the handler reads the stream. */

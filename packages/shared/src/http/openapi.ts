@@ -2,7 +2,7 @@
 import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
-import { OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
+import { type ErrorKind, OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
 import { isRead } from './caching.ts';
 import { bodyLimitOf, type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
@@ -65,6 +65,7 @@ export const completeDocument = (document: Document, routes: readonly Route[], p
       const route = byOperation.get(`${method.toUpperCase()} ${ownPath}`);
       describeErrorsAsJson(operation);
       describeEtags(operation);
+      if (route !== undefined) listErrorCodes(operation, route);
       if (route?.body !== undefined) describeBodyLimit(operation, bodyLimitOf(route));
       for (const parameter of operation.parameters ?? []) describeQuery(parameter);
       // A missing body is `{}`.
@@ -98,11 +99,41 @@ const describeErrorsAsJson = ({ responses = {} }: DocumentedOperation): void => 
   }
 };
 
+/** A response with several codes is one response of the document, so an extension lists them. */
+const listErrorCodes = ({ responses = {} }: DocumentedOperation, route: Route): void => {
+  for (const [status, codes] of Object.entries(errorCodesOf(route)))
+    Object.assign(responses[status] ?? {}, { [ERROR_CODES]: codes });
+};
+
 /** An empty query parameter counts as absent; a list is comma-separated. */
 const describeQuery = (parameter: NonNullable<DocumentedOperation['parameters']>[number]): void => {
   if (parameter.in !== 'query') return;
   parameter.allowEmptyValue = true;
   if (parameter.schema?.type === 'array') Object.assign(parameter, { style: 'form', explode: false });
+};
+
+/** The extension of a response that lists the values of `code` in its body. */
+export const ERROR_CODES = 'x-error-codes';
+
+const BAD_REQUEST: ErrorKind = 'bad_request';
+const NOT_FOUND: ErrorKind = 'not_found';
+const INTERNAL: ErrorKind = 'internal';
+
+/** Every value of `code` in the bodies of the errors of a route, by status. */
+export const errorCodesOf = (route: Route): Record<string, string[]> => {
+  const own: [status: number, code: string][] = Object.entries(route.errorCodes ?? {}).flatMap(
+    ([status, codes]) => codes.map((code): [number, string] => [Number(status), code]),
+  );
+  const ofServer: [status: number, code: string][] = [
+    [403, SECOND_FACTOR_REQUIRED],
+    [503, OUTCOME_UNKNOWN],
+  ];
+  if (route.errorStyle === 'error_code') {
+    ofServer.push([400, BAD_REQUEST], [500, INTERNAL]);
+    if (route.params !== undefined) ofServer.push([404, NOT_FOUND]);
+  }
+  const byStatus = Map.groupBy([...own, ...ofServer], ([status]) => String(status));
+  return Object.fromEntries([...byStatus].map(([status, found]) => [status, found.map(([, code]) => code)]));
 };
 
 const errorBody = z.object({ message: z.string() }).meta({ id: 'Error' });
@@ -155,7 +186,11 @@ const idempotencyHeaders = z.object({
 const errorResponses = (route: Route): Record<number, z.ZodType> => {
   const takesBody = route.body !== undefined || route.rawBody === true;
   // 429: the gateway may limit the requests of an address on every route.
-  const statuses = new Set([401, 429, 500, 503, ...(route.errorStatuses ?? [])]);
+  const statuses = new Set([
+    ...[401, 429, 500, 503],
+    ...(route.errorStatuses ?? []),
+    ...Object.keys(route.errorCodes ?? {}).map(Number),
+  ]);
   if (takesBody) for (const status of [400, 408, 413, 415]) statuses.add(status);
   if (takesBody || route.query !== undefined) statuses.add(422);
   if (route.permissions !== undefined || tokenKindsOf(route) !== ALL_TOKEN_KINDS) statuses.add(403);
@@ -163,6 +198,12 @@ const errorResponses = (route: Route): Record<number, z.ZodType> => {
     for (const status of route.access === 'user' ? [403, 404] : [404]) statuses.add(status);
   if (route.idempotent === true) for (const status of [409, 422]) statuses.add(status);
   return Object.fromEntries([...statuses].map((status) => [status, errorBodySchema(route, status)]));
+};
+
+/** The schema of every error of a route, by status. */
+export const errorSchemasOf = (route: Route): Record<number, z.ZodType | null> => {
+  const declared = Object.entries(route.responses).filter(([status]) => Number(status) >= 400);
+  return { ...errorResponses(route), ...Object.fromEntries(declared) };
 };
 
 const errorBodySchema = (route: Route, status: number): z.ZodType => {

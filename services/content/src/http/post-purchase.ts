@@ -18,12 +18,7 @@ export const postPurchaseRoute = (
     description:
       'Buys a training service at its current price, charges your wallet, and notifies the seller. Send the ' +
       '`price` that the buyer has seen to make sure that they pay no other price. After a 503, repeat the ' +
-      'request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`. The errors ' +
-      'are:\n\n' +
-      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
-      '- 400 `payments.own_service`: the training service is yours.\n' +
-      '- 400 `payments.price_changed`: its price is not the one that you sent.\n' +
-      '- 404 `payments.target_not_found`: it does not exist, or is not on sale.',
+      'request with the same `Idempotency-Key` to resume the purchase. Requires `payments.view_own`.',
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
@@ -37,6 +32,10 @@ export const postPurchaseRoute = (
     }),
     idempotent: true,
     errorStyle: 'error_code',
+    errorCodes: {
+      400: ['payments.insufficient_balance', 'payments.own_service', 'payments.price_changed'],
+      404: ['payments.target_not_found'],
+    },
     responses: { 201: z.object({ data: traineeSchema }) },
     handle: ({ caller, params, body, idempotencyKey }) =>
       idempotency.run(

@@ -1,4 +1,8 @@
-import { licenseReplacedSchema, reviewedMediaIdField } from '@fitness/contracts/license-review.ts';
+import {
+  LICENSE_REPLACED,
+  licenseReplacedSchema,
+  reviewedMediaIdField,
+} from '@fitness/contracts/license-review.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
 import { nullOnly, withMessage } from '@fitness/shared/kernel/refinements.ts';
@@ -73,6 +77,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     audits: ['gym.update', 'gym_license.review'],
     params: idParams,
     body,
+    errorCodes: { 409: [LICENSE_REPLACED] },
     responses: { 200: gymBody, 409: licenseReplacedSchema },
     handle: async ({ params, body: sent, caller, locale }) => {
       const gym = await updateGym(params.id, toUpdate(sent), caller);

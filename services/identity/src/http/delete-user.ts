@@ -18,6 +18,7 @@ export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): R
     permissions: ['users.delete'],
     audits: ['user.delete'],
     params: idParams,
+    errorCodes: { 409: ['account_deletion_blocked'] },
     responses: { 204: null, 409: deletionBlockedSchema },
     handle: async ({ caller, params }) => {
       await deleteUser(caller, params.id);

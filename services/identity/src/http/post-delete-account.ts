@@ -43,6 +43,7 @@ export const postDeleteAccountRoute = (
     // A valid token is the only authorization (specification 5, rule 2); the password confirms the user's intent.
     tokenKinds: ALL_TOKEN_KINDS,
     limit: accountCodes,
+    errorCodes: { 409: ['account_deletion_blocked'] },
     body: z.object({
       current_password: givenPasswordField,
       confirmation_code: codeField('deletion').optional(),

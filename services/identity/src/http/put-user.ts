@@ -1,4 +1,8 @@
-import { licenseReplacedSchema, reviewedMediaIdField } from '@fitness/contracts/license-review.ts';
+import {
+  LICENSE_REPLACED,
+  licenseReplacedSchema,
+  reviewedMediaIdField,
+} from '@fitness/contracts/license-review.ts';
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { idParams } from '@fitness/shared/http/validation.ts';
@@ -40,6 +44,7 @@ export const putUserRoute = ({
     permissions: ['users.update_any'],
     audits: ['user.update', 'user.assign_roles', 'trainer_license.review'],
     params: idParams,
+    errorCodes: { 409: [LICENSE_REPLACED] },
     body: z.object({
       ...profileShape,
       role_ids: z.array(z.int().positive()).max(100).optional().meta({

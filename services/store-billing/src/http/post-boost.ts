@@ -7,7 +7,6 @@ import type { Boost } from '../domain/grant.ts';
 import { BOOST_LEVELS } from '../domain/offer.ts';
 import { TARGET_TYPES } from '../domain/target.ts';
 import type { UseCases } from '../use-cases.ts';
-import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/boost';
 
@@ -21,16 +20,17 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
     description:
       'Boosts a gym or a training service and charges your wallet. The `level` determines the price (`GET ' +
       '/payments/prices`) and the position in lists. Requires `payments.boost_own` for your own target, or ' +
-      '`payments.boost_all` for any target. The errors are:\n\n' +
-      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
-      '- 400 `payments.boost_already_live`: a boost of the target is still running.\n' +
-      '- 404 `payments.target_not_found`: there is no such target.',
+      '`payments.boost_all` for any target.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.boost_own', 'payments.boost_all'],
     audits: ['boost.buy'],
     idempotent: true,
     errorStyle: 'error_code',
+    errorCodes: {
+      400: ['payments.insufficient_balance', 'payments.boost_already_live'],
+      404: ['payments.target_not_found'],
+    },
     body: z.object({
       boostable_type: z.enum(TARGET_TYPES).meta({ description: 'Type of the target' }),
       boostable_id: z.int().meta({ description: 'Id of the gym or training service' }),
@@ -38,7 +38,7 @@ export const postBoostRoute = ({ buyBoost }: Pick<UseCases, 'buyBoost'>, idempot
         .enum(BOOST_LEVELS)
         .meta({ description: 'Level of the boost; lists show `pro` before `basic`' }),
     }),
-    responses: { 201: z.object({ data: boostSchema }), 400: codedErrorSchema, 404: codedErrorSchema },
+    responses: { 201: z.object({ data: boostSchema }) },
     handle: ({ caller, body, idempotencyKey: clientKey }) =>
       idempotency.run(
         { userId: caller.userId, key: clientKey, fingerprint: ['POST', PATH, body] },

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { toSubscriptionResource } from '../app/grant-resource.ts';
 import type { Subscription } from '../domain/grant.ts';
 import type { UseCases } from '../use-cases.ts';
-import { codedErrorSchema } from './schemas.ts';
 
 const PATH = '/payments/buy-premium';
 
@@ -21,16 +20,15 @@ export const postBuyPremiumRoute = (
     summary: 'Buy premium from the wallet',
     description:
       'Starts a premium subscription of one month for you and charges your wallet (`GET /payments/prices`). ' +
-      'Requires `payments.buy_premium`. The errors are:\n\n' +
-      '- 400 `payments.insufficient_balance`: your balance is too low.\n' +
-      '- 400 `payments.premium_already_active`: a premium subscription is still running.',
+      'Requires `payments.buy_premium`.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium'],
     idempotent: true,
     errorStyle: 'error_code',
+    errorCodes: { 400: ['payments.insufficient_balance', 'payments.premium_already_active'] },
     body: z.object({ type: z.enum(['plus']).meta({ description: 'Premium plan' }) }),
-    responses: { 201: z.object({ data: subscriptionSchema }), 400: codedErrorSchema },
+    responses: { 201: z.object({ data: subscriptionSchema }) },
     handle: ({ caller, body, idempotencyKey: clientKey }) =>
       idempotency.run(
         { userId: caller.userId, key: clientKey, fingerprint: ['POST', PATH, body] },

@@ -8,7 +8,6 @@ import type { Catalogue } from '../domain/offer.ts';
 import { isStoreToken } from '../domain/purchase.ts';
 import { isTargetType, TARGET_TYPES, type Target } from '../domain/target.ts';
 import type { UseCases } from '../use-cases.ts';
-import { codedErrorSchema } from './schemas.ts';
 
 interface BodyOptions {
   catalogue: Catalogue;
@@ -106,16 +105,7 @@ export const postStorePurchaseRoute = (
       '`payments.view_own`, and also `payments.buy_premium` for premium, `payments.boost_own` to boost your own target, or ' +
       '`payments.boost_all` to boost any target.\n\n' +
       'The store has already charged the user at the time of this request. Before you start a purchase at the store, check ' +
-      'that no premium subscription of the user and no boost of the target is running. The errors are:\n\n' +
-      '- 400 `store_purchase.premium_already_active`: a premium subscription is still running. If the purchase was paid, it ' +
-      'is queued for a refund.\n' +
-      '- 400 `store_purchase.boost_already_live`: a boost of the target is still running. The same applies.\n' +
-      '- 400 `store_purchase.verification_failed`: the store did not confirm the purchase. Retrying does not help.\n' +
-      '- 404 `store_purchase.not_found`: the product is unknown, or another user has redeemed the token.\n' +
-      '- 404 `store_purchase.target_not_found`: there is no such target.\n' +
-      '- 500 `payments.provider_error`: the store could not be reached. A later retry may succeed.\n' +
-      '- 500 `store_purchase.grant_failed`: the store confirmed the purchase, but it could not be granted. The grant is ' +
-      'retried in the background.',
+      'that no premium subscription of the user and no boost of the target is running.',
     tag: 'payments',
     access: 'user',
     permissions: ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all'],
@@ -123,13 +113,19 @@ export const postStorePurchaseRoute = (
     alsoNeeds: ['payments.view_own'],
     limit: { name: 'store-purchase', points: 10, windowS: 60 },
     errorStyle: 'error_code',
+    errorCodes: {
+      400: [
+        'store_purchase.premium_already_active',
+        'store_purchase.boost_already_live',
+        'store_purchase.verification_failed',
+      ],
+      404: ['store_purchase.not_found', 'store_purchase.target_not_found'],
+      500: ['payments.provider_error', 'store_purchase.grant_failed'],
+    },
     body: bodySchema({ catalogue, channel }),
     responses: {
       200: z.object({ data: grantSchema }),
       201: z.object({ data: grantSchema }),
-      400: codedErrorSchema,
-      404: codedErrorSchema,
-      500: codedErrorSchema,
     },
     handle: async ({ caller, body }) => {
       const { product_id: productId, purchase_token: purchaseToken } = body;

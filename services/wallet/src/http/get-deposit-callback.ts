@@ -1,7 +1,9 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
+import { PROVIDER_ERROR } from '../app/provider-error.ts';
 import type { UseCases } from '../use-cases.ts';
+import { providerErrorSchema } from './schemas.ts';
 
 const digits = z.string().regex(/^\d{1,15}$/);
 
@@ -30,7 +32,8 @@ export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'rec
         .optional(),
     }),
     errorStatuses: [404, 429],
-    responses: { 200: z.object({ payment: paymentSchema }), 302: null },
+    errorCodes: { 500: [PROVIDER_ERROR] },
+    responses: { 200: z.object({ payment: paymentSchema }), 302: null, 500: providerErrorSchema },
     handle: async ({ query, caller, clientAddress }) => {
       const { trackId, orderId } = query;
       const result = await receiveCallback({ trackId, orderId, caller, clientAddress });

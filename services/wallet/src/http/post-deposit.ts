@@ -4,9 +4,11 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import type { Idempotency } from '@fitness/shared/mongo/idempotency.ts';
 import { z } from 'zod';
 import { paymentSchema } from '../app/payment-resource.ts';
+import { PROVIDER_ERROR } from '../app/provider-error.ts';
 import type { RequestedDeposit } from '../app/request-deposit.ts';
 import type { UseCases } from '../use-cases.ts';
 import { description } from './description.ts';
+import { providerErrorSchema } from './schemas.ts';
 
 const MIN_TOOMAN = 1_000;
 const MAX_TOOMAN = 500_000_000;
@@ -39,6 +41,7 @@ export const postDepositRoute = (
       description,
     }),
     idempotent: true,
+    errorCodes: { 500: [PROVIDER_ERROR] },
     responses: {
       201: z
         .object({
@@ -46,9 +49,7 @@ export const postDepositRoute = (
           payment_url: z.string().meta({ description: 'Address of the gateway’s payment page' }),
         })
         .meta({ id: 'RequestedDeposit' }),
-      500: z
-        .object({ message: z.string(), code: z.literal('payments.provider_error').optional() })
-        .meta({ id: 'ProviderError' }),
+      500: providerErrorSchema,
     },
     handle: ({ caller, body, t, idempotencyKey }) =>
       idempotency.run(

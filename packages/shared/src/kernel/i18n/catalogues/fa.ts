@@ -582,9 +582,112 @@ export const catalogue: Catalogue = {
   'docs.intro':
     'با این API می‌توانید کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی مثل نبودن آن است، و نبودن بدنه مثل شیء خالی. توضیح عملیات‌ها به انگلیسی است.',
   'docs.intro.errors':
-    'متن هر خطا در `message` است، و در برخی پاسخ‌ها در `error`. خطای 422 علاوه بر آن `errors` با پیام هر فیلد دارد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند: [همهٔ خطاها](/docs/errors?lang=fa).',
+    'متن هر خطا در `message` است. خطای 422 علاوه بر آن `errors` با پیام هر فیلد دارد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. [همهٔ خطاها](/docs/errors?lang=fa) همراه با کاری که باید کرد.\n\nاین خطاها به جای `message`، فیلدهای `error` و `code` دارند:',
   'docs.errors.lead':
     'هر خطا یک پیام دارد. برخی خطاها کد هم دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. متن‌ها به زبان Accept-Language هستند و پارامترها میان آکولاد آمده‌اند.',
+  'docs.errors.cause': 'چه وقت',
+  'docs.errors.remedy': 'چه باید کرد',
+  'docs.errors.cause.deletion.blocked': 'هنوز چیزی به این حساب وابسته است. همهٔ مانع‌ها در `blockers` هستند.',
+  'docs.errors.cause.auth.phone_sms_failed': 'پیامک کد برای شمارهٔ جدید فرستاده نشد و چیزی تغییر نکرد.',
+  'docs.errors.cause.auth.second_factor_armed': 'ورود دومرحله‌ای از قبل روشن است.',
+  'docs.errors.cause.auth.second_factor_required':
+    'نقش شما این دسترسی را فقط با ورود دومرحله‌ای می‌دهد و این ورود خاموش است.',
+  'docs.errors.cause.deletion.sms_failed': 'پیامک کد تأیید فرستاده نشد و حذفی زمان‌بندی نشد.',
+  'docs.errors.cause.error.bad_request': 'درخواست درست نیست؛ مثلاً بدنهٔ آن کامل نیست.',
+  'docs.errors.cause.error.form_expected':
+    'فایل با نوعی جز `multipart/form-data` یا بدون مرز درست فرستاده شده است.',
+  'docs.errors.cause.error.invalid_host': 'درخواست `Host` معتبر ندارد، یا بیش از یکی دارد.',
+  'docs.errors.cause.error.malformed_json': 'بدنهٔ درخواست JSON معتبر با UTF-8 نیست.',
+  'docs.errors.cause.error.nested_too_deeply': 'JSON بدنه بیش از ۳۲ سطح تودرتو است.',
+  'docs.errors.cause.error.forbidden':
+    'توکن دسترسی یا محدودهٔ لازم را ندارد، یا این مسیر برای این نوع توکن نیست.',
+  'docs.errors.cause.idempotency.other_body':
+    'این `Idempotency-Key` برای درخواستی با محتوای دیگر استفاده شده است.',
+  'docs.errors.cause.idempotency.running': 'درخواست قبلی با همین `Idempotency-Key` هنوز در حال انجام است.',
+  'docs.errors.cause.error.internal': 'در سمت ما خطایی پیش‌بینی‌نشده رخ داده است.',
+  'docs.errors.cause.licenses.replaced':
+    'صاحب مدرک پس از آنچه شما بررسی کرده‌اید، مدرک دیگری بارگذاری کرده است.',
+  'docs.errors.cause.error.method_not_allowed': 'این مسیر این متد را ندارد.',
+  'docs.errors.cause.error.not_found': 'چنین مسیر یا منبعی نیست، یا شما آن را نمی‌بینید.',
+  'docs.errors.cause.error.transfer_encoding': '`Transfer-Encoding` درخواست چیزی جز `chunked` است.',
+  'docs.errors.cause.error.outcome_unknown': 'پاسخ در راه گم شده است. شاید درخواست انجام شده باشد.',
+  'docs.errors.cause.error.overloaded': 'پلتفرم درخواست‌های باز زیادی دارد. چیزی تغییر نکرد.',
+  'docs.errors.cause.payments.already_resolved': 'این واریز یا بازپرداخت با نتیجهٔ دیگری تعیین تکلیف شده است.',
+  'docs.errors.cause.payments.already_settled': 'این برداشت با نتیجهٔ دیگری تسویه شده است.',
+  'docs.errors.cause.payments.balance_limit': 'با این تراکنش، موجودی از سقف کیف پول بیشتر می‌شود.',
+  'docs.errors.cause.payments.boost_already_live': 'هنوز یک بوست برای این مورد فعال است.',
+  'docs.errors.cause.payments.insufficient_balance': 'موجودی کیف پول کافی نیست.',
+  'docs.errors.cause.payments.not_disputed': 'این پرداخت، واریز مورد اختلاف نیست.',
+  'docs.errors.cause.payments.own_service': 'این خدمت مربیگری مال خود شماست.',
+  'docs.errors.cause.payments.premium_already_active': 'هنوز یک اشتراک ویژه فعال است.',
+  'docs.errors.cause.payments.price_changed': 'قیمت با `price` که فرستاده‌اید یکی نیست.',
+  'docs.errors.cause.payments.provider_error': 'درگاه بانکی یا فروشگاه برنامه پاسخ قابل استفاده‌ای نداد.',
+  'docs.errors.cause.payments.target_not_found': 'این باشگاه یا خدمت مربیگری وجود ندارد یا فروخته نمی‌شود.',
+  'docs.errors.cause.error.rate_limited': 'سهم درخواست‌ها تمام شده است.',
+  'docs.errors.cause.error.request_timeout': 'بدنهٔ درخواست خیلی کند رسید.',
+  'docs.errors.cause.roles.administrators_keep_all': 'نقش مدیران همهٔ دسترسی‌ها را نگه می‌دارد.',
+  'docs.errors.cause.roles.last_manager': 'دیگر کسی نمی‌تواند نقش‌ها را مدیریت کند.',
+  'docs.errors.cause.store_purchase.boost_already_live':
+    'هنوز یک بوست برای این مورد فعال است. اگر خرید پرداخت شده باشد، در صف بازپرداخت است.',
+  'docs.errors.cause.store_purchase.grant_failed':
+    'فروشگاه خرید را تأیید کرد، اما هنوز فعال نشده است. تلاش دوباره در پس‌زمینه ادامه دارد.',
+  'docs.errors.cause.store_purchase.not_found':
+    'این محصول ناشناخته است، یا کاربر دیگری این توکن را استفاده کرده است.',
+  'docs.errors.cause.store_purchase.not_grantable': 'این خرید دیگر قابل فعال‌سازی نیست.',
+  'docs.errors.cause.store_purchase.premium_already_active':
+    'هنوز یک اشتراک ویژه فعال است. اگر خرید پرداخت شده باشد، در صف بازپرداخت است.',
+  'docs.errors.cause.store_purchase.target_not_found': 'این باشگاه یا خدمت مربیگری وجود ندارد.',
+  'docs.errors.cause.store_purchase.verification_failed': 'فروشگاه این خرید را تأیید نکرد.',
+  'docs.errors.cause.error.too_large': 'بدنه یا فایل از اندازهٔ مجاز این مسیر بزرگ‌تر است.',
+  'docs.errors.cause.error.unauthenticated': 'توکن فرستاده نشده، منقضی شده یا باطل شده است.',
+  'docs.errors.cause.ops.session_over': 'نشست صفحهٔ اپراتورها تمام شده است.',
+  'docs.errors.cause.error.unavailable':
+    'بخشی از پلتفرم که برای این پاسخ لازم است در دسترس نیست. چیزی تغییر نکرد.',
+  'docs.errors.cause.error.content_encoding': '`Content-Encoding` بدنه چیزی جز `identity` است.',
+  'docs.errors.cause.error.unsupported_media_type': 'نوع بدنه `application/json` نیست.',
+  'docs.errors.cause.error.validation':
+    'برخی فیلدهای بدنه یا نشانی معتبر نیستند. پیام هر فیلد در `errors` است.',
+  'docs.errors.remedy.400': 'درخواست را پیش از فرستادن دوباره اصلاح کنید.',
+  'docs.errors.remedy.401': 'دوباره وارد شوید و از توکن جدید استفاده کنید.',
+  'docs.errors.remedy.403':
+    'از توکنی با دسترسیِ نام‌برده در آن عملیات استفاده کنید. تکرار درخواست فایده‌ای ندارد.',
+  'docs.errors.remedy.404': 'مسیر و شناسه را بررسی کنید.',
+  'docs.errors.remedy.405': 'از متدهایی که در سرآیند `Allow` آمده‌اند استفاده کنید.',
+  'docs.errors.remedy.408': 'درخواست را دوباره بفرستید.',
+  'docs.errors.remedy.409': 'پیش از تصمیم‌گیری، منبع را دوباره بخوانید.',
+  'docs.errors.remedy.413': 'بدنه یا فایل کوچک‌تری بفرستید.',
+  'docs.errors.remedy.415': 'بدنه را با نوعی که آن عملیات می‌پذیرد و بدون `Content-Encoding` بفرستید.',
+  'docs.errors.remedy.422': 'هر پیام را کنار فیلد خودش نشان دهید.',
+  'docs.errors.remedy.429': 'به اندازهٔ ثانیه‌های `Retry-After` صبر کنید و درخواست را تکرار کنید.',
+  'docs.errors.remedy.500': 'بعداً دوباره امتحان کنید. اگر باز هم رخ داد، `X-Request-Id` پاسخ را گزارش کنید.',
+  'docs.errors.remedy.501': 'بدنه را با `Content-Length` یا به شکل `chunked` بفرستید.',
+  'docs.errors.remedy.503': 'به اندازهٔ ثانیه‌های `Retry-After` صبر کنید و درخواست را تکرار کنید.',
+  'docs.errors.remedy.deletion.blocked':
+    'پیام‌های `blockers` را نشان دهید. وقتی همه برطرف شدند دوباره درخواست کنید.',
+  'docs.errors.remedy.auth.second_factor_required': 'ورود دومرحله‌ای را روشن کنید.',
+  'docs.errors.remedy.auth.second_factor_armed': 'اگر رمز دیگری می‌خواهید، اول آن را خاموش کنید.',
+  'docs.errors.remedy.idempotency.other_body': 'برای هر خرید، واریز یا برداشت یک کلید تازه بسازید.',
+  'docs.errors.remedy.idempotency.running': 'کمی بعد درخواست را با همان کلید تکرار کنید.',
+  'docs.errors.remedy.error.outcome_unknown':
+    'درخواست را با همان `Idempotency-Key` تکرار کنید، یا منبع را بخوانید.',
+  'docs.errors.remedy.licenses.replaced': 'منبع را دوباره بخوانید و مدرک فعلی را بررسی کنید.',
+  'docs.errors.remedy.payments.insufficient_balance': 'واریز مبلغی را که کم است پیشنهاد دهید.',
+  'docs.errors.remedy.payments.boost_already_live': 'تا پایان بوست صبر کنید.',
+  'docs.errors.remedy.payments.premium_already_active': 'تا پایان اشتراک صبر کنید.',
+  'docs.errors.remedy.payments.price_changed': 'قیمت فعلی را نشان دهید و دوباره از خریدار بپرسید.',
+  'docs.errors.remedy.payments.own_service': 'آن را به مربی خودش پیشنهاد نکنید.',
+  'docs.errors.remedy.payments.provider_error':
+    'بعداً دوباره امتحان کنید. خرید از فروشگاه پرداخت‌شده می‌ماند و بعداً هم فعال می‌شود.',
+  'docs.errors.remedy.store_purchase.grant_failed':
+    'همان توکن را بعداً دوباره بفرستید. از کاربر نخواهید دوباره پرداخت کند.',
+  'docs.errors.remedy.store_purchase.verification_failed':
+    'درخواست را تکرار نکنید. از کاربر بخواهید خرید را در فروشگاه بررسی کند.',
+  'docs.errors.remedy.store_purchase.boost_already_live':
+    'پیش از شروع خرید در فروشگاه، وضعیت این مورد را بررسی کنید.',
+  'docs.errors.remedy.store_purchase.premium_already_active':
+    'پیش از شروع خرید در فروشگاه، اشتراک کاربر را بررسی کنید.',
+  'docs.errors.remedy.auth.phone_sms_failed': 'بعداً دوباره امتحان کنید.',
+  'docs.errors.remedy.deletion.sms_failed': 'بعداً دوباره امتحان کنید.',
   'docs.errors.fields': 'پیام‌های فیلدها',
   'docs.errors.fields.lead': 'خطای 422 این پیام‌ها را زیر errors و با نام هر فیلد دارد.',
   'docs.errors.no_code': 'بدون کد',
