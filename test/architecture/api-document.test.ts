@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
 import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -71,6 +72,33 @@ const schemasIn = (value: unknown, place = ''): [string, Schema][] => {
   );
   return [[place, value as Schema], ...below];
 };
+
+interface Field {
+  place: string;
+  name: string;
+  field: Schema;
+}
+
+/** Every property of the components: the document has no bodies besides. */
+const fieldsIn = ({ components }: ApiDocument): Field[] =>
+  schemasIn(components.schemas).flatMap(([place, { properties }]) =>
+    place.endsWith('/properties') || properties === undefined
+      ? []
+      : Object.entries(properties as Record<string, Schema>).map(([name, field]) => ({
+          place: `${place}/${name}`,
+          name,
+          field,
+        })),
+  );
+
+/** Its own, or that of the component that it is. */
+const descriptionOf = (field: Schema): string => {
+  const component = document.components.schemas[referenceOf(field) ?? ''] as Schema | undefined;
+  return String(field.description ?? component?.description ?? '');
+};
+
+const isNumber = ({ type }: Schema): boolean =>
+  [type].flat().some((one) => one === 'integer' || one === 'number');
 
 /** Problems with what `check` finds, by place. */
 const places = (check: (schema: Schema) => boolean): string[] =>
@@ -208,6 +236,48 @@ describe('people can read the document', () => {
         .map(({ name }) => `${nameOf(operation)} ${name}`),
     );
     expect(bare).toEqual([]);
+  });
+
+  test('every field is described, or has a described component', () => {
+    const bare = fieldsIn(document)
+      .filter(({ field }) => !/\w{2}.* \w{2}/.test(descriptionOf(field)))
+      .map(({ place }) => place);
+    expect(bare).toEqual([]);
+    expect(fieldsIn(document).length).toBeGreaterThan(500);
+  });
+
+  test('an amount says its currency, a length of time and a size their unit, and a rate that it is in percent', () => {
+    const UNITS: readonly [name: RegExp, unit: RegExp][] = [
+      [/(?:^|_)(?:amount|price|balance|fee)$|^(?:plus|basic|pro)$/, /\bTooman\b/],
+      [/_rial$/, /\bRial\b/],
+      [/_days$/, /\bdays\b/],
+      [/^(?:size|bytes)$|_bytes$/, /\bbytes\b/],
+      [/_percent$/, /\bpercent\b/],
+      [/^height$/, /\bcentimeters\b/],
+      [/_(?:lat|lng)$/, /\bdegrees\b/],
+    ];
+    const mistakes = fieldsIn(document).flatMap(({ place, name, field }) =>
+      UNITS.filter(
+        ([names, unit]) => isNumber(field) && names.test(name) && !unit.test(descriptionOf(field)),
+      ).map(([, unit]) => `${place}: ${unit.source}`),
+    );
+    expect(mistakes).toEqual([]);
+  });
+
+  test('a time in an answer has the pattern of timestamps, and says its format and zone', () => {
+    const times = fieldsIn(document).filter(
+      ({ name, place }) => /_(?:at|until)$/.test(name) && !place.includes('Request'),
+    );
+    const others = times.filter(({ field }) => field.pattern !== TIMESTAMP_PATTERN);
+    const FORMATS: readonly RegExp[] = [/`HH:MM`/, /ISO 8601 in UTC/];
+    expect(
+      others
+        .filter(({ field }) => !FORMATS.some((format) => format.test(descriptionOf(field))))
+        .map(({ place }) => place),
+    ).toEqual([]);
+    for (const { field } of times.filter((time) => !others.includes(time)))
+      expect(descriptionOf(field)).toMatch(/^(?!.*UTC.*UTC).{10,}\. `YYYY-MM-DD HH:MM:SS` in UTC\.$/s);
+    expect(times.length - others.length).toBeGreaterThan(30);
   });
 
   test('every operation may be 429, which says when to try again', () => {

@@ -1,7 +1,9 @@
 /**
  * The schemas of the services in the form that client generators understand. They describe the same values as before.
  */
-import { isObject, type Json, mapChildren, type Schema } from './schema.ts';
+import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
+import { fieldText } from './operations.ts';
+import { isObject, type Json, mapChildren, mapEntries, type Schema } from './schema.ts';
 
 /** What clients send, or what they receive: an answer may get further fields in a later release. */
 type Direction = 'request' | 'response';
@@ -12,9 +14,22 @@ export const toClientSchema = (given: Schema, direction: Direction): Schema => {
   const schema = mapChildren(given, (child) => toClientSchema(child, direction));
   delete schema.propertyNames;
   if (schema.additionalProperties === false) delete schema.additionalProperties;
-  return withoutBackslashes(
-    withNamedValues(nullable(withIntegerFormat(withoutConstantFlag(schema), direction))),
+  return withDescribedFields(
+    withoutBackslashes(withNamedValues(nullable(withIntegerFormat(withoutConstantFlag(schema), direction)))),
   );
+};
+
+/** A field has the text of its schema, else that of its name; a timestamp has its format too. */
+const withDescribedFields = (schema: Schema): Schema => {
+  if (!isObject(schema.properties)) return schema;
+  const properties = mapEntries(schema.properties, (field, name) => {
+    if (!isObject(field)) return field;
+    const text = field.description ?? (field.$ref === undefined ? fieldText(name) : undefined);
+    if (text === undefined) return field;
+    if (field.pattern !== TIMESTAMP_PATTERN) return { ...field, description: text };
+    return { ...field, description: `${String(text).replace(/\.$/, '')}. \`YYYY-MM-DD HH:MM:SS\` in UTC.` };
+  });
+  return { ...schema, properties };
 };
 
 /** Generators make an enumeration of texts of it. */

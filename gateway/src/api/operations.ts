@@ -117,6 +117,19 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 /** Undefined for an unknown name; a test finds it. */
 export const parameterText = (name: string): string | undefined => PARAMETERS[name];
 
+/** Fields that mean the same in every resource, where the schema does not describe them. */
+const FIELDS: Readonly<Record<string, string>> = {
+  id: 'Id; it never changes',
+  message: 'Text for people, in the language of the request',
+  error: 'Text for people, in the language of the request',
+  code: 'Stable code, the same in every language and release',
+  created_at: 'When it was created',
+  updated_at: 'When it was last changed',
+};
+
+/** Undefined for an unknown name; a test finds it. */
+export const fieldText = (name: string): string | undefined => FIELDS[name];
+
 interface Link {
   /** The operation and the status whose answer has the id. */
   from: readonly [operationId: string, status: string];

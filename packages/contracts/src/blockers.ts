@@ -16,7 +16,7 @@ const balance = z.int().meta({ description: 'Balance of the wallet in Tooman' })
 const expiresAt = z
   .string()
   .regex(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
-  .meta({ description: 'When the subscription ends, `YYYY-MM-DD HH:MM:SS` in UTC' });
+  .meta({ description: 'When the subscription ends' });
 
 export const BLOCKERS = [
   { code: 'gym_ownership', owner: 'gyms', extras: z.object({ count }) },

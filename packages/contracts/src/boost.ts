@@ -15,11 +15,11 @@ export const boostSchema = z
       .meta({ description: 'Model name of the target, e.g. `App\\Models\\Gyms\\Gym`' }),
     boostable_id: z.int().meta({ description: 'Id of the target' }),
     level: z.int().meta({ description: '1: basic, 2: pro' }),
-    starts_at: timestampSchema,
-    ends_at: timestampSchema,
+    starts_at: timestampSchema.meta({ description: 'When the boost starts' }),
+    ends_at: timestampSchema.meta({ description: 'When the boost ends' }),
     created_at: timestampSchema,
   })
-  .meta({ id: 'MarketingBoost' });
+  .meta({ id: 'MarketingBoost', description: 'A boost of a gym or a training service' });
 
 export type BoostResource = z.output<typeof boostSchema>;
 

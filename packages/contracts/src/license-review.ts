@@ -37,9 +37,10 @@ const nameChangesField = z
       'nobody has reviewed, and stay until their license is reviewed again.',
   });
 
-const pageMetaSchema = listOf(z.unknown())
-  .shape.meta.extend({ name_changes: nameChangesField })
-  .meta({ id: 'LicenseReviewPageMeta' });
+const pageMetaSchema = listOf(z.unknown()).shape.meta.extend({ name_changes: nameChangesField }).meta({
+  id: 'LicenseReviewPageMeta',
+  description: 'Where this page is in the list, and names that have changed since the review',
+});
 
 /** The response schema of a list of licenses to review. The names are no fields of the resources. */
 export const licenseReviewsOf = <Row extends z.ZodType>(row: Row) =>

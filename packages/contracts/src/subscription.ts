@@ -11,13 +11,13 @@ import { timestampSchema } from './timestamp.ts';
 export const subscriptionSchema = z
   .object({
     id: z.int(),
-    user_id: z.int(),
+    user_id: z.int().meta({ description: 'User id of the subscriber' }),
     type: z.string().meta({ description: 'Premium plan, e.g. `plus`' }),
-    starts_at: timestampSchema,
-    expires_at: timestampSchema,
+    starts_at: timestampSchema.meta({ description: 'When the subscription starts' }),
+    expires_at: timestampSchema.meta({ description: 'When the subscription ends' }),
     created_at: timestampSchema,
   })
-  .meta({ id: 'PremiumSubscription' });
+  .meta({ id: 'PremiumSubscription', description: 'A premium subscription' });
 
 export type SubscriptionResource = z.output<typeof subscriptionSchema>;
 

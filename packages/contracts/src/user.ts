@@ -19,22 +19,27 @@ import { timestampSchema } from './timestamp.ts';
 export const GENDERS = ['male', 'female', 'other'] as const;
 
 export const roleSchema = z
-  .object({ id: z.int(), name: z.string(), title: z.string(), permissions: z.array(z.string()) })
-  .meta({ id: 'Role' });
+  .object({
+    id: z.int(),
+    name: z.string().meta({ description: 'Name in the code, which never changes' }),
+    title: z.string().meta({ description: 'Title for people' }),
+    permissions: z.array(z.string()).meta({ description: 'Permissions that the role gives' }),
+  })
+  .meta({ id: 'Role', description: 'A role with its permissions' });
 
 /** Visible to everyone. */
 const publicShape = {
   id: z.int(),
-  username: z.string(),
-  first_name: z.string(),
-  last_name: z.string(),
+  username: z.string().meta({ description: 'Name to sign in with, unique' }),
+  first_name: z.string().meta({ description: 'First name; empty for an erased account' }),
+  last_name: z.string().meta({ description: 'Last name; empty for an erased account' }),
   created_at: timestampSchema,
   referral_code: z
     .string()
     .meta({ description: 'Code that a new user enters at registration to name this user as their referrer' }),
   height: z.int().nullable().meta({ description: 'Height in centimeters' }),
   birth_date: z.string().nullable().meta({ description: 'Date of birth, `YYYY-MM-DD`' }),
-  gender: z.enum(GENDERS).nullable(),
+  gender: z.enum(GENDERS).nullable().meta({ description: 'Gender; null if it is not given' }),
   is_trainer: z
     .boolean()
     .meta({ description: 'Whether the user identifies as a trainer. It authorizes nothing.' }),
@@ -42,14 +47,19 @@ const publicShape = {
     .boolean()
     .meta({ description: 'Whether the user identifies as a gym owner. It authorizes nothing.' }),
   media: z.array(mediaSchema).meta({ description: 'Files of the user, without private documents' }),
-  current_subscription: subscriptionSchema.nullable(),
+  current_subscription: subscriptionSchema
+    .nullable()
+    .meta({ description: 'Running premium subscription; null without one' }),
 };
 
 /** The limited-access fields: absent, not null, for viewers who may not see them ({@link canSeeAllFields}). */
 const limitedAccessShape = {
-  email: z.string(),
-  phone: z.string(),
-  bank_account_number: z.string().nullable(),
+  email: z.string().meta({ description: 'Email address, in lower case' }),
+  phone: z.string().meta({ description: 'Phone number, E.164, e.g. `+989120000001`' }),
+  bank_account_number: z
+    .string()
+    .nullable()
+    .meta({ description: 'IBAN or account number that withdrawals are paid out to; null without one' }),
   trainer_license_image: z.string().nullable().meta({ description: 'File name of the license document' }),
   trainer_license_link: z
     .string()
@@ -72,7 +82,7 @@ const limitedAccessShape = {
       'Sum, over the users whom the user has invited, of 1 plus half of their `referral_score`. Not rounded, and cached for ten hours.',
   }),
   referrals_count: z.int().meta({ description: 'Number of users whom the user has invited' }),
-  roles: z.array(roleSchema),
+  roles: z.array(roleSchema).meta({ description: 'Roles of the user, with their permissions' }),
   deletion_requested_at: timestampSchema
     .nullable()
     .meta({ description: 'When the deletion was requested; null unless one is scheduled' }),
@@ -89,7 +99,7 @@ export const LIMITED_ACCESS_FIELDS = Object.keys(
 
 export const userSchema = z
   .object({ ...publicShape, ...limitedAccessSchema.partial().shape })
-  .meta({ id: 'User' });
+  .meta({ id: 'User', description: 'A user, as the caller may see them' });
 
 /** A user as a viewer sees them. */
 export type UserResource = z.output<typeof userSchema>;

@@ -1433,57 +1433,75 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AccountDeletionResponse: {
+            /** @description Text for people, in the language of the request */
             message: string;
-            /** @description 200 alone: a code was sent. */
+            /** @description True when a code was sent, with 200 alone */
             confirmation_required?: boolean;
-            /** @description 202 alone. */
+            /** @description When the deletion was requested, with 202 alone. `YYYY-MM-DD HH:MM:SS` in UTC. */
             deletion_requested_at?: string;
-            /** @description 202 alone. */
+            /** @description When the account will be erased, with 202 alone. `YYYY-MM-DD HH:MM:SS` in UTC. */
             deletion_scheduled_at?: string;
         };
         AppGrant: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description Name that the app has given itself. Nobody has verified it. */
             client_name: string | null;
+            /** @description Scopes that you have granted to the app */
             scopes: string[];
             /** @description What the tokens of the app are for. The origin covers the API and `/mcp`. */
             resource: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description When a token of the app was last used; up to a minute late */
+            /** @description When a token of the app was last used; up to a minute late. `YYYY-MM-DD HH:MM:SS` in UTC. */
             last_used_at: string;
         };
         AppGrantList: {
+            /** @description Rows of this page */
             data: components["schemas"]["AppGrant"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
         AuditEntry: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Service whose log has the entry */
             service: string;
+            /** @description What was done, e.g. `gym_license.review` */
             action: string;
             /**
              * Format: int64
              * @description Id of the operator. Null for a command that was run on the servers.
              */
             actor_id: number | null;
+            /** @description Type of the resource that was acted on */
             subject_type: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the resource that was acted on; null if it has none
+             */
             subject_id: number | null;
+            /** @description `X-Request-Id` of the request; null without one */
             request_id: string | null;
             /** @description Fields that the action concerns, as they were stored before it; `after` has them as they were stored after it. Times are `YYYY-MM-DD HH:MM:SS` in UTC. A personal value of an erased account is `{"erased": true}`. */
             before: {
                 [key: string]: unknown;
             } | null;
+            /** @description The same fields as they were stored after it */
             after: {
                 [key: string]: unknown;
             } | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         AuditEntryList: {
+            /** @description Rows of this page */
             data: components["schemas"]["AuditEntry"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1495,6 +1513,7 @@ export interface components {
              */
             balance: number;
         };
+        /** @description Prices of boosts by level, in Tooman */
         BoostPrices: {
             /**
              * Format: int64
@@ -1507,22 +1526,31 @@ export interface components {
              */
             pro: number;
         };
+        /** @description A city, with its state */
         City: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name of the city */
             name: string;
             state: components["schemas"]["State"];
         };
         CityList: {
+            /** @description Rows of this page */
             data: components["schemas"]["City"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
         CodedError: {
+            /** @description Text for people, in the language of the request */
             error: string;
+            /** @description Stable code, the same in every language and release */
             code: string;
         };
         Conflict: {
+            /** @description Text for people, in the language of the request */
             message: string;
         };
         CreatedToken: {
@@ -1554,14 +1582,21 @@ export interface components {
             totp?: string;
         };
         DeletionBlocked: {
+            /** @description Text for people, in the language of the request */
             error: string;
-            /** @constant */
+            /**
+             * @description Stable code, the same in every language and release
+             * @constant
+             */
             code: "account_deletion_blocked";
             /** @description Everything that blocks the deletion */
             blockers: components["schemas"]["DeletionBlocker"][];
         };
         DeletionBlocker: {
-            /** @enum {string} */
+            /**
+             * @description What blocks the deletion
+             * @enum {string}
+             */
             code: "gym_ownership" | "unsettled_balance" | "pending_withdrawal" | "active_premium" | "active_trainees";
             /** @description What blocks the deletion, in the language of the request */
             message: string;
@@ -1575,13 +1610,14 @@ export interface components {
              * @description Balance of the wallet in Tooman
              */
             balance?: number;
-            /** @description When the subscription ends, `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the subscription ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             expires_at?: string;
         };
         DeletionBlockers: {
             data: components["schemas"]["DeletionBlocker"][];
         };
         DeletionCancelled: {
+            /** @description Text for people, in the language of the request */
             message: string;
             user: components["schemas"]["User"];
         };
@@ -1598,16 +1634,24 @@ export interface components {
              * @description User id of the operator
              */
             resolved_by: number;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the operator resolved the deposit. `YYYY-MM-DD HH:MM:SS` in UTC. */
             resolved_at: string;
         };
+        /** @description A device that gets push messages */
         Device: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
-            /** @enum {string} */
+            /**
+             * @description Operating system of the device
+             * @enum {string}
+             */
             platform: "android" | "ios" | "web";
+            /** @description Language of its push messages */
             locale: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         DeviceResponse: {
@@ -1620,14 +1664,17 @@ export interface components {
             reported: components["schemas"]["GatewayReport"];
         };
         DisputedDepositList: {
+            /** @description Rows of this page */
             data: components["schemas"]["DisputedDeposit"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
         Error: {
+            /** @description Text for people, in the language of the request */
             message: string;
         };
         Forbidden: {
+            /** @description Text for people, in the language of the request */
             message: string;
             /**
              * @description Present when a role gives you operator permissions that you cannot use without two-factor authentication, and one of them may be what is missing. Turning it on does not always change the response.
@@ -1651,10 +1698,16 @@ export interface components {
             /** @description Time of the payment, ISO 8601 in UTC */
             paid_at: string | null;
         };
+        /** @description A gym, as the caller may see it */
         Gym: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name of the gym */
             name: string | null;
+            /** @description Postal address */
             address: string | null;
             /** @description Latitude in degrees */
             location_lat: number | null;
@@ -1662,16 +1715,19 @@ export interface components {
             location_lng: number | null;
             /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
             is_active: boolean;
+            /** @description What people read about the gym */
             description: string | null;
             /** @description Whether the gym shows its `crowd` */
             show_crowd: boolean;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was last changed. `YYYY-MM-DD HH:MM:SS` in UTC. */
             updated_at: string;
             /** @description How crowded the gym is; null if `show_crowd` is false, or if nothing was reported */
             crowd: components["schemas"]["Crowd"] | null;
+            /** @description City of the gym; null if it is not given */
             city: components["schemas"]["City"] | null;
+            /** @description Sports that the gym offers */
             majors: components["schemas"]["Major"][];
             /** @description When the gym is open, in the local time of Tehran */
             working_periods: components["schemas"]["WorkingPeriod"][];
@@ -1703,11 +1759,13 @@ export interface components {
             gym_license_rejection_reason?: string | null;
         };
         GymLicenseReviews: {
+            /** @description Rows of this page */
             data: components["schemas"]["Gym"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["LicenseReviewPageMeta"];
         };
         GymList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Gym"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -1716,16 +1774,24 @@ export interface components {
             gym: components["schemas"]["Gym"];
         };
         LicenseNameChange: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description Name for which the license was reviewed; null if there was none */
             reviewed_name: string | null;
         };
         LicenseReplaced: {
+            /** @description Text for people, in the language of the request */
             message: string;
-            /** @constant */
+            /**
+             * @description Stable code, the same in every language and release
+             * @constant
+             */
             code: "license_replaced";
         };
+        /** @description Where this page is in the list, and names that have changed since the review */
         LicenseReviewPageMeta: {
             /**
              * Format: int64
@@ -1764,18 +1830,28 @@ export interface components {
             /** @description The rows of `data` that have been reviewed and whose name has changed since, by their `id`. They follow the rows that nobody has reviewed, and stay until their license is reviewed again. */
             name_changes: components["schemas"]["LicenseNameChange"][];
         };
+        /** @description A major: a sport that gyms offer */
         Major: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name of the sport */
             title: string;
         };
         MajorList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Major"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
+        /** @description A boost of a gym or a training service */
         MarketingBoost: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description Model name of the target, e.g. `App\Models\Gyms\Gym` */
             boostable_type: string;
@@ -1789,18 +1865,22 @@ export interface components {
              * @description 1: basic, 2: pro
              */
             level: number;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the boost starts. `YYYY-MM-DD HH:MM:SS` in UTC. */
             starts_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the boost ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             ends_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         MarketingBoostResponse: {
             data: components["schemas"]["MarketingBoost"];
         };
+        /** @description An uploaded file */
         Media: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description Model name of what the file is attached to, e.g. `App\Models\Posts\Post` */
             attachable_type: string;
@@ -1811,6 +1891,7 @@ export interface components {
             attachable_id: number;
             /** @description URL of the download */
             link: string;
+            /** @description Name of the file in its link */
             filename: string;
             /** @description Media type, e.g. `image/jpeg` */
             mime_type: string;
@@ -1821,21 +1902,31 @@ export interface components {
             size: number;
             /** @description What a private document is for, e.g. `gym_license`; null for a public file */
             purpose: string | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         MediaResponse: {
             data: components["schemas"]["Media"];
         };
         Message: {
+            /** @description Text for people, in the language of the request */
             message: string;
         };
+        /** @description A notification, with its texts in the language of the request */
         Notification: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
-            /** @enum {string} */
+            /**
+             * @description What the notification is about. It determines the fields of `data`.
+             * @enum {string}
+             */
             type: "account_deletion_requested" | "account_deletion_postponed" | "gym_license_reviewed" | "trainer_license_reviewed" | "deposit_credited" | "deposit_returned" | "withdrawal_paid" | "withdrawal_rejected" | "refund_resolved" | "training_service_sold" | "training_service_delivered" | "subscription_expiring" | "boost_ended" | "security_alert";
+            /** @description Title, in the language of the request */
             title: string;
+            /** @description Text, in the language of the request */
             body: string;
             /**
              * @description Fields by `type`. Amounts are in Tooman, times in UTC.
@@ -1856,16 +1947,18 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description When the notification was marked as read; null until then */
+            /** @description When the notification was marked as read; null until then. `YYYY-MM-DD HH:MM:SS` in UTC. */
             read_at: string | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         NotificationList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Notification"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["NotificationPageMeta"];
         };
+        /** @description Where this page is in the list, and how many notifications are unread */
         NotificationPageMeta: {
             /**
              * Format: int64
@@ -1907,88 +2000,104 @@ export interface components {
              */
             unread_count: number;
         };
+        /** @description By which channels you get each type of notification */
         NotificationPreferences: {
             /** @description Language of your emails. Null: the language of your newest device. */
             locale: string | null;
+            /** @description Channels by type of notification */
             types: {
+                /** @description Channels of this type */
                 account_deletion_requested: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 account_deletion_postponed: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 gym_license_reviewed: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 trainer_license_reviewed: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 deposit_credited: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 deposit_returned: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 withdrawal_paid: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 withdrawal_rejected: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 refund_resolved: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 training_service_sold: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 training_service_delivered: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 subscription_expiring: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 boost_ended: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email: boolean;
                 };
+                /** @description Channels of this type */
                 security_alert: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push: boolean;
@@ -2003,6 +2112,7 @@ export interface components {
         NotificationResponse: {
             data: components["schemas"]["Notification"];
         };
+        /** @description Addresses of the other pages of the list */
         PageLinks: {
             /** @description Address of the first page */
             first: string | null;
@@ -2013,6 +2123,7 @@ export interface components {
             /** @description Address of the next page, or null on the last one. A page of a search that takes long may have fewer rows, or none; `next` then continues the search by cursor. It also continues by cursor after the last page that a number reaches. */
             next: string | null;
         };
+        /** @description Where this page is in the list */
         PageMeta: {
             /**
              * Format: int64
@@ -2049,8 +2160,12 @@ export interface components {
             /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
+        /** @description A payment: one change of a wallet, or one that an app store settled */
         Payment: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /**
              * Format: int64
@@ -2078,12 +2193,13 @@ export interface components {
              * @description Id of what was paid for
              */
             payable_id: number | null;
+            /** @description Details by kind of payment; null without any */
             meta: components["schemas"]["PaymentMeta"] | null;
             /** @description Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the balance. */
             is_done: boolean;
-            /** @description When an operator rejected the withdrawal, `YYYY-MM-DD HH:MM:SS` in UTC; null for all other payments */
+            /** @description When an operator rejected the withdrawal; null for all other payments. `YYYY-MM-DD HH:MM:SS` in UTC. */
             rejected_at: string | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
             /**
              * Format: int64
@@ -2092,6 +2208,7 @@ export interface components {
             user_balance?: number;
         };
         PaymentList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Payment"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2157,24 +2274,34 @@ export interface components {
         PaymentResponse: {
             payment: components["schemas"]["Payment"];
         };
+        /** @description A personal access token, without its secret */
         PersonalAccessToken: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name that you have given the token */
             name: string;
             /** @description Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials. */
             permissions: string[] | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the token expires. `YYYY-MM-DD HH:MM:SS` in UTC. */
             expires_at: string;
         };
         PersonalAccessTokenList: {
+            /** @description Rows of this page */
             data: components["schemas"]["PersonalAccessToken"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
+        /** @description A post on the profile of a user or a gym */
         Post: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /**
              * @description Type of the profile that the post is on
@@ -2189,7 +2316,9 @@ export interface components {
              * @description Id of the user or gym whose profile it is
              */
             profile_id: number;
+            /** @description Title of the post */
             title: string;
+            /** @description Text of the post */
             content: string;
             /** @description Whether the post is a draft, which the public does not see */
             is_draft: boolean;
@@ -2197,9 +2326,9 @@ export interface components {
             in_blog: boolean;
             /** @description Files of the post */
             media: components["schemas"]["Media"][];
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was last changed. `YYYY-MM-DD HH:MM:SS` in UTC. */
             updated_at: string;
         };
         PostAuthDeleteAccountRequest: {
@@ -2227,15 +2356,18 @@ export interface components {
         PostAuthRegisterRequest: {
             /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description Email address, which is stored in lower case
+             */
             email: string;
             /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. */
             phone: string;
             /** @description New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling. */
             password: string;
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description First name: one line with a visible character, without control characters and direction overrides */
             first_name: string;
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Last name: one line with a visible character, without control characters and direction overrides */
             last_name: string;
             /** @description `referral_code` of the user who has invited the new one. An unknown code returns 422. */
             referral_code?: string | null;
@@ -2255,7 +2387,7 @@ export interface components {
             totp?: string;
         };
         PostAuthTokensRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Name of the token, for you: one line with a visible character, without control characters and direction overrides */
             name: string;
             /** @description Permissions to which the token is restricted. One that you lack returns 422. */
             permissions?: string[] | null;
@@ -2263,9 +2395,9 @@ export interface components {
             expires_at?: string | null;
         };
         PostGymsRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Name of the gym: one line with a visible character, without control characters and direction overrides */
             name: string;
-            /** @description Text of one or more lines with at least one visible character, without control characters and direction overrides */
+            /** @description Postal address: one or more lines with a visible character, without control characters and direction overrides */
             address: string;
             /** @description Latitude in degrees */
             location_lat: number;
@@ -2276,6 +2408,7 @@ export interface components {
              * @default true
              */
             is_active?: boolean;
+            /** @description What people read about the gym */
             description?: string | null;
             /**
              * @description Whether the gym shows its `crowd`
@@ -2291,6 +2424,7 @@ export interface components {
             major_ids?: string | null;
         };
         PostList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Post"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2326,7 +2460,10 @@ export interface components {
         PostNotificationsDevicesRequest: {
             /** @description Firebase registration token of the device */
             token: string;
-            /** @enum {string} */
+            /**
+             * @description Operating system of the device
+             * @enum {string}
+             */
             platform: "android" | "ios" | "web";
             /**
              * @description Language of the push messages to this device
@@ -2437,8 +2574,9 @@ export interface components {
              * @description Your user id, or the id of your gym
              */
             profile_id: number;
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Title of the post: one line with a visible character, without control characters and direction overrides */
             title: string;
+            /** @description Text of the post */
             content: string;
             /**
              * @description Whether the post is a draft, which the public does not see
@@ -2462,8 +2600,9 @@ export interface components {
             price?: number;
         };
         PostTrainingServicesRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Title of the training service: one line with a visible character, without control characters and direction overrides */
             title: string;
+            /** @description What the buyer gets */
             description: string;
             /**
              * Format: int32
@@ -2481,6 +2620,7 @@ export interface components {
              */
             is_active?: boolean;
         };
+        /** @description Prices of premium subscriptions, in Tooman */
         PremiumPrices: {
             /**
              * Format: int64
@@ -2488,23 +2628,31 @@ export interface components {
              */
             plus: number;
         };
+        /** @description A premium subscription */
         PremiumSubscription: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the subscriber
+             */
             user_id: number;
             /** @description Premium plan, e.g. `plus` */
             type: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the subscription starts. `YYYY-MM-DD HH:MM:SS` in UTC. */
             starts_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the subscription ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             expires_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         PremiumSubscriptionResponse: {
             data: components["schemas"]["PremiumSubscription"];
         };
+        /** @description What the platform charges. Amounts are in Tooman, rates in percent. */
         Prices: {
             premium: components["schemas"]["PremiumPrices"];
             boosts: components["schemas"]["BoostPrices"];
@@ -2519,8 +2667,12 @@ export interface components {
             data: components["schemas"]["Prices"];
         };
         ProviderError: {
+            /** @description Text for people, in the language of the request */
             message: string;
-            /** @constant */
+            /**
+             * @description Stable code, the same in every language and release
+             * @constant
+             */
             code?: "payments.provider_error";
         };
         PutAuthChangePasswordRequest: {
@@ -2530,13 +2682,16 @@ export interface components {
             password: string;
         };
         PutAuthMeRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description First name: one line with a visible character, without control characters and direction overrides */
             first_name?: string;
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Last name: one line with a visible character, without control characters and direction overrides */
             last_name?: string;
             /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username?: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description Email address, which is stored in lower case
+             */
             email?: string;
             /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. The current number is accepted as it is. */
             phone?: string;
@@ -2550,12 +2705,15 @@ export interface components {
              * @description Date of birth, `YYYY-MM-DD`
              */
             birth_date?: string | null;
+            /** @description Gender; null if it is not given */
             gender?: ("male" | "female" | "other") | null;
             /** @description IBAN with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is. */
             bank_account_number?: string | null;
             /** @description Only null is accepted. It clears the license document and its review. Upload a document with `POST /media`. */
             trainer_license_image?: string | null;
+            /** @description Whether you identify as a trainer. It authorizes nothing. */
             is_trainer?: boolean;
+            /** @description Whether you identify as a gym owner. It authorizes nothing. */
             is_gym_owner?: boolean;
             /** @description Password of the account */
             current_password?: string;
@@ -2580,9 +2738,9 @@ export interface components {
             score: number;
         };
         PutGymsByIdRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Name of the gym: one line with a visible character, without control characters and direction overrides */
             name?: string | null;
-            /** @description Text of one or more lines with at least one visible character, without control characters and direction overrides */
+            /** @description Postal address: one or more lines with a visible character, without control characters and direction overrides */
             address?: string | null;
             /** @description Latitude in degrees */
             location_lat?: number | null;
@@ -2590,6 +2748,7 @@ export interface components {
             location_lng?: number | null;
             /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
             is_active?: boolean | null;
+            /** @description What people read about the gym */
             description?: string | null;
             /** @description Whether the gym shows its `crowd` */
             show_crowd?: boolean | null;
@@ -2618,6 +2777,7 @@ export interface components {
             gym_license_media_id?: number | null;
         };
         PutGymsByIdWorkingPeriodsRequest: {
+            /** @description Every working period of the week; they replace the current ones */
             working_periods: {
                 /**
                  * Format: int32
@@ -2633,85 +2793,100 @@ export interface components {
         PutNotificationsPreferencesRequest: {
             /** @description Language of your emails. Null: the language of your newest device. */
             locale?: ("en" | "fa") | null;
+            /** @description Channels by type of notification */
             types?: {
+                /** @description Channels of this type */
                 account_deletion_requested?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 account_deletion_postponed?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 gym_license_reviewed?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 trainer_license_reviewed?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 deposit_credited?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 deposit_returned?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 withdrawal_paid?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 withdrawal_rejected?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 refund_resolved?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 training_service_sold?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 training_service_delivered?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 subscription_expiring?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 boost_ended?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
                     /** @description Whether notifications of this type are sent by email */
                     email?: boolean;
                 };
+                /** @description Channels of this type */
                 security_alert?: {
                     /** @description Whether notifications of this type are pushed to your devices, in the language of each device */
                     push?: boolean;
@@ -2721,8 +2896,9 @@ export interface components {
             };
         };
         PutPostsByIdRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Title of the post: one line with a visible character, without control characters and direction overrides */
             title?: string;
+            /** @description Text of the post */
             content?: string;
             /** @description Whether the post is a draft, which the public does not see */
             is_draft?: boolean;
@@ -2730,14 +2906,15 @@ export interface components {
             in_blog?: boolean;
         };
         PutRolesByIdRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Title for people: one line with a visible character, without control characters and direction overrides */
             title?: string;
             /** @description All permissions of the role; they replace its current ones */
             permissions?: ("users.view_limited" | "users.view_all" | "users.update_any" | "users.delete" | "roles.manage" | "gyms.create" | "gyms.update" | "gyms.update_any" | "gyms.transfer_ownership" | "gyms.approve_license" | "gyms.view_all" | "posts.create" | "posts.view" | "posts.view_all" | "posts.update_any" | "training_services.create" | "training_services.update_any" | "payments.view_own" | "payments.view_all" | "payments.settle_withdrawals" | "payments.resolve_disputes" | "payments.buy_premium" | "payments.boost_own" | "payments.boost_all" | "audit.view" | "operations.manage")[];
         };
         PutTrainingServicesByIdRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Title of the training service: one line with a visible character, without control characters and direction overrides */
             title?: string;
+            /** @description What the buyer gets */
             description?: string;
             /**
              * Format: int32
@@ -2753,13 +2930,16 @@ export interface components {
             is_active?: boolean;
         };
         PutUsersByIdRequest: {
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description First name: one line with a visible character, without control characters and direction overrides */
             first_name?: string;
-            /** @description One line of text with at least one visible character, without control characters and direction overrides */
+            /** @description Last name: one line with a visible character, without control characters and direction overrides */
             last_name?: string;
             /** @description Letters, digits, dots, hyphens and underscores. A phone number in any spelling returns 422. */
             username?: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description Email address, which is stored in lower case
+             */
             email?: string;
             /** @description Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is certainly a landline, and one of a country to which this installation sends no SMS, return 422. The current number is accepted as it is. */
             phone?: string;
@@ -2773,6 +2953,7 @@ export interface components {
              * @description Date of birth, `YYYY-MM-DD`
              */
             birth_date?: string | null;
+            /** @description Gender; null if it is not given */
             gender?: ("male" | "female" | "other") | null;
             /** @description IBAN with valid check digits and the length of its country, or an account number of digits, dots and slashes. Persian and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is. */
             bank_account_number?: string | null;
@@ -2795,8 +2976,12 @@ export interface components {
             /** @description Address of the gateway’s payment page */
             payment_url: string;
         };
+        /** @description A refund of a store purchase that is resolved */
         ResolvedStorePurchaseRefund: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description App store that settled the purchase */
             channel: string;
@@ -2821,7 +3006,7 @@ export interface components {
              * @enum {string}
              */
             reason: "already_running" | "target_gone";
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
             /**
              * @description Whether the money was returned or the purchase was granted
@@ -2835,20 +3020,28 @@ export interface components {
              * @description User id of the operator; null if no operator was needed
              */
             resolved_by: number | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the refund was resolved. `YYYY-MM-DD HH:MM:SS` in UTC. */
             resolved_at: string;
         };
         ResolvedStorePurchaseRefundResponse: {
             data: components["schemas"]["ResolvedStorePurchaseRefund"];
         };
+        /** @description A role with its permissions */
         Role: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name in the code, which never changes */
             name: string;
+            /** @description Title for people */
             title: string;
+            /** @description Permissions that the role gives */
             permissions: string[];
         };
         RoleList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Role"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2873,15 +3066,18 @@ export interface components {
             recovery_codes?: string[];
         };
         Session: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description `User-Agent` of the request that signed in, at most 200 characters */
             name: string | null;
             /** @description IPv4 address that signed in, or the network of an IPv6 address */
             address: string | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description When the session was last used; up to a minute late */
+            /** @description When the session was last used; up to a minute late. `YYYY-MM-DD HH:MM:SS` in UTC. */
             last_used_at: string;
             /** @description Whether this is the session of the request */
             current: boolean;
@@ -2889,6 +3085,7 @@ export interface components {
             device: components["schemas"]["Device"] | null;
         };
         SessionList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Session"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -2896,30 +3093,44 @@ export interface components {
         SignedIn: {
             /** @description Token of the session, for `Authorization: Bearer …` */
             token: string;
-            /** @constant */
+            /**
+             * @description Scheme of the `Authorization` header
+             * @constant
+             */
             token_type: "Bearer";
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the session ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             expires_at: string;
             user: components["schemas"]["User"];
         };
+        /** @description A state of the country */
         State: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name of the state */
             name: string;
         };
         /** @description What the purchase granted. A premium subscription has `user_id`, `type` and `expires_at`; a boost has `boostable_type`, `boostable_id`, `level` and `ends_at`. */
         StorePurchaseGrant: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description User id of the subscriber
+             */
             user_id?: number;
             /** @description Premium plan, e.g. `plus` */
             type?: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the subscription starts. `YYYY-MM-DD HH:MM:SS` in UTC. */
             starts_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the subscription ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             expires_at?: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
             /** @description Model name of the target, e.g. `App\Models\Gyms\Gym` */
             boostable_type?: string;
@@ -2933,14 +3144,17 @@ export interface components {
              * @description 1: basic, 2: pro
              */
             level?: number;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the boost ends. `YYYY-MM-DD HH:MM:SS` in UTC. */
             ends_at?: string;
         };
         StorePurchaseGrantResponse: {
             data: components["schemas"]["StorePurchaseGrant"];
         };
         StorePurchaseRefund: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /** @description App store that settled the purchase */
             channel: string;
@@ -2965,18 +3179,26 @@ export interface components {
              * @enum {string}
              */
             reason: "already_running" | "target_gone";
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         StorePurchaseRefundList: {
+            /** @description Rows of this page */
             data: components["schemas"]["StorePurchaseRefund"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
         };
+        /** @description A purchase of a training service */
         Trainee: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id of the training service that was bought
+             */
             training_service_id: number;
             /** @description Title of the training service at the time of the purchase */
             title: string;
@@ -3001,12 +3223,13 @@ export interface components {
              * @enum {string}
              */
             status: "active" | "delivered";
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When the seller marked it as delivered; null until then. `YYYY-MM-DD HH:MM:SS` in UTC. */
             delivered_at: string | null;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
         };
         TraineeList: {
+            /** @description Rows of this page */
             data: components["schemas"]["Trainee"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3015,12 +3238,17 @@ export interface components {
             data: components["schemas"]["Trainee"];
         };
         TrainerLicenseReviews: {
+            /** @description Rows of this page */
             data: components["schemas"]["User"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["LicenseReviewPageMeta"];
         };
+        /** @description What a trainer sells */
         TrainingService: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             /**
              * Format: int64
@@ -3028,7 +3256,9 @@ export interface components {
              */
             user_id: number;
             user: components["schemas"]["User"];
+            /** @description Title of the training service */
             title: string;
+            /** @description What the buyer gets */
             description: string;
             /**
              * Format: int64
@@ -3046,12 +3276,13 @@ export interface components {
             boost: components["schemas"]["MarketingBoost"] | null;
             /** @description Files of the training service */
             media: components["schemas"]["Media"][];
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was last changed. `YYYY-MM-DD HH:MM:SS` in UTC. */
             updated_at: string;
         };
         TrainingServiceList: {
+            /** @description Rows of this page */
             data: components["schemas"]["TrainingService"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3060,6 +3291,7 @@ export interface components {
             data: components["schemas"]["TrainingService"];
         };
         Unavailable: {
+            /** @description Text for people, in the language of the request */
             message: string;
             /**
              * @description Absent when nothing was changed. `outcome_unknown` when the request may have taken effect: read the resource, or repeat the request with the same `Idempotency-Key`.
@@ -3067,13 +3299,20 @@ export interface components {
              */
             code?: "outcome_unknown";
         };
+        /** @description A user, as the caller may see them */
         User: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
+            /** @description Name to sign in with, unique */
             username: string;
+            /** @description First name; empty for an erased account */
             first_name: string;
+            /** @description Last name; empty for an erased account */
             last_name: string;
-            /** @description `YYYY-MM-DD HH:MM:SS` in UTC */
+            /** @description When it was created. `YYYY-MM-DD HH:MM:SS` in UTC. */
             created_at: string;
             /** @description Code that a new user enters at registration to name this user as their referrer */
             referral_code: string;
@@ -3084,6 +3323,7 @@ export interface components {
             height: number | null;
             /** @description Date of birth, `YYYY-MM-DD` */
             birth_date: string | null;
+            /** @description Gender; null if it is not given */
             gender: ("male" | "female" | "other") | null;
             /** @description Whether the user identifies as a trainer. It authorizes nothing. */
             is_trainer: boolean;
@@ -3091,9 +3331,13 @@ export interface components {
             is_gym_owner: boolean;
             /** @description Files of the user, without private documents */
             media: components["schemas"]["Media"][];
+            /** @description Running premium subscription; null without one */
             current_subscription: components["schemas"]["PremiumSubscription"] | null;
+            /** @description Email address, in lower case */
             email?: string;
+            /** @description Phone number, E.164, e.g. `+989120000001` */
             phone?: string;
+            /** @description IBAN or account number that withdrawals are paid out to; null without one */
             bank_account_number?: string | null;
             /** @description File name of the license document */
             trainer_license_image?: string | null;
@@ -3115,18 +3359,24 @@ export interface components {
              * @description Number of users whom the user has invited
              */
             referrals_count?: number;
+            /** @description Roles of the user, with their permissions */
             roles?: components["schemas"]["Role"][];
-            /** @description When the deletion was requested; null unless one is scheduled */
+            /** @description When the deletion was requested; null unless one is scheduled. `YYYY-MM-DD HH:MM:SS` in UTC. */
             deletion_requested_at?: string | null;
-            /** @description When the account will be erased; null unless a deletion is scheduled */
+            /** @description When the account will be erased; null unless a deletion is scheduled. `YYYY-MM-DD HH:MM:SS` in UTC. */
             deletion_scheduled_at?: string | null;
         };
         UserConflict: {
+            /** @description Text for people, in the language of the request */
             message: string;
-            /** @constant */
+            /**
+             * @description Stable code, the same in every language and release
+             * @constant
+             */
             code?: "license_replaced";
         };
         UserList: {
+            /** @description Rows of this page */
             data: components["schemas"]["User"][];
             links: components["schemas"]["PageLinks"];
             meta: components["schemas"]["PageMeta"];
@@ -3145,6 +3395,7 @@ export interface components {
             user: components["schemas"]["User"];
         };
         ValidationError: {
+            /** @description Text for people, in the language of the request */
             message: string;
             /** @description Messages by the name of the field */
             errors: {
@@ -3165,7 +3416,7 @@ export interface components {
         WorkingStatus: {
             /** @description Whether the gym is open now */
             is_open: boolean;
-            /** @description When `is_open` changes, `YYYY-MM-DD HH:MM:SS` in UTC; null if it never does */
+            /** @description When `is_open` changes; null if it never does. `YYYY-MM-DD HH:MM:SS` in UTC. */
             changes_at: string | null;
         };
     };

@@ -128,7 +128,7 @@ const linksSchema = z
           'reaches.',
       }),
   })
-  .meta({ id: 'PageLinks' });
+  .meta({ id: 'PageLinks', description: 'Addresses of the other pages of the list' });
 
 const metaSchema = z
   .object({
@@ -159,11 +159,15 @@ const metaSchema = z
       .nullable()
       .meta({ description: '`cursor` of the next page. Null on the last page.' }),
   })
-  .meta({ id: 'PageMeta' });
+  .meta({ id: 'PageMeta', description: 'Where this page is in the list' });
 
 /** The response schema of a list of `row`. */
 export const listOf = <Row extends z.ZodType>(row: Row) =>
-  z.object({ data: z.array(row), links: linksSchema, meta: metaSchema });
+  z.object({
+    data: z.array(row).meta({ description: 'Rows of this page' }),
+    links: linksSchema,
+    meta: metaSchema,
+  });
 
 export interface ListBody<Row> {
   data: Row[];

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { growingEnum, isVisible, oneLine, visibleLines } from './refinements.ts';
 
-const line = oneLine(z.string().trim().min(1).max(100));
-const lines = visibleLines(z.string().min(1).max(100));
+const line = oneLine('Title', z.string().trim().min(1).max(100));
+const lines = visibleLines('Address', z.string().min(1).max(100));
 
 const SHOWN: [what: string, text: string][] = [
   ['Persian with a half-space', 'می\u200cنا'],

@@ -33,21 +33,21 @@ export const isOneLine = (text: string): boolean => isVisible(text) && !NOT_IN_A
 const ofVisibleText = <Schema extends z.ZodType<string>>(
   schema: Schema,
   isAllowed: (text: string) => boolean,
-  lines: string,
+  description: string,
 ): Schema =>
   wellFormed(schema)
     .refine(isAllowed, withMessage('validation.one_line'))
     .meta({
-      description: `${lines} with at least one visible character, without control characters and direction overrides`,
+      description: `${description} with a visible character, without control characters and direction overrides`,
     });
 
-/** {@link isOneLine}, for every name, title and the like: `oneLine(z.string().trim().min(1).max(100))`. */
-export const oneLine = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
-  ofVisibleText(schema, isOneLine, 'One line of text');
+/** {@link isOneLine}, for every name, title and the like: `oneLine('Title', z.string().trim().min(1).max(100))`. */
+export const oneLine = <Schema extends z.ZodType<string>>(title: string, schema: Schema): Schema =>
+  ofVisibleText(schema, isOneLine, `${title}: one line`);
 
 /** The same for a text that may have several lines, such as an address. */
-export const visibleLines = <Schema extends z.ZodType<string>>(schema: Schema): Schema =>
-  ofVisibleText(schema, (text) => isVisible(text) && !NOT_IN_LINES.test(text), 'Text of one or more lines');
+export const visibleLines = <Schema extends z.ZodType<string>>(title: string, schema: Schema): Schema =>
+  ofVisibleText(schema, (text) => isVisible(text) && !NOT_IN_LINES.test(text), `${title}: one or more lines`);
 
 /** Replaces what OpenAPI shows of `schema`, e.g. for a text that is parsed into another type. */
 export const documentedAs = <Schema extends z.ZodType>(

@@ -18,7 +18,7 @@ export const postSchema = z
     created_at: timestampSchema,
     updated_at: timestampSchema,
   })
-  .meta({ id: 'Post' });
+  .meta({ id: 'Post', description: 'A post on the profile of a user or a gym' });
 
 export type PostResource = z.output<typeof postSchema>;
 

@@ -8,7 +8,7 @@ import type { Trainee } from '../domain/trainee.ts';
 export const traineeSchema = z
   .object({
     id: z.int(),
-    training_service_id: z.int(),
+    training_service_id: z.int().meta({ description: 'Id of the training service that was bought' }),
     title: z.string().meta({ description: 'Title of the training service at the time of the purchase' }),
     user_id: z.int().meta({ description: 'User id of the buyer' }),
     user: userSchema,
@@ -17,10 +17,12 @@ export const traineeSchema = z
     status: z.enum(['active', 'delivered']).meta({
       description: '`active`: paid, not yet delivered. `delivered`: marked as delivered by the seller.',
     }),
-    delivered_at: timestampSchema.nullable(),
+    delivered_at: timestampSchema
+      .nullable()
+      .meta({ description: 'When the seller marked it as delivered; null until then' }),
     created_at: timestampSchema,
   })
-  .meta({ id: 'Trainee' });
+  .meta({ id: 'Trainee', description: 'A purchase of a training service' });
 
 export type TraineeResource = z.output<typeof traineeSchema>;
 

@@ -26,7 +26,7 @@ export const trainingServiceSchema = z
     created_at: timestampSchema,
     updated_at: timestampSchema,
   })
-  .meta({ id: 'TrainingService' });
+  .meta({ id: 'TrainingService', description: 'What a trainer sells' });
 
 export type TrainingServiceResource = z.output<typeof trainingServiceSchema>;
 

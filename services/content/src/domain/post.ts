@@ -10,8 +10,8 @@ import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.t
  * declared here and in `store/models.ts`.
  */
 export const postFields = {
-  title: z.string(),
-  content: z.string(),
+  title: z.string().meta({ description: 'Title of the post' }),
+  content: z.string().meta({ description: 'Text of the post' }),
   is_draft: z.boolean().meta({ description: 'Whether the post is a draft, which the public does not see' }),
   in_blog: z.boolean().meta({ description: 'Whether the post is in the blog' }),
 };
@@ -19,7 +19,7 @@ export const postFields = {
 /** The same with the limits of a request. */
 export const postInput = {
   ...postFields,
-  title: oneLine(postFields.title.trim().min(1).max(255)),
+  title: oneLine('Title of the post', postFields.title.trim().min(1).max(255)),
   content: wellFormed(postFields.content.min(1).max(20_000)),
 };
 

@@ -9,8 +9,8 @@ import { z } from 'zod';
  * declared here and in `store/models.ts`.
  */
 export const trainingServiceFields = {
-  title: z.string(),
-  description: z.string(),
+  title: z.string().meta({ description: 'Title of the training service' }),
+  description: z.string().meta({ description: 'What the buyer gets' }),
   price: z.int().meta({ description: 'Price in Tooman' }),
   duration_days: z.int().meta({ description: 'Duration in days' }),
   is_active: z.boolean().meta({
@@ -21,7 +21,7 @@ export const trainingServiceFields = {
 /** The same with the limits of a request. */
 export const trainingServiceInput = {
   ...trainingServiceFields,
-  title: oneLine(trainingServiceFields.title.trim().min(1).max(255)),
+  title: oneLine('Title of the training service', trainingServiceFields.title.trim().min(1).max(255)),
   description: wellFormed(trainingServiceFields.description.max(5_000)),
   price: trainingServiceFields.price.min(1).max(1_000_000_000),
   duration_days: trainingServiceFields.duration_days.min(1).max(3_650),

@@ -19,12 +19,16 @@ import type { City } from '../store/reference-data.ts';
 export const citySchema = z
   .object({
     id: z.int(),
-    name: z.string(),
-    state: z.object({ id: z.int(), name: z.string() }).meta({ id: 'State' }),
+    name: z.string().meta({ description: 'Name of the city' }),
+    state: z
+      .object({ id: z.int(), name: z.string().meta({ description: 'Name of the state' }) })
+      .meta({ id: 'State', description: 'A state of the country' }),
   })
-  .meta({ id: 'City' });
+  .meta({ id: 'City', description: 'A city, with its state' });
 
-export const majorSchema = z.object({ id: z.int(), title: z.string() }).meta({ id: 'Major' });
+export const majorSchema = z
+  .object({ id: z.int(), title: z.string().meta({ description: 'Name of the sport' }) })
+  .meta({ id: 'Major', description: 'A major: a sport that gyms offer' });
 
 const crowdSchema = z
   .object({
@@ -50,10 +54,9 @@ const workingPeriodSchema = z
 const workingStatusSchema = z
   .object({
     is_open: z.boolean().meta({ description: 'Whether the gym is open now' }),
-    changes_at: z
-      .string()
+    changes_at: timestampSchema
       .nullable()
-      .meta({ description: 'When `is_open` changes, `YYYY-MM-DD HH:MM:SS` in UTC; null if it never does' }),
+      .meta({ description: 'When `is_open` changes; null if it never does' }),
   })
   .meta({ id: 'WorkingStatus' });
 
@@ -99,8 +102,8 @@ export const gymSchema = z
     crowd: crowdSchema.nullable().meta({
       description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
     }),
-    city: citySchema.nullable(),
-    majors: z.array(majorSchema),
+    city: citySchema.nullable().meta({ description: 'City of the gym; null if it is not given' }),
+    majors: z.array(majorSchema).meta({ description: 'Sports that the gym offers' }),
     working_periods: z
       .array(workingPeriodSchema)
       .meta({ description: 'When the gym is open, in the local time of Tehran' }),
@@ -113,7 +116,7 @@ export const gymSchema = z
     rating_average: z.number().meta({ description: 'Average of the ratings; 0 without any' }),
     ...ownerFields,
   })
-  .meta({ id: 'Gym' });
+  .meta({ id: 'Gym', description: 'A gym, as the caller may see it' });
 
 export type GymResource = z.output<typeof gymSchema>;
 export type CityResource = z.output<typeof citySchema>;

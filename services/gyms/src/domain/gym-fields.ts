@@ -20,8 +20,8 @@ interface Field {
 }
 
 const shortText = text(SHORT_TEXT_MAX).min(1);
-const gymName = oneLine(shortText);
-const gymAddress = visibleLines(shortText);
+const gymName = oneLine('Name of the gym', shortText);
+const gymAddress = visibleLines('Postal address', shortText);
 const longText = text(LONG_TEXT_MAX).nullable();
 const flag = z
   .boolean()
@@ -33,8 +33,18 @@ const textOrNull = z.string().nullable();
 const degreesOrNull = z.number().nullable();
 
 const GYM_FIELDS = {
-  name: { stored: 'name', create: gymName, update: gymName.nullable(), shown: textOrNull },
-  address: { stored: 'address', create: gymAddress, update: gymAddress.nullable(), shown: textOrNull },
+  name: {
+    stored: 'name',
+    create: gymName,
+    update: gymName.nullable(),
+    shown: textOrNull.meta({ description: 'Name of the gym' }),
+  },
+  address: {
+    stored: 'address',
+    create: gymAddress,
+    update: gymAddress.nullable(),
+    shown: textOrNull.meta({ description: 'Postal address' }),
+  },
   location_lat: {
     stored: 'lat',
     description: 'Latitude in degrees',
@@ -56,7 +66,13 @@ const GYM_FIELDS = {
     update: flag,
     shown: z.boolean(),
   },
-  description: { stored: 'description', create: longText.optional(), update: longText, shown: textOrNull },
+  description: {
+    stored: 'description',
+    description: 'What people read about the gym',
+    create: longText.optional(),
+    update: longText,
+    shown: textOrNull,
+  },
   show_crowd: {
     stored: 'showCrowd',
     description: 'Whether the gym shows its `crowd`',

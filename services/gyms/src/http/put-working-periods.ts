@@ -36,7 +36,12 @@ export const putWorkingPeriodsRoute = ({
     permissions: ['gyms.update', 'gyms.update_any'],
     audits: ['gym.update'],
     params: idParams,
-    body: z.object({ working_periods: z.array(period).max(PERIODS_MAX) }),
+    body: z.object({
+      working_periods: z
+        .array(period)
+        .max(PERIODS_MAX)
+        .meta({ description: 'Every working period of the week; they replace the current ones' }),
+    }),
     responses: { 200: gymBody },
     handle: async ({ params, body, caller, locale }) => {
       const periods = body.working_periods.map(({ weekday, opens_at, closes_at }) => ({

@@ -9,10 +9,10 @@ import { readsAsPhone } from './login.ts';
 import { isCommonPassword, MIN_PASSWORD_LENGTH } from './password-rules.ts';
 import { normalizePhone } from './phone.ts';
 
-const name = oneLine(z.string().trim().min(1).max(100));
+const nameField = (title: string) => oneLine(title, z.string().trim().min(1).max(100));
 
-export const firstNameField = name;
-export const lastNameField = name;
+export const firstNameField = nameField('First name');
+export const lastNameField = nameField('Last name');
 
 const USERNAME = /^[A-Za-z0-9._-]*$/;
 const NOT_A_PHONE =
@@ -32,7 +32,13 @@ export const newUsernameField = usernameField
   })
   .meta({ pattern: USERNAME.source, description: NOT_A_PHONE });
 
-export const emailField = z.string().trim().max(254).meta({ format: 'email' }).pipe(z.email());
+export const emailField = z
+  .string()
+  .trim()
+  .max(254)
+  .meta({ format: 'email' })
+  .pipe(z.email())
+  .meta({ description: 'Email address, which is stored in lower case' });
 
 const PHONE =
   'Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is ' +
@@ -62,7 +68,7 @@ export const timestampField = z
   .refine((value) => toInstant(value) !== undefined, withMessage('validation.timestamp'))
   .transform((value) => toInstant(value) as Date);
 
-export const tokenNameField = name;
+export const tokenNameField = nameField('Name of the token, for you');
 
 export const passwordField = z
   .string()
@@ -113,7 +119,7 @@ const birthDateField = z.iso
   )
   .nullable()
   .meta({ description: 'Date of birth, `YYYY-MM-DD`' });
-const genderField = z.enum(GENDERS).nullable();
+const genderField = z.enum(GENDERS).nullable().meta({ description: 'Gender; null if it is not given' });
 /** As clients of the first release check it; spaces, dots and slashes are accepted besides. */
 const PUBLISHED_BANK_ACCOUNT = { pattern: '^[A-Za-z0-9-]*$', maxLength: 34 };
 /** As it is typed. The use case compares it with the stored one, which stays accepted, before it judges it. */

@@ -6,7 +6,10 @@ const extras = Object.assign({}, ...BLOCKERS.map((row) => row.extras.shape)) as 
 
 export const blockerSchema = z
   .object({
-    code: growingEnum(BLOCKERS.map(({ code }) => code)),
+    code: growingEnum(
+      BLOCKERS.map(({ code }) => code),
+      'What blocks the deletion',
+    ),
     message: z.string().meta({ description: 'What blocks the deletion, in the language of the request' }),
   })
   .extend(z.object(extras).partial().shape)

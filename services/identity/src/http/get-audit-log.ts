@@ -14,21 +14,27 @@ const state = z.record(z.string(), z.unknown()).nullable();
 const entrySchema = z
   .object({
     id: z.int(),
-    service: z.string(),
-    action: z.string(),
+    service: z.string().meta({ description: 'Service whose log has the entry' }),
+    action: z.string().meta({ description: 'What was done, e.g. `gym_license.review`' }),
     actor_id: z
       .int()
       .nullable()
       .meta({ description: 'Id of the operator. Null for a command that was run on the servers.' }),
-    subject_type: z.string(),
-    subject_id: z.int().nullable(),
-    request_id: z.string().nullable(),
+    subject_type: z.string().meta({ description: 'Type of the resource that was acted on' }),
+    subject_id: z
+      .int()
+      .nullable()
+      .meta({ description: 'Id of the resource that was acted on; null if it has none' }),
+    request_id: z
+      .string()
+      .nullable()
+      .meta({ description: '`X-Request-Id` of the request; null without one' }),
     before: state.meta({
       description:
         'Fields that the action concerns, as they were stored before it; `after` has them as they were stored after it. Times ' +
         'are `YYYY-MM-DD HH:MM:SS` in UTC. A personal value of an erased account is `{"erased": true}`.',
     }),
-    after: state,
+    after: state.meta({ description: 'The same fields as they were stored after it' }),
     created_at: timestampSchema,
   })
   .meta({ id: 'AuditEntry' });

@@ -9,7 +9,10 @@ const list = listOf(notificationSchema);
 const listSchema = list.extend({
   meta: list.shape.meta
     .extend({ unread_count: z.int().meta({ description: 'Number of unread notifications on all pages' }) })
-    .meta({ id: 'NotificationPageMeta' }),
+    .meta({
+      id: 'NotificationPageMeta',
+      description: 'Where this page is in the list, and how many notifications are unread',
+    }),
 });
 
 export const getNotificationsRoute = (

@@ -12,9 +12,13 @@ import { deletionBlockedSchema } from './deletion-blocked.ts';
 const accountDeletionSchema = z
   .object({
     message: z.string(),
-    confirmation_required: z.literal(true).optional().describe('200 alone: a code was sent.'),
-    deletion_requested_at: timestampSchema.optional().describe('202 alone.'),
-    deletion_scheduled_at: timestampSchema.optional().describe('202 alone.'),
+    confirmation_required: z.literal(true).optional().describe('True when a code was sent, with 200 alone'),
+    deletion_requested_at: timestampSchema
+      .optional()
+      .describe('When the deletion was requested, with 202 alone'),
+    deletion_scheduled_at: timestampSchema
+      .optional()
+      .describe('When the account will be erased, with 202 alone'),
   })
   .meta({ id: 'AccountDeletionResponse' });
 

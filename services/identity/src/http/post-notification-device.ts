@@ -24,7 +24,7 @@ export const postNotificationDeviceRoute = ({ registerDevice }: Pick<UseCases, '
         .string()
         .regex(/^[\x21-\x7e]{1,4096}$/)
         .meta({ description: 'Firebase registration token of the device' }),
-      platform: z.enum(PLATFORMS),
+      platform: z.enum(PLATFORMS).meta({ description: 'Operating system of the device' }),
       locale: z.enum(LOCALES).meta({ description: 'Language of the push messages to this device' }),
     }),
     responses: { 201: z.object({ data: deviceSchema }) },

@@ -28,8 +28,14 @@ export const putMeRoute = ({
     access: 'user',
     body: z.object({
       ...profileShape,
-      is_trainer: z.boolean().optional(),
-      is_gym_owner: z.boolean().optional(),
+      is_trainer: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Whether you identify as a trainer. It authorizes nothing.' }),
+      is_gym_owner: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Whether you identify as a gym owner. It authorizes nothing.' }),
       current_password: givenPasswordField.optional(),
     }),
     responses: { 200: z.object({ user: userSchema }), 500: z.object({ message: z.string() }) },

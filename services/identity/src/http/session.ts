@@ -12,8 +12,8 @@ import type { Client } from '../domain/client.ts';
 export const sessionSchema = z
   .object({
     token: z.string().meta({ description: 'Token of the session, for `Authorization: Bearer …`' }),
-    token_type: z.literal('Bearer'),
-    expires_at: timestampSchema,
+    token_type: z.literal('Bearer').meta({ description: 'Scheme of the `Authorization` header' }),
+    expires_at: timestampSchema.meta({ description: 'When the session ends' }),
     user: userSchema,
   })
   .meta({ id: 'SignedIn' });

@@ -49,9 +49,9 @@ export const resolvedRefundSchema = refundSchema
       .int()
       .nullable()
       .meta({ description: 'User id of the operator; null if no operator was needed' }),
-    resolved_at: timestampSchema,
+    resolved_at: timestampSchema.meta({ description: 'When the refund was resolved' }),
   })
-  .meta({ id: 'ResolvedStorePurchaseRefund' });
+  .meta({ id: 'ResolvedStorePurchaseRefund', description: 'A refund of a store purchase that is resolved' });
 
 export const toResolvedRefundResource = (
   refund: Refund & { resolution: RefundResolution },

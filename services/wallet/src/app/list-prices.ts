@@ -5,13 +5,13 @@ export const pricesSchema = z
   .object({
     premium: z
       .object({ plus: z.int().meta({ description: 'One month of the plus plan, in Tooman' }) })
-      .meta({ id: 'PremiumPrices' }),
+      .meta({ id: 'PremiumPrices', description: 'Prices of premium subscriptions, in Tooman' }),
     boosts: z
       .object({
         basic: z.int().meta({ description: 'A basic boost, in Tooman' }),
         pro: z.int().meta({ description: 'A pro boost, in Tooman' }),
       })
-      .meta({ id: 'BoostPrices' }),
+      .meta({ id: 'BoostPrices', description: 'Prices of boosts by level, in Tooman' }),
     gateway_fee_percent: z
       .number()
       .meta({ description: 'Fee on a deposit, in percent of its amount; the payer pays it on top' }),
@@ -22,7 +22,7 @@ export const pricesSchema = z
       description: 'VAT contained in fees, commissions and prices, in percent; 0 if no rate is in force',
     }),
   })
-  .meta({ id: 'Prices' });
+  .meta({ id: 'Prices', description: 'What the platform charges. Amounts are in Tooman, rates in percent.' });
 
 /** Prices in Tooman. Throws 503 when store-billing, which owns them, does not answer. */
 export type ListPrices = () => Promise<z.output<typeof pricesSchema>>;

@@ -39,15 +39,14 @@ export const paymentSchema = z
       description: 'Model name of what was paid for, e.g. `App\\Models\\TrainingServices\\TrainingService`',
     }),
     payable_id: z.int().nullable().meta({ description: 'Id of what was paid for' }),
-    meta: paymentMetaSchema.nullable(),
+    meta: paymentMetaSchema.nullable().meta({ description: 'Details by kind of payment; null without any' }),
     is_done: z.boolean().meta({
       description:
         'Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the ' +
         'balance.',
     }),
     rejected_at: timestampSchema.nullable().meta({
-      description:
-        'When an operator rejected the withdrawal, `YYYY-MM-DD HH:MM:SS` in UTC; null for all other payments',
+      description: 'When an operator rejected the withdrawal; null for all other payments',
     }),
     created_at: timestampSchema,
     user_balance: z.int().optional().meta({
@@ -55,7 +54,10 @@ export const paymentSchema = z
         'Spendable balance of the user, in Tooman. Present only on withdrawals, for holders of `payments.view_all`.',
     }),
   })
-  .meta({ id: 'Payment' });
+  .meta({
+    id: 'Payment',
+    description: 'A payment: one change of a wallet, or one that an app store settled',
+  });
 
 export type PaymentResource = z.output<typeof paymentSchema>;
 

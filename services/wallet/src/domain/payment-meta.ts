@@ -51,7 +51,7 @@ const depositMetaSchema = z.object({
         .nullable()
         .meta({ description: 'The operator’s reason; null once the account is erased' }),
       resolved_by: z.int().meta({ description: 'User id of the operator' }),
-      resolved_at: timestampSchema,
+      resolved_at: timestampSchema.meta({ description: 'When the operator resolved the deposit' }),
     })
     .meta({ id: 'DepositResolution' })
     .optional()

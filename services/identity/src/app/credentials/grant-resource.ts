@@ -20,14 +20,14 @@ export const appGrantSchema = z
       .string()
       .nullable()
       .meta({ description: 'Name that the app has given itself. Nobody has verified it.' }),
-    scopes: z.array(z.string()),
+    scopes: z.array(z.string()).meta({ description: 'Scopes that you have granted to the app' }),
     resource: z
       .string()
       .meta({ description: 'What the tokens of the app are for. The origin covers the API and `/mcp`.' }),
     created_at: timestampSchema,
-    last_used_at: z
-      .string()
-      .meta({ description: 'When a token of the app was last used; up to a minute late' }),
+    last_used_at: timestampSchema.meta({
+      description: 'When a token of the app was last used; up to a minute late',
+    }),
   })
   .meta({ id: 'AppGrant' });
 

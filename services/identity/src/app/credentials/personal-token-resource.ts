@@ -6,15 +6,15 @@ import type { Token } from '../../store/tokens.ts';
 export const personalTokenSchema = z
   .object({
     id: z.int(),
-    name: z.string(),
+    name: z.string().meta({ description: 'Name that you have given the token' }),
     permissions: z.array(z.string()).nullable().meta({
       description:
         'Permissions to which the token is restricted. Null: it may do what your account may do, except change credentials.',
     }),
     created_at: timestampSchema,
-    expires_at: timestampSchema,
+    expires_at: timestampSchema.meta({ description: 'When the token expires' }),
   })
-  .meta({ id: 'PersonalAccessToken' });
+  .meta({ id: 'PersonalAccessToken', description: 'A personal access token, without its secret' });
 
 export const toPersonalToken = (row: Token): z.output<typeof personalTokenSchema> => ({
   id: row.token_number ?? 0,

@@ -10,8 +10,13 @@ import { PLATFORMS } from '../../domain/platforms.ts';
 import type { Device } from '../../store/devices.ts';
 
 export const deviceSchema = z
-  .object({ id: z.int(), platform: z.enum(PLATFORMS), locale: z.string(), created_at: timestampSchema })
-  .meta({ id: 'Device' });
+  .object({
+    id: z.int(),
+    platform: z.enum(PLATFORMS).meta({ description: 'Operating system of the device' }),
+    locale: z.string().meta({ description: 'Language of its push messages' }),
+    created_at: timestampSchema,
+  })
+  .meta({ id: 'Device', description: 'A device that gets push messages' });
 
 export const toDevice = (device: Device): z.output<typeof deviceSchema> => ({
   id: device._id,

@@ -23,6 +23,9 @@ const channels = z.object({
   email: z.boolean().meta({ description: 'Whether notifications of this type are sent by email' }),
 });
 
+const CHANNELS_OF_TYPE = 'Channels of this type';
+const BY_TYPE = 'Channels by type of notification';
+
 const perType = <Schema extends z.ZodType>(schema: Schema): z.ZodObject<Record<NotificationType, Schema>> =>
   z.object(
     Object.fromEntries(NOTIFICATION_TYPES.map((type) => [type, schema])) as Record<NotificationType, Schema>,
@@ -34,12 +37,17 @@ export const preferencesSchema = z
       .string()
       .nullable()
       .meta({ description: 'Language of your emails. Null: the language of your newest device.' }),
-    types: perType(channels),
+    types: perType(channels.meta({ description: CHANNELS_OF_TYPE })).meta({ description: BY_TYPE }),
   })
-  .meta({ id: 'NotificationPreferences' });
+  .meta({
+    id: 'NotificationPreferences',
+    description: 'By which channels you get each type of notification',
+  });
 
 /** What is left out stays as it is. */
-export const preferencesChangeSchema = perType(channels.partial()).partial();
+export const preferencesChangeSchema = perType(channels.partial().meta({ description: CHANNELS_OF_TYPE }))
+  .partial()
+  .meta({ description: BY_TYPE });
 
 type PreferencesResource = z.output<typeof preferencesSchema>;
 interface PreferencesChange {

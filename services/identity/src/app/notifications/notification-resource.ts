@@ -63,17 +63,19 @@ export const NOTIFICATION_TYPES = [
 export const notificationSchema = z
   .object({
     id: z.int(),
-    type: growingEnum(NOTIFICATION_TYPES),
-    title: z.string(),
-    body: z.string(),
+    type: growingEnum(
+      NOTIFICATION_TYPES,
+      'What the notification is about. It determines the fields of `data`.',
+    ),
+    title: z.string().meta({ description: 'Title, in the language of the request' }),
+    body: z.string().meta({ description: 'Text, in the language of the request' }),
     data: z.record(z.string(), z.unknown()).meta({ description: DATA_DESCRIPTION }),
-    read_at: z
-      .string()
+    read_at: timestampSchema
       .nullable()
       .meta({ description: 'When the notification was marked as read; null until then' }),
     created_at: timestampSchema,
   })
-  .meta({ id: 'Notification' });
+  .meta({ id: 'Notification', description: 'A notification, with its texts in the language of the request' });
 
 type NotificationResource = z.output<typeof notificationSchema>;
 export type NotificationType = NotificationResource['type'];

@@ -16,7 +16,9 @@ export const loginSessionSchema = z
       .nullable()
       .meta({ description: 'IPv4 address that signed in, or the network of an IPv6 address' }),
     created_at: timestampSchema,
-    last_used_at: z.string().meta({ description: 'When the session was last used; up to a minute late' }),
+    last_used_at: timestampSchema.meta({
+      description: 'When the session was last used; up to a minute late',
+    }),
     current: z.boolean().meta({ description: 'Whether this is the session of the request' }),
     device: deviceSchema.nullable().meta({
       description: 'Device that the session has registered for push messages. Null without one.',
