@@ -26,7 +26,7 @@ FROM manifests AS packages
 RUN install-packages --workspace=gateway --workspace=services && rm -r package-lock.json packages/client sandbox
 
 FROM manifests AS sandbox-packages
-RUN install-packages --workspace=sandbox && rm -r package-lock.json gateway packages/client packages/contracts packages/demo services
+RUN install-packages --workspace=sandbox && rm -r package-lock.json gateway packages/contracts packages/demo services
 
 FROM ${NODE_IMAGE} AS runtime
 ENV NODE_ENV=production \
@@ -46,6 +46,7 @@ FROM runtime AS sandbox
 RUN mkdir -p /data/sandbox && chown node:node /data/sandbox
 COPY --from=sandbox-packages /app ./
 COPY proto proto
+COPY packages/client packages/client
 COPY packages/shared packages/shared
 COPY sandbox sandbox
 USER node

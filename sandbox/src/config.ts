@@ -16,6 +16,9 @@ const portUpTo = (highest: number) =>
     .refine((value) => /^\d{1,5}$/.test(value) && Number(value) <= highest, `must be a port, 0 to ${highest}`)
     .transform(Number);
 
+/** The gateway of `npm start`. */
+export const API_URL = 'http://127.0.0.1:8080';
+
 const HOST_NAME = /^(?:[a-z\d_.-]+|\[[\da-f:.]+\])$/;
 
 const schema = z.object({
@@ -46,6 +49,10 @@ const schema = z.object({
     ),
   SEED_DEMO: z.stringbool().default(false),
   CLOCK_FILE: z.string().optional(),
+  PUBLIC_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .default(API_URL)
+    .transform((url) => new URL(url).origin),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 });
 
@@ -61,6 +68,8 @@ export interface SandboxConfig {
   seedDemo: boolean;
   /** Keeps the advance of the clock over restarts. */
   clockFile: string | undefined;
+  /** Origin of the gateway, for browsers. */
+  apiUrl: string;
   logLevel: LogLevel;
 }
 
@@ -81,6 +90,7 @@ export function loadConfig(environment: Record<string, string | undefined> = pro
     hosts: parsed.data.SANDBOX_HOSTS,
     seedDemo: parsed.data.SEED_DEMO,
     clockFile: parsed.data.CLOCK_FILE,
+    apiUrl: parsed.data.PUBLIC_BASE_URL,
     logLevel: LOG_LEVEL,
   };
 }

@@ -3,6 +3,7 @@ import { formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { durationMs } from './clock.ts';
+import { allowPages } from './cors.ts';
 import { callbackOf, settlePayment } from './providers/zibal.ts';
 import {
   EMAIL_MODES,
@@ -222,6 +223,7 @@ export async function clockRoutes(app: FastifyInstance, { clock }: Harness): Pro
 }
 
 export async function control(app: FastifyInstance, harness: Harness): Promise<void> {
+  allowPages(app, harness.apiUrl);
   smsRoutes(app, harness);
   pushRoutes(app, harness);
   emailRoutes(app, harness);

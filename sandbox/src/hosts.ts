@@ -7,6 +7,8 @@ import { PROVIDERS } from './providers/index.ts';
 /** Loopback addresses, and names that every system and browser resolves to one (RFC 6761). */
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
+export const isLoopback = (name: string): boolean => LOOPBACK.test(name);
+
 /** Lower case, without the port and a closing dot. */
 const nameIn = (host: string): string => host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 
@@ -21,7 +23,7 @@ export function answerOnlyFor(app: FastifyInstance, more: readonly string[]): vo
       return reply.code(400).send({ message: 'The request must have exactly one valid Host header.' });
     }
     const name = nameIn(request.headers.host ?? 'localhost');
-    if (LOOPBACK.test(name) || known.has(name)) return undefined;
+    if (isLoopback(name) || known.has(name)) return undefined;
     return reply.code(421).send({
       message: `The sandbox does not answer for the host ${name}. SANDBOX_HOSTS can add it.`,
     });

@@ -2,12 +2,13 @@
 import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { createSandboxClock } from './clock.ts';
-import type { LogLevel } from './config.ts';
+import { API_URL, type LogLevel } from './config.ts';
 import { clockRoutes, control } from './control.ts';
 import { answerOnlyFor } from './hosts.ts';
 import { addPages } from './pages/routes.ts';
 import { createProviderServers } from './provider-addresses.ts';
 import { PROVIDERS } from './providers/index.ts';
+import { addSample } from './sample/routes.ts';
 import { createSmtpRelay } from './smtp.ts';
 import { SandboxState } from './state.ts';
 import type { Harness, ProviderAddress } from './wire.ts';
@@ -22,6 +23,8 @@ export interface SandboxOptions {
   smtpPort?: number;
   /** Names for which it answers besides loopback ones, in lower case. */
   hosts?: readonly string[];
+  /** Origin of the gateway, which the sample app calls from the browser. */
+  apiUrl?: string;
   logLevel?: LogLevel;
   /** Whether the processes of the product follow its clock, which can therefore be advanced. */
   seedDemo?: boolean;
@@ -69,7 +72,8 @@ function answerErrors(app: FastifyInstance): void {
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = createSandboxClock(options.clock ?? systemClock, options.clockFile);
-  const harness: Harness = { state: new SandboxState(clock), clock, slowMs: options.slowMs ?? SLOW_MS };
+  const { slowMs = SLOW_MS, apiUrl = API_URL } = options;
+  const harness: Harness = { state: new SandboxState(clock), clock, slowMs, apiUrl };
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
@@ -95,6 +99,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   const addresses: ProviderAddress[] = [];
   await addPages(app, harness, { addresses });
+  addSample(app, apiUrl);
   app.get('/health/live', async () => ({ status: 'ok' }));
   const controls = options.seedDemo === true ? [control, clockRoutes] : [control];
   for (const { prefix, mount } of [

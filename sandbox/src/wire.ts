@@ -8,6 +8,8 @@ export interface Harness {
   clock: SandboxClock;
   /** How long the mode `slow` keeps a caller waiting. */
   slowMs: number;
+  /** Origin of the gateway, for browsers. */
+  apiUrl: string;
 }
 
 export interface Provider {

@@ -67,6 +67,24 @@ describe.each([
   });
 });
 
+describe('what stands first', () => {
+  test('payments and purchases stand before the inboxes', async () => {
+    const { text } = await home();
+    const sections = [...text.matchAll(/<section class="card" id="([^"]+)"/g)].map(([, id]) => id);
+    expect(sections).toEqual(['payments', 'purchases', 'sms', 'emails', 'push']);
+  });
+
+  test('a list shows its three newest items, and the others after a click', async () => {
+    for (const code of ['100001', '100002', '100003', '100004', '100005']) await sendSms(`code ${code}`);
+    const { text } = await home();
+    const [, list = ''] = /<div id="sms-list" data-live>([\s\S]*?)<\/section>/.exec(text) ?? [];
+    const [first = '', rest = ''] = list.split('<details id="sms-list-more"><summary>2 more</summary>');
+    const codesIn = (part: string) => [...part.matchAll(/large">(\d+)</g)].map(([, code]) => code);
+    expect(codesIn(first)).toEqual(['100005', '100004', '100003']);
+    expect(codesIn(rest)).toEqual(['100002', '100001']);
+  });
+});
+
 describe('what a browser may do', () => {
   test('only the script file of the sandbox runs, no inline script or style', async () => {
     const { text, headers } = await home();

@@ -54,6 +54,16 @@ test('each test file that a document names by its path exists', () => {
   expect(missing).toEqual([]);
 });
 
+test('the sample app is one file of at most 300 lines, each at most 140 characters long', () => {
+  const lines = read('sandbox/src/sample/app.html').trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(300);
+  expect(lines.filter((line) => line.length > 140)).toEqual([]);
+  expect(files.filter((file) => file.startsWith('sandbox/src/sample/'))).toEqual([
+    'sandbox/src/sample/app.html',
+    'sandbox/src/sample/routes.ts',
+  ]);
+});
+
 const registryHost = (): string | undefined => {
   try {
     const url = execFileSync('npm', ['config', 'get', 'registry'], {

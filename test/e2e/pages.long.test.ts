@@ -152,6 +152,23 @@ describe('the page of the sandbox', () => {
     expect(await page.locator('#news').textContent()).toContain(account.phone);
   });
 
+  test('keeps the rest of a list open while new items arrive', async () => {
+    const { phone } = await register();
+    const sendSms = (code: string) => {
+      const body = new URLSearchParams({ receptor: phone, message: `code ${code}` });
+      return fetch(`${sandboxUrl()}/kavenegar/v1/k/sms/send.json`, { method: 'POST', body });
+    };
+    for (const code of ['123451', '123452', '123453', '123454']) await sendSms(code);
+    const page = await open(view);
+    await page.goto(sandboxUrl());
+    await page.getByText('as they arrive').waitFor();
+    await page.locator('#sms-list-more summary').click();
+    await page.locator('#sms-list-more').getByText('123451', { exact: true }).waitFor();
+    await sendSms('123459');
+    await page.locator('#sms-list').getByText('123459', { exact: true }).waitFor();
+    expect(await page.locator('#sms-list-more').getByText('123451', { exact: true }).isVisible()).toBe(true);
+  });
+
   test('pays a deposit, and the page then shows that it is verified', async () => {
     const account = await register();
     const options = { token: account.token, body: { amount: 7_000 } };

@@ -10,6 +10,7 @@ import {
   PRODUCTS,
   PURCHASE_STATES,
   type Purchase,
+  type PurchaseState,
   type Push,
   type SandboxState,
   SMS_MODES,
@@ -21,7 +22,9 @@ import { clickButtons, statusBadge } from './payment.ts';
 import { formatCount, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 
 export const LIVE_SCRIPT = '/_sandbox/page/live.js';
-const SHOWN = 50;
+/** The rest of a list is one click away, up to this number. */
+const SHOWN = 3;
+const MAX_SHOWN = 50;
 
 /** `receptor`: the number that the form of the SMS provider names; `other`: a form that the page does not have. */
 export type HomeProblem = 'receptor' | 'other';
@@ -41,17 +44,25 @@ const number = (text: string): Html => html`<bdi dir="ltr">${text}</bdi>`;
 
 const fact = (term: string, value: Html | string): Html => html`<dt>${term}</dt><dd>${value}</dd>`;
 
+/** The script keeps it open by its id. */
+const details = (id: string, summary: Html | string, content: Html, isOpen = false): Html =>
+  html`<details id="${id}"${isOpen && html` open`}><summary>${summary}</summary>
+<div class="stack">${content}</div></details>`;
+
 /** The script replaces the content of an element with `data-live` when it has changed. */
 const liveList = <T>(
   id: string,
   { locale, entries, show }: { locale: Locale; entries: Map<unknown, T>; show: (entry: T) => Html },
 ): Html => {
-  const { none, newest } = textsOf(locale);
-  const shown = [...entries.values()].reverse().slice(0, SHOWN);
-  const rest =
-    entries.size > shown.length && html`<p class="quiet">${newest(shown.length, entries.size)}</p>`;
-  const list = html`${rest}<ul class="items" role="list">${shown.map(show)}</ul>`;
-  return html`<div id="${id}" data-live>${shown.length === 0 ? html`<p class="quiet">${none}</p>` : list}</div>`;
+  const { none, more, newest } = textsOf(locale);
+  const latest = [...entries.values()].reverse().slice(0, MAX_SHOWN);
+  const items = (some: T[]): Html => html`<ul class="items" role="list">${some.map(show)}</ul>`;
+  const rest = latest.slice(SHOWN);
+  const cut =
+    entries.size > latest.length && html`<p class="quiet">${newest(latest.length, entries.size)}</p>`;
+  const list = html`${items(latest.slice(0, SHOWN))}
+${rest.length > 0 && details(`${id}-more`, more(rest.length), html`${items(rest)}${cut}`)}`;
+  return html`<div id="${id}" data-live>${latest.length === 0 ? html`<p class="quiet">${none}</p>` : list}</div>`;
 };
 
 const options = <K extends string>(
@@ -78,15 +89,14 @@ ${fact(texts.to, number(sms.receptor))}${fact(texts.sent, time(sms.sentAt))}
 
 const emailItem = (locale: Locale, email: Email): Html => {
   const { sms, emails } = textsOf(locale);
+  const lines = email.text
+    .trim()
+    .split(/\n+/)
+    .map((line) => html`<p dir="auto">${line}</p>`);
   return html`<li data-new="${emails.arrived(email.to)}">
 <p dir="auto"><strong>${email.subject}</strong></p>
-${email.text
-  .trim()
-  .split(/\n+/)
-  .map((line) => html`<p dir="auto">${line}</p>`)}
-<dl class="facts">
-${fact(sms.to, number(email.to))}${fact(emails.from, number(email.from))}${fact(sms.sent, time(email.sentAt))}
-</dl></li>`;
+<dl class="facts">${fact(sms.to, number(email.to))}${fact(sms.sent, time(email.sentAt))}</dl>
+${details(`email-${email.id}`, emails.text, html`${lines}<p class="quiet">${emails.from} ${number(email.from)}</p>`)}</li>`;
 };
 
 const pushItem = (locale: Locale, message: Push): Html => {
@@ -111,15 +121,13 @@ const smsModes = (locale: Locale, state: SandboxState, problem: HomeProblem | un
   const single = [...state.smsModes].map(
     ([receptor, mode]) => html`<li>${number(sms.only(receptor))}: ${sms.modes[mode]}</li>`,
   );
-  return html`${postForm(
-    locale,
-    'sms-mode',
-    html`<fieldset class="stack"><legend>${sms.mode}</legend>
+  const form = html`<div class="stack">
 ${inputsOf([receptor])}
 <div class="row"><select name="mode" aria-label="${sms.mode}">
 ${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button></div>
-</fieldset>`,
-  )}
+</div>`;
+  const summary = html`${sms.mode}: <span id="sms-mode" data-live>${sms.modes[state.smsMode]}</span>`;
+  return html`${details('sms-mode-form', summary, postForm(locale, 'sms-mode', form), problem !== undefined)}
 <ul class="quiet" id="sms-modes" data-live>${single}</ul>`;
 };
 
@@ -137,29 +145,26 @@ ${payment.status === -1 && clickButtons(locale, payment, true)}</li>`;
 
 const gatewayMode = (locale: Locale, state: SandboxState): Html => {
   const { payments, apply } = textsOf(locale);
-  return postForm(
-    locale,
-    'zibal-mode',
-    html`<fieldset class="stack"><legend>${payments.mode}</legend>
-<div class="row"><select name="mode" aria-label="${payments.mode}">
-${options(ZIBAL_MODES, state.zibalMode, payments.modes)}</select><button>${apply}</button></div>
-</fieldset>`,
-  );
+  const form = html`<div class="row"><select name="mode" aria-label="${payments.mode}">
+${options(ZIBAL_MODES, state.zibalMode, payments.modes)}</select><button>${apply}</button></div>`;
+  const summary = html`${payments.mode}: <span id="zibal-mode" data-live>${payments.modes[state.zibalMode]}</span>`;
+  return details('zibal-mode-form', summary, postForm(locale, 'zibal-mode', form));
 };
 
 const purchaseForms = (locale: Locale): Html => {
   const { purchases } = textsOf(locale);
-  const states = PURCHASE_STATES.map(
-    (state) => html`<button name="state" value="${state}">${purchases.states[state]}</button>\n`,
-  );
+  const button = (state: PurchaseState): Html =>
+    html`<button name="state" value="${state}">${purchases.states[state]}</button>\n`;
+  const [usual, ...others] = PURCHASE_STATES;
   return html`<p class="quiet">${purchases.createLead}</p>
 ${PRODUCTS.map((product) =>
   postForm(
     locale,
     'purchases',
-    html`<fieldset class="row"><legend><bdi class="code">${product}</bdi></legend>
+    html`<fieldset class="stack"><legend><bdi class="code">${product}</bdi></legend>
 <input type="hidden" name="product_id" value="${product}">
-${states}</fieldset>`,
+<div class="row">${button(usual)}${details(`new-${product}`, purchases.otherStates, html`<div class="row">${others.map(button)}</div>`)}</div>
+</fieldset>`,
   ),
 )}`;
 };
@@ -183,11 +188,13 @@ ${fact(purchases.consumed, yesNo(purchase.consumed))}
 ${fact(purchases.acknowledged, yesNo(purchase.acknowledged))}
 ${fact(purchases.validations, formatCount(locale, state.storeCalls(token)))}
 </dl>
-${postForm(locale, 'purchases', change)}</li>`;
+${details(`change-${purchase.id}`, purchases.change, postForm(locale, 'purchases', change))}</li>`;
 };
 
-const languages = (locale: Locale): Html =>
-  html`<nav class="row">${PAGE_LOCALES.filter((other) => other !== locale).map(
+const links = (locale: Locale): Html =>
+  html`<nav class="row"><a href="/app?lang=${locale}">${textsOf(locale).sample}</a>${PAGE_LOCALES.filter(
+    (other) => other !== locale,
+  ).map(
     (other) =>
       html`<a href="/?lang=${other}" lang="${other}" hreflang="${other}">${textsOf(other).language}</a>`,
   )}</nav>`;
@@ -202,25 +209,15 @@ export const renderHome = ({ locale, state, addresses, problem }: HomeOptions): 
     script: LIVE_SCRIPT,
     // A click of the payer leads to wherever the shop wants.
     formTargets: ['http:', 'https:'],
-    aside: languages(locale),
+    aside: links(locale),
     body: html`<p>${texts.lead}
 <span id="live" data-live-text="${texts.live}" data-lost-text="${texts.lost}">${texts.reload}</span></p>
 <p class="silent" role="status" id="news"></p>
 ${problem === 'other' && alertOf(texts.problems.other)}
 <div class="grid">
-<section class="card" id="sms"><h2>${texts.sms.title}</h2>
-${smsModes(locale, state, problem)}
-${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
-</section>
-<section class="card" id="emails"><h2>${texts.emails.title}</h2>
-${liveList('email-list', { locale, entries: state.emails, show: (email) => emailItem(locale, email) })}
-</section>
-<section class="card" id="push"><h2>${texts.push.title}</h2>
-${liveList('push-list', { locale, entries: state.pushes, show: (message) => pushItem(locale, message) })}
-</section>
 <section class="card" id="payments"><h2>${texts.payments.title}</h2>
-${gatewayMode(locale, state)}
 ${liveList('payment-list', { locale, entries: state.payments, show: (each) => paymentItem(locale, each) })}
+${gatewayMode(locale, state)}
 </section>
 <section class="card" id="purchases"><h2>${texts.purchases.title}</h2>
 ${purchaseForms(locale)}
@@ -229,6 +226,16 @@ ${liveList('purchase-list', {
   entries: state.purchases,
   show: (each) => purchaseItem(locale, state, each),
 })}
+</section>
+<section class="card" id="sms"><h2>${texts.sms.title}</h2>
+${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
+${smsModes(locale, state, problem)}
+</section>
+<section class="card" id="emails"><h2>${texts.emails.title}</h2>
+${liveList('email-list', { locale, entries: state.emails, show: (email) => emailItem(locale, email) })}
+</section>
+<section class="card" id="push"><h2>${texts.push.title}</h2>
+${liveList('push-list', { locale, entries: state.pushes, show: (message) => pushItem(locale, message) })}
 </section>
 </div>
 <section class="card"><h2>${texts.addresses.title}</h2>

@@ -19,8 +19,10 @@ const replaceLists = (fresh) => {
     const newList = fresh.getElementById(list.id);
     if (!newList || newList.innerHTML === list.dataset.shown || isInUse(list)) continue;
     const focused = list.contains(document.activeElement) ? document.activeElement.id : '';
+    const opened = [...list.querySelectorAll('details[open]')].map(({ id }) => id);
     list.dataset.shown = newList.innerHTML;
     list.replaceChildren(...newList.cloneNode(true).childNodes);
+    for (const id of opened) document.getElementById(id)?.setAttribute('open', '');
     if (focused) document.getElementById(focused)?.focus();
   }
 };

@@ -16,7 +16,7 @@ import { localeOf } from './texts.ts';
 const FORMS = '/_sandbox/page';
 const TOKEN_BYTES = 18;
 /** They change nothing, and the pages themselves call some of them on every change. */
-const QUIET_ROUTE = /^\/(?:$|assets\/|health\/|_sandbox\/page\/(?:changes|live\.js)$)/;
+const QUIET_ROUTE = /^\/(?:$|app(?:$|\/)|assets\/|health\/|_sandbox\/page\/(?:changes|live\.js)$)/;
 
 const emptyIsAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
 

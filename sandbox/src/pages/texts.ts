@@ -13,7 +13,9 @@ const en = {
   live: 'The page shows new items as they arrive.',
   lost: 'The sandbox does not answer. The page will try again.',
   none: 'None yet.',
+  more: (rest: number) => `${rest} more`,
   newest: (shown: number, total: number) => `The newest ${shown} of ${total}.`,
+  sample: 'Sample app',
   apply: 'Apply',
   forget: 'Forget everything',
   sms: {
@@ -35,6 +37,7 @@ const en = {
   emails: {
     title: 'Email inbox',
     from: 'From',
+    text: 'Text',
     arrived: (address: string) => `New email to ${address}`,
   },
   push: {
@@ -67,6 +70,8 @@ const en = {
   purchases: {
     title: 'Store purchases',
     createLead: 'One click makes a purchase with a new token, at every store at once.',
+    otherStates: 'other states',
+    change: 'Change the state',
     copy: 'Copy',
     copied: 'Copied',
     product: 'Product',
@@ -103,7 +108,9 @@ const fa: Texts = {
   live: 'صفحه موارد تازه را خودش نشان می‌دهد.',
   lost: 'سندباکس پاسخ نمی‌دهد. صفحه دوباره تلاش می‌کند.',
   none: 'هنوز چیزی نیست.',
+  more: (rest) => `${count(rest)} مورد دیگر`,
   newest: (shown, total) => `${count(shown)} مورد تازه‌تر از ${count(total)} مورد.`,
+  sample: 'اپ نمونه',
   apply: 'اعمال',
   forget: 'پاک کردن همه‌چیز',
   sms: {
@@ -125,6 +132,7 @@ const fa: Texts = {
   emails: {
     title: 'صندوق ایمیل',
     from: 'از',
+    text: 'متن',
     arrived: (address) => `ایمیل تازه به ${address}`,
   },
   push: {
@@ -157,6 +165,8 @@ const fa: Texts = {
   purchases: {
     title: 'خریدهای فروشگاه',
     createLead: 'با یک کلیک خریدی با توکن تازه، هم‌زمان در همهٔ فروشگاه‌ها، ساخته می‌شود.',
+    otherStates: 'وضعیت‌های دیگر',
+    change: 'تغییر وضعیت',
     copy: 'کپی',
     copied: 'کپی شد',
     product: 'محصول',

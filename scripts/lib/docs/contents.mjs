@@ -12,6 +12,7 @@ export const GROUPS = [
   {
     title: 'App developers',
     patterns: [
+      'sample',
       'sign-in',
       'requests',
       'deletion',

@@ -8,7 +8,7 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Problem, problemIn } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
-import { type Button, type Field, formOf, inputOf, problemOf } from '../views.ts';
+import { type Button, type Field, formOf, inputsOf, problemOf } from '../views.ts';
 import { type Action, type ActionResult, gone, type Operator, pathOf } from './section.ts';
 
 export interface Confirmation {
@@ -66,9 +66,10 @@ const page = (operator: Operator, step: Step): Html => {
     ...repeated.map((key) => [key, fields[key] ?? '']),
     [SHOWN, markOf(operator, name, confirmation)],
   ].map(([key, value]) => html`<input type="hidden" name="${key}" value="${value}">\n`);
-  const input =
-    field !== undefined &&
-    inputOf({ locale, problem }, { ...field, autocomplete: 'off', isText: true, value: fields[field.name] });
+  const inputs =
+    field === undefined
+      ? []
+      : [{ ...field, autocomplete: 'off', isText: true, value: fields[field.name] } as const];
   const buttons: Button[] =
     button === undefined
       ? []
@@ -79,8 +80,8 @@ const page = (operator: Operator, step: Step): Html => {
 ${hasChanged && html`<p class="notice" role="status">${t(message('ops.changed_meanwhile'))}</p>`}
 ${lead !== undefined && html`<p>${t(lead)}</p>`}
 ${facts}
-${problemOf({ problem })}
-${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${input}`, buttons)}
+${problemOf({ problem }, inputs)}
+${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${inputsOf({ locale, problem }, inputs)}`, buttons)}
 <p><a href="${pathOf(operator, slug, back.query)}">${t(back.label)}</a></p></section>`;
 };
 

@@ -200,7 +200,7 @@ export const licenses: Section = {
     const { query } = operator;
     const [kind, id] = [kindIn(operator, query), idIn(query.id)];
     const shown = kind === undefined || id === undefined ? list(operator) : review(operator, kind, id);
-    return html`${problemOf(operator)}${await shown}`;
+    return html`${problemOf(operator, [])}${await shown}`;
   },
   showsProblems: true,
   watch: async (operator) => {
