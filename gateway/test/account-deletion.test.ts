@@ -474,7 +474,9 @@ describe('the start page', () => {
       expect(page.text).toContain(`href="${link}"`);
     }
     // Without the demo data.
-    expect(page.text).not.toContain('sandbox');
+    expect(page.text).not.toMatch(/sandbox|tour/);
+    expect(page.headers['content-security-policy']).not.toContain('script-src');
+    expect((await rawRequest(gateway.url, '/assets/tour.js', { headers: { host: 'x' } })).status).toBe(404);
     expect(page.text).toContain('همهٔ سرویس‌ها فعال‌اند.');
   });
 
@@ -504,5 +506,19 @@ describe('the start page of a demonstration with a service that is not ready', (
     expect(page.text).toContain('href="http://127.0.0.1:1"');
     expect(page.text).toContain('Some services are unavailable right now.');
     expect(page.text).not.toMatch(/wallet[^s]/);
+  });
+
+  test('has the tour, whose script may call the sandbox and nothing else', async () => {
+    const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
+    const policy = page.headers['content-security-policy'];
+    expect(policy).toContain("; script-src 'self'; connect-src 'self' http://127.0.0.1:1; ");
+    expect(page.text).toContain('href="http://127.0.0.1:1/app?lang=en"');
+    expect(page.text.match(/ data-step="/g)).toHaveLength(5);
+    // They are shown by the script, and the requests without it.
+    expect(page.text.match(/<button type="button" id="tour-[a-z]+" hidden/g)).toHaveLength(5);
+    expect(page.text).toContain('>POST /api/v1/auth/login\n');
+    const [, script = ''] = /<script src="([^"]+)"/.exec(page.text) ?? [];
+    const file = await rawRequest(other.url, script, { headers: { host: 'x' } });
+    expect([file.status, file.headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8']);
   });
 });

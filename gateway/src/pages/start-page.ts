@@ -11,6 +11,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { areReady } from '../health/services-health.ts';
 import { DELETION_PATH } from '../request/page-paths.ts';
 import { OPENAPI_PATH } from './docs/routes.ts';
+import { addTourScript, TOUR_SCRIPT, tourSection } from './tour/section.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
 
@@ -21,6 +22,7 @@ const STATUS_VALID_MS = 5 * SECOND_MS;
 
 export const addStartPage = (app: FastifyInstance, dependencies: StartPageDependencies): void => {
   const isUp = createStatus(dependencies);
+  if (dependencies.sandboxUrl !== undefined) addTourScript(app);
   app.route({
     // The others are 404 as well, and not 405.
     method: METHODS,
@@ -53,24 +55,25 @@ const createStatus = ({ agents, clock, urls }: StartPageDependencies): (() => Pr
   };
 };
 
+/** `sandboxUrl`: of a demonstration, whose page also has the tour and the sample app. */
 const startPage = (locale: Locale, isUp: boolean, sandboxUrl: string | undefined): Page => {
   const t = translator(locale);
   const status = message(isUp ? 'start.status.up' : 'start.status.partial');
-  return renderPage({
-    locale,
-    title: t(message('start.title')),
-    aside: languageLinks(locale, '/'),
-    body: html`<section class="card">
+  const sandboxLinks =
+    sandboxUrl !== undefined &&
+    html`<li><a href="${sandboxUrl}/app?lang=${locale}">${t(message('start.sample'))}</a></li>
+<li><a href="${sandboxUrl}">${t(message('start.sandbox'))}</a></li>`;
+  const lead = html`<section class="card">
 <p>${t(message('start.lead'))}</p>
 <h2>${t(message('start.status'))}</h2>
 <p><span class="badge ${isUp ? 'good' : 'waiting'}">${t(status)}</span></p>
-</section>
-<section class="card">
+</section>`;
+  const links = html`<section class="card">
 <h2>${t(message('start.developers'))}</h2>
 <ul>
 <li><a href="/docs?lang=${locale}">${t(message('start.docs'))}</a></li>
 <li><a href="${OPENAPI_PATH}">${t(message('start.openapi'))}</a></li>
-${sandboxUrl !== undefined && html`<li><a href="${sandboxUrl}">${t(message('start.sandbox'))}</a></li>`}
+${sandboxLinks}
 </ul>
 </section>
 <section class="card">
@@ -78,6 +81,14 @@ ${sandboxUrl !== undefined && html`<li><a href="${sandboxUrl}">${t(message('star
 <ul>
 <li><a href="${DELETION_PATH}?lang=${locale}">${t(message('account_deletion.title'))}</a></li>
 </ul>
-</section>`,
+</section>`;
+  const frame = { locale, title: t(message('start.title')), aside: languageLinks(locale, '/') };
+  if (sandboxUrl === undefined) return renderPage({ ...frame, body: html`${lead}${links}` });
+  return renderPage({
+    ...frame,
+    width: 'wide',
+    script: TOUR_SCRIPT,
+    connectTargets: [new URL(sandboxUrl).origin],
+    body: html`${lead}<div class="grid">${tourSection(locale, sandboxUrl)}<div class="stack">${links}</div></div>`,
   });
 };

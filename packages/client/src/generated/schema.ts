@@ -3382,7 +3382,10 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         UserName: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Id; it never changes
+             */
             id: number;
             username: string;
             first_name: string;

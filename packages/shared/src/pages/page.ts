@@ -24,17 +24,21 @@ export interface PageOptions {
   width?: 'narrow' | 'wide' | undefined;
   /** Path of a script file of this origin, which may call this origin. Without one the page allows no scripts. */
   script?: string | undefined;
+  /** What the script may call besides this origin: origins. */
+  connectTargets?: readonly string[] | undefined;
   /** Where a submitted form may lead to by a redirect, besides this origin: CSP sources such as origins. */
   formTargets?: readonly string[] | undefined;
 }
 
-const policyOf = ({ script, formTargets = [] }: PageOptions): string =>
+const policyOf = ({ script, connectTargets = [], formTargets = [] }: PageOptions): string =>
   [
     "default-src 'none'",
     "style-src 'self'",
     "font-src 'self'",
     "img-src 'self'",
-    ...(script === undefined ? [] : ["script-src 'self'", "connect-src 'self'"]),
+    ...(script === undefined
+      ? []
+      : ["script-src 'self'", ["connect-src 'self'", ...connectTargets].join(' ')]),
     ["form-action 'self'", ...formTargets].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -425,6 +425,30 @@ export const catalogue = {
   'start.openapi': 'OpenAPI document',
   'start.sandbox': 'Sandbox for test SMS, payments, and in-app purchases',
   'start.members': 'For members',
+  'start.sample': 'Sample app',
+  'start.tour': 'Tour',
+  'start.tour.lead': 'Each button makes the requests of its step with demo data, and shows the answers.',
+  'start.tour.run': 'Run',
+  'start.tour.requests_one': '{count} request',
+  'start.tour.requests_other': '{count} requests',
+  'start.tour.done': 'All answers are as promised.',
+  'start.tour.failed': 'The last answer is not the promised one.',
+  'start.tour.lost': 'There was no answer. Are the gateway and the sandbox running?',
+  'start.tour.blocked': '1. A blocked deletion',
+  'start.tour.blocked.lead':
+    'The account “saver” has money and an open withdrawal. The answer lists both as reasons why it cannot be deleted (409).',
+  'start.tour.deletion': '2. A deletion',
+  'start.tour.deletion.lead':
+    'A new member requests the code, reads it in the SMS inbox of the sandbox, and confirms. The answer has the date (202).',
+  'start.tour.cancellation': '3. A change of mind',
+  'start.tour.cancellation.lead':
+    'Every token has stopped working. The member signs in again and cancels the deletion (200).',
+  'start.tour.deposit': '4. A deposit',
+  'start.tour.deposit.lead':
+    'The member pays at the payment gateway, which leads back to the API. The money is in the balance.',
+  'start.tour.purchase': '5. A purchase in an app store',
+  'start.tour.purchase.lead':
+    'The member buys a subscription in the store and redeems it (201). A repetition changes nothing (200).',
 
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':

@@ -426,6 +426,30 @@ export const catalogue: Catalogue = {
   'start.openapi': 'سند OpenAPI',
   'start.sandbox': 'محیط آزمایشی پیامک، پرداخت و خرید درون‌برنامه‌ای',
   'start.members': 'برای کاربران',
+  'start.sample': 'اپ نمونه',
+  'start.tour': 'گشتی در API',
+  'start.tour.lead': 'هر دکمه درخواست‌های یک گام را با داده‌های آزمایشی می‌فرستد و پاسخ‌ها را نشان می‌دهد.',
+  'start.tour.run': 'اجرا',
+  'start.tour.requests_one': '{count} درخواست',
+  'start.tour.requests_other': '{count} درخواست',
+  'start.tour.done': 'همهٔ پاسخ‌ها همان است که گفتیم.',
+  'start.tour.failed': 'پاسخ آخر آن نیست که گفتیم.',
+  'start.tour.lost': 'پاسخی نرسید. درگاه API و سندباکس روشن‌اند؟',
+  'start.tour.blocked': '۱. حذفی که انجام نمی‌شود',
+  'start.tour.blocked.lead':
+    'حساب saver موجودی و یک برداشت باز دارد. پاسخ (۴۰۹) هر دو را به‌عنوان مانع حذف نام می‌برد.',
+  'start.tour.deletion': '۲. حذف حساب',
+  'start.tour.deletion.lead':
+    'کاربر تازه‌ای کد می‌خواهد، آن را در صندوق پیامک سندباکس می‌خواند و تأیید می‌کند. تاریخ حذف در پاسخ (۲۰۲) هست.',
+  'start.tour.cancellation': '۳. انصراف از حذف',
+  'start.tour.cancellation.lead':
+    'دیگر هیچ توکنی کار نمی‌کند. کاربر دوباره وارد می‌شود و حذف را لغو می‌کند (۲۰۰).',
+  'start.tour.deposit': '۴. افزایش موجودی',
+  'start.tour.deposit.lead':
+    'کاربر در درگاه پرداخت می‌پردازد و درگاه او را به API برمی‌گرداند. پول در موجودی است.',
+  'start.tour.purchase': '۵. خرید از فروشگاه اپ',
+  'start.tour.purchase.lead':
+    'کاربر اشتراک را در فروشگاه می‌خرد و فعالش می‌کند (۲۰۱). تکرار آن چیزی را تغییر نمی‌دهد (۲۰۰).',
 
   'notification.account_deletion_requested.title': 'درخواست حذف حساب ثبت شد',
   'notification.account_deletion_requested.body':

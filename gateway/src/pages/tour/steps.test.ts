@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { TOUR_STEPS } from './steps.ts';
+
+const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+
+/** The addresses that the blocks of the tour call, with `log_in` as what it does and values as `*`. */
+const readmeTour = (): string[][] => {
+  const [, tour = ''] = /<!-- tour -->(.*)<!-- \/tour -->/s.exec(README) ?? [];
+  return [...tour.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => {
+    const commands = block.replace(/^log_in\(\).*$/m, '').replaceAll('$(log_in', '$API/auth/login"');
+    return [...commands.matchAll(/\$(API|SANDBOX)(\/[^" ]+)/g)].map(
+      ([, target, path = '']) =>
+        (target === 'API' ? '/api/v1' : '') + path.replaceAll(/\$\{[^}]*\}|\$[A-Z]+/g, '*'),
+    );
+  });
+};
+
+test('the steps make the requests of the tour in README.md, in the same order', () => {
+  const steps = TOUR_STEPS.map(({ requests }) =>
+    requests.map(({ path }) => path.replaceAll(/\{\w+\}/g, '*')),
+  );
+  expect(steps).toEqual(readmeTour());
+});
+
+test('a value that a request needs was kept before, by its step or by those that it comes after', () => {
+  const keptBy = (name: string | undefined): string[] => {
+    const step = TOUR_STEPS.find((each) => each.name === name);
+    if (step === undefined) return [];
+    return [
+      ...keptBy(step.after),
+      ...(step.isNewMember === true ? ['phone'] : []),
+      ...step.requests.flatMap(({ keep = {} }) => Object.keys(keep)),
+    ];
+  };
+  for (const step of TOUR_STEPS) {
+    const kept = new Set([...keptBy(step.after), ...(step.isNewMember === true ? ['phone'] : [])]);
+    for (const { path, body, isSignedIn, keep = {} } of step.requests) {
+      const text = `${path} ${JSON.stringify(body)} ${isSignedIn === true ? '{token}' : ''}`;
+      for (const [, name = ''] of text.matchAll(/\{(\w+)\}/g))
+        expect([step.name, path, kept.has(name)]).toEqual([step.name, path, true]);
+      for (const name of Object.keys(keep)) kept.add(name);
+    }
+  }
+});

@@ -1,0 +1,137 @@
+/** The tour of README.md as requests of a browser. */
+import type { Message } from '@fitness/shared/kernel/error.ts';
+import { message } from '@fitness/shared/kernel/error.ts';
+import { DEMO_PASSWORD } from '@fitness/shared/kernel/known-values.ts';
+
+/** `{name}` in a path or a body is a value that an earlier request has kept. */
+export interface TourRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  path: string;
+  /** Default: the API. */
+  at?: 'sandbox';
+  isSignedIn?: boolean;
+  body?: Readonly<Record<string, unknown>>;
+  /** What the answer has. The first one is shown before; the others are answers to repetitions. */
+  status: readonly number[];
+  /** Names of values → their places in the answer, such as `data.0.code`. What is an address is kept from its last slash on. */
+  keep?: Readonly<Record<string, string>>;
+}
+
+export interface TourStep {
+  name: string;
+  title: Message;
+  lead: Message;
+  /** The step that has to be made before. */
+  after?: string;
+  /** Begins with a new `{phone}`. */
+  isNewMember?: boolean;
+  requests: readonly TourRequest[];
+}
+
+const logIn = (login: string): TourRequest => ({
+  method: 'POST',
+  path: '/api/v1/auth/login',
+  body: { login, password: DEMO_PASSWORD },
+  status: [200],
+  keep: { token: 'token' },
+});
+
+const deleteAccount = (status: number, fields: Record<string, string> = {}): TourRequest => ({
+  method: 'POST',
+  path: '/api/v1/auth/delete-account',
+  isSignedIn: true,
+  body: { current_password: DEMO_PASSWORD, ...fields },
+  status: [status],
+});
+
+const MEMBER = {
+  username: 'tour{phone}',
+  email: 'tour{phone}@example.com',
+  phone: '{phone}',
+  password: DEMO_PASSWORD,
+  first_name: 'Sara',
+  last_name: 'Ahmadi',
+};
+
+export const TOUR_STEPS: readonly TourStep[] = [
+  {
+    name: 'blocked',
+    title: message('start.tour.blocked'),
+    lead: message('start.tour.blocked.lead'),
+    requests: [logIn('saver'), deleteAccount(409)],
+  },
+  {
+    name: 'deletion',
+    title: message('start.tour.deletion'),
+    lead: message('start.tour.deletion.lead'),
+    isNewMember: true,
+    requests: [
+      {
+        method: 'POST',
+        path: '/api/v1/auth/register',
+        body: MEMBER,
+        status: [201],
+        keep: { token: 'token' },
+      },
+      deleteAccount(200),
+      {
+        method: 'GET',
+        path: '/_sandbox/sms?receptor={phone}',
+        at: 'sandbox',
+        status: [200],
+        keep: { code: 'data.0.code' },
+      },
+      deleteAccount(202, { confirmation_code: '{code}' }),
+    ],
+  },
+  {
+    name: 'cancellation',
+    title: message('start.tour.cancellation'),
+    lead: message('start.tour.cancellation.lead'),
+    after: 'deletion',
+    requests: [
+      logIn(MEMBER.username),
+      { method: 'DELETE', path: '/api/v1/auth/delete-account', isSignedIn: true, status: [200] },
+    ],
+  },
+  {
+    name: 'deposit',
+    title: message('start.tour.deposit'),
+    lead: message('start.tour.deposit.lead'),
+    after: 'cancellation',
+    requests: [
+      {
+        method: 'POST',
+        path: '/api/v1/payments/deposit',
+        isSignedIn: true,
+        body: { amount: 50_000 },
+        status: [201],
+        keep: { track: 'payment_url' },
+      },
+      { method: 'POST', path: '/_sandbox/zibal/{track}/pay', at: 'sandbox', status: [200] },
+      { method: 'GET', path: '/api/v1/payments/balance', isSignedIn: true, status: [200] },
+    ],
+  },
+  {
+    name: 'purchase',
+    title: message('start.tour.purchase'),
+    lead: message('start.tour.purchase.lead'),
+    after: 'cancellation',
+    requests: [
+      {
+        method: 'PUT',
+        path: '/_sandbox/store/purchases/tour-{phone}',
+        at: 'sandbox',
+        body: { product_id: 'premium_plus', state: 'purchased' },
+        status: [200],
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/payments/store-purchases',
+        isSignedIn: true,
+        body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: 'tour-{phone}' },
+        status: [201, 200],
+      },
+    ],
+  },
+];

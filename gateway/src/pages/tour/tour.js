@@ -1,0 +1,99 @@
+// Makes the requests of a step when its button is pressed, one after the other, and shows the answers.
+const tour = document.getElementById('tour');
+const steps = [...tour.querySelectorAll('[data-step]')];
+const done = new Set();
+const values = new Map();
+
+const fill = (text) => text.replaceAll(/\{(\w+)\}/g, (whole, name) => values.get(name) ?? whole);
+const at = (answer, path) => path.split('.').reduce((value, name) => value?.[name], answer);
+const newPhone = () => `0912${String(Math.floor(Math.random() * 1e7)).padStart(7, '0')}`;
+
+const send = ({ method, url, body, isSignedIn }) =>
+  fetch(fill(url), {
+    method,
+    headers: {
+      ...(body ? { 'content-type': 'application/json' } : {}),
+      ...(isSignedIn ? { authorization: fill('Bearer {token}') } : {}),
+      'accept-language': document.documentElement.lang,
+    },
+    body: body && fill(JSON.stringify(body)),
+  });
+
+const templates = new Map();
+for (const text of tour.querySelectorAll('[data-request] pre:first-child'))
+  templates.set(text, text.textContent);
+
+const clear = (item) => {
+  const [request, badge, answer] = item.querySelectorAll('pre:first-child, .badge, .answer');
+  request.textContent = templates.get(request);
+  badge.className = 'badge';
+  answer.hidden = true;
+  return { request, badge, answer };
+};
+
+/** Whether the answer has the status that the page promises. Rejects without an answer. */
+const exchange = async (item) => {
+  const wanted = JSON.parse(item.dataset.request);
+  const { request, badge, answer } = clear(item);
+  request.textContent = fill(templates.get(request));
+  const response = await send(wanted);
+  const text = await response.text();
+  const isFine = wanted.status.includes(response.status);
+  badge.textContent = response.status;
+  badge.classList.add(isFine ? 'good' : 'bad');
+  answer.hidden = text === '';
+  if (!response.headers.get('content-type')?.includes('json')) {
+    answer.textContent = text;
+    return isFine;
+  }
+  const json = JSON.parse(text);
+  answer.textContent = JSON.stringify(json, null, 2);
+  for (const [name, path] of Object.entries(wanted.keep ?? {}))
+    values.set(name, String(at(json, path)).split('/').at(-1));
+  return isFine;
+};
+
+/** What follows a step uses what the step has made. */
+const forget = (name) => {
+  done.delete(name);
+  for (const { dataset } of steps) if (dataset.after === name) forget(dataset.step);
+};
+
+const showButtons = () => {
+  for (const { dataset } of steps)
+    document.getElementById(`tour-${dataset.step}`).disabled =
+      dataset.after !== undefined && !done.has(dataset.after);
+};
+
+const outcomeOf = async (step) => {
+  const items = [...step.querySelectorAll('[data-request]')];
+  for (const item of items) clear(item);
+  try {
+    for (const item of items) if (!(await exchange(item))) return 'failed';
+    return 'done';
+  } catch {
+    return 'lost';
+  }
+};
+
+const run = async (step, button) => {
+  const status = step.querySelector('[role=status]');
+  status.textContent = '';
+  step.querySelector('details').open = true;
+  forget(step.dataset.step);
+  showButtons();
+  button.disabled = true;
+  if (step.dataset.newMember !== undefined) values.set('phone', newPhone());
+  const outcome = await outcomeOf(step);
+  if (outcome === 'done') done.add(step.dataset.step);
+  showButtons();
+  button.focus();
+  status.textContent = tour.dataset[outcome];
+};
+
+for (const step of steps) {
+  const button = document.getElementById(`tour-${step.dataset.step}`);
+  button.hidden = false;
+  button.addEventListener('click', () => void run(step, button));
+}
+showButtons();

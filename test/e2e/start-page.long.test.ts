@@ -1,0 +1,106 @@
+/** The tour on the start page, in a real Chromium: each button gives the answers that its step promises. */
+import { launchChromium } from '@fitness/shared/testing/chromium.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { openVisitor, VIEWS, type Visitor } from './page-views.ts';
+import { baseUrl, eventually } from './support.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser?.close());
+
+let visitor: Visitor;
+let page: Page;
+afterEach(() => visitor?.context.close());
+
+interface Outcome {
+  statuses: string[];
+  /** JSON of the last one. */
+  answer: unknown;
+}
+
+const run = async (name: string): Promise<Outcome> => {
+  const step = page.locator(`[data-step=${name}]`);
+  await page.locator(`#tour-${name}`).click();
+  await step.getByRole('status').filter({ hasText: /./ }).waitFor();
+  expect(await step.locator('.badge.bad').count()).toBe(0);
+  const answers = await step.locator('.answer').allTextContents();
+  return {
+    statuses: await step.locator('.badge.good').allTextContents(),
+    answer: JSON.parse(answers.at(-1) ?? ''),
+  };
+};
+const isEnabled = async (): Promise<string[]> => {
+  const buttons = page.locator('#tour button:enabled');
+  return buttons.evaluateAll((all) => all.map(({ id }) => id.replace('tour-', '')));
+};
+
+// Two: the steps of the account `saver` share its five attempts a minute.
+describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', (view) => {
+  test('the buttons of the tour give the answers that they promise, in their order', async () => {
+    visitor = await openVisitor(browser, view);
+    ({ page } = visitor);
+    await page.goto(baseUrl());
+    expect(await isEnabled()).toEqual(['blocked', 'deletion']);
+
+    const blocked = await run('blocked');
+    expect(blocked.statuses).toEqual(['200', '409']);
+    expect(blocked.answer).toMatchObject({
+      code: 'account_deletion_blocked',
+      blockers: [{ code: 'unsettled_balance' }, { code: 'pending_withdrawal' }],
+    });
+    await visitor.expectFine('start-tour-blocked', 409);
+
+    const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+    expect(await run('deletion')).toEqual({
+      statuses: ['201', '200', '200', '202'],
+      answer: {
+        message: expect.any(String),
+        deletion_requested_at: timestamp,
+        deletion_scheduled_at: timestamp,
+      },
+    });
+    await visitor.expectFine('start-tour-deletion');
+    expect(await isEnabled()).toEqual(['blocked', 'deletion', 'cancellation']);
+
+    const cancelled = await run('cancellation');
+    expect(cancelled.statuses).toEqual(['200', '200']);
+    expect(cancelled.answer).toMatchObject({ user: { deletion_scheduled_at: null } });
+    expect(await run('deposit')).toEqual({ statuses: ['201', '200', '200'], answer: { balance: 50_000 } });
+    expect(await run('purchase')).toMatchObject({
+      statuses: ['200', '201'],
+      answer: { data: { type: 'plus' } },
+    });
+    // The same purchase again is a replay.
+    expect(await run('purchase')).toMatchObject({ statuses: ['200', '200'] });
+    await visitor.expectFine('start-tour-purchase');
+
+    await run('deletion');
+    await eventually(async () => (await isEnabled()).join() === 'blocked,deletion,cancellation');
+  });
+});
+
+test('the tour says so when the sandbox does not answer', async () => {
+  visitor = await openVisitor(browser, VIEWS[0]);
+  ({ page } = visitor);
+  await page.goto(baseUrl());
+  await page.route('**/_sandbox/**', (route) => route.abort());
+  await page.locator('#tour-deletion').click();
+  await page.locator('[data-step=deletion]').getByText('There was no answer.').waitFor();
+  expect(await isEnabled()).toEqual(['blocked', 'deletion']);
+});
+
+test('without scripts the page shows the requests and no buttons', async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  try {
+    const plain = await context.newPage();
+    await plain.goto(baseUrl());
+    expect(await plain.locator('#tour button:visible').count()).toBe(0);
+    await plain.locator('[data-step=deposit] summary').click();
+    await plain.getByText('POST /api/v1/payments/deposit').waitFor();
+  } finally {
+    await context.close();
+  }
+});
