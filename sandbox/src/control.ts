@@ -203,7 +203,7 @@ function zibalRoutes(app: FastifyInstance, harness: Harness): void {
 }
 
 /** Only beside a product with demo data, whose processes follow this clock. */
-export async function clockRoutes(app: FastifyInstance, { clock }: Harness): Promise<void> {
+function clockRoutes(app: FastifyInstance, { clock }: Harness): void {
   const resource = () => ({
     data: { now: formatTimestamp(clock.now()), advanced_ms: clock.advancedMs() },
   });
@@ -229,6 +229,7 @@ export async function control(app: FastifyInstance, harness: Harness): Promise<v
   emailRoutes(app, harness);
   storeRoutes(app, harness);
   zibalRoutes(app, harness);
+  if (harness.isFollowed) clockRoutes(app, harness);
   app.delete('/', async (_request, reply) => {
     harness.state.forget();
     return reply.send({ data: { forgotten: true } });

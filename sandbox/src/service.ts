@@ -3,7 +3,7 @@ import { type Clock, SECOND_MS, systemClock } from '@fitness/shared/kernel/clock
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { createSandboxClock } from './clock.ts';
 import { API_URL, type LogLevel } from './config.ts';
-import { clockRoutes, control } from './control.ts';
+import { control } from './control.ts';
 import { answerOnlyFor } from './hosts.ts';
 import { addPages } from './pages/routes.ts';
 import { createProviderServers } from './provider-addresses.ts';
@@ -73,7 +73,8 @@ function answerErrors(app: FastifyInstance): void {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const clock = createSandboxClock(options.clock ?? systemClock, options.clockFile);
   const { slowMs = SLOW_MS, apiUrl = API_URL } = options;
-  const harness: Harness = { state: new SandboxState(clock), clock, slowMs, apiUrl };
+  const isFollowed = options.seedDemo === true;
+  const harness: Harness = { state: new SandboxState(clock), clock, isFollowed, slowMs, apiUrl };
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.
@@ -101,11 +102,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await addPages(app, harness, { addresses });
   addSample(app, apiUrl);
   app.get('/health/live', async () => ({ status: 'ok' }));
-  const controls = options.seedDemo === true ? [control, clockRoutes] : [control];
-  for (const { prefix, mount } of [
-    ...PROVIDERS,
-    ...controls.map((mount) => ({ prefix: '/_sandbox', mount })),
-  ]) {
+  for (const { prefix, mount } of [...PROVIDERS, { prefix: '/_sandbox', mount: control }]) {
     await app.register(async (scope) => mount(scope, harness), { prefix });
   }
 

@@ -6,6 +6,8 @@ import type { Purchase, SandboxState } from './state.ts';
 export interface Harness {
   state: SandboxState;
   clock: SandboxClock;
+  /** Whether the processes of the product follow the clock, which can then be advanced. */
+  isFollowed: boolean;
   /** How long the mode `slow` keeps a caller waiting. */
   slowMs: number;
   /** Origin of the gateway, for browsers. */

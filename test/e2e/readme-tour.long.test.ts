@@ -66,7 +66,7 @@ test('the boost has ended after eight days', () => {
 
 test('the subscription has ended after a month', () => {
   expect(answers(6)).toEqual([
-    { data: expect.objectContaining({ advanced_ms: 32 * DAY_MS }) },
+    { data: expect.objectContaining({ advanced_ms: 39 * DAY_MS }) },
     { user: expect.objectContaining({ current_subscription: null }) },
   ]);
 });
@@ -75,7 +75,7 @@ test('the account is erased after its grace period', () => {
   expect(answers(7)).toEqual([
     expect.objectContaining({ confirmation_required: true }),
     expect.objectContaining({ deletion_scheduled_at: expect.any(String) }),
-    { data: expect.objectContaining({ advanced_ms: 46 * DAY_MS }) },
+    { data: expect.objectContaining({ advanced_ms: 53 * DAY_MS }) },
     expect.objectContaining({ errors: { login: [expect.any(String)] } }),
   ]);
   expect(printed).toHaveLength(8);

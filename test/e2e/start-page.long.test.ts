@@ -2,14 +2,23 @@
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { type OwnProduct, startOwnProduct } from './own-product.ts';
 import { openVisitor, VIEWS, type Visitor } from './page-views.ts';
 import { baseUrl, eventually } from './support.ts';
 
 let browser: Browser;
+/** The tour advances the clock. */
+let product: OwnProduct;
 beforeAll(async () => {
+  product = await startOwnProduct(1);
+  process.env.E2E_BASE_URL = product.stack.url;
+  process.env.E2E_SANDBOX_URL = product.stack.sandboxUrl;
   browser = await launchChromium();
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await product?.close();
 });
-afterAll(() => browser?.close());
 
 let visitor: Visitor;
 let page: Page;
@@ -43,7 +52,7 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
     visitor = await openVisitor(browser, view);
     ({ page } = visitor);
     await page.goto(baseUrl());
-    expect(await isEnabled()).toEqual(['blocked', 'deletion']);
+    expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
 
     const blocked = await run('blocked');
     expect(blocked.statuses).toEqual(['200', '409']);
@@ -63,7 +72,7 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
       },
     });
     await visitor.expectFine('start-tour-deletion');
-    expect(await isEnabled()).toEqual(['blocked', 'deletion', 'cancellation']);
+    expect(await isEnabled()).toEqual(['blocked', 'deletion', 'cancellation', 'erasure']);
 
     const cancelled = await run('cancellation');
     expect(cancelled.statuses).toEqual(['200', '200']);
@@ -77,8 +86,20 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
     expect(await run('purchase')).toMatchObject({ statuses: ['200', '200'] });
     await visitor.expectFine('start-tour-purchase');
 
+    expect(await run('boost')).toMatchObject({
+      statuses: ['201', '200', '201', '200', '200'],
+      answer: { data: { boost: null } },
+    });
+    expect(await run('subscription')).toMatchObject({
+      statuses: ['200', '200', '200'],
+      answer: { user: { current_subscription: null } },
+    });
+    expect((await run('erasure')).statuses).toEqual(['201', '200', '200', '202', '200', '422']);
+    await visitor.expectFine('start-tour-erasure', 422);
+    expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
+
     await run('deletion');
-    await eventually(async () => (await isEnabled()).join() === 'blocked,deletion,cancellation');
+    await eventually(async () => (await isEnabled()).join() === 'blocked,deletion,cancellation,erasure');
   });
 });
 
@@ -89,7 +110,7 @@ test('the tour says so when the sandbox does not answer', async () => {
   await page.route('**/_sandbox/**', (route) => route.abort());
   await page.locator('#tour-deletion').click();
   await page.locator('[data-step=deletion]').getByText('There was no answer.').waitFor();
-  expect(await isEnabled()).toEqual(['blocked', 'deletion']);
+  expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
 });
 
 test('without scripts the page shows the requests and no buttons', async () => {

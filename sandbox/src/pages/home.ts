@@ -4,6 +4,7 @@ import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import type { SandboxClock } from '../clock.ts';
 import {
   type Email,
   type Payment,
@@ -17,7 +18,7 @@ import {
   type Sms,
   ZIBAL_MODES,
 } from '../state.ts';
-import type { ProviderAddress } from '../wire.ts';
+import type { Harness, ProviderAddress } from '../wire.ts';
 import { clickButtons, statusBadge } from './payment.ts';
 import { formatCount, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 
@@ -31,7 +32,7 @@ export type HomeProblem = 'receptor' | 'other';
 
 interface HomeOptions {
   locale: Locale;
-  state: SandboxState;
+  harness: Pick<Harness, 'state' | 'clock' | 'isFollowed'>;
   addresses: readonly ProviderAddress[];
   /** What was refused of the form that was submitted. */
   problem?: HomeProblem | undefined;
@@ -191,6 +192,21 @@ ${fact(purchases.validations, formatCount(locale, state.storeCalls(token)))}
 ${details(`change-${purchase.id}`, purchases.change, postForm(locale, 'purchases', change))}</li>`;
 };
 
+/** What the buttons of the clock advance it by. */
+export const ADVANCES = ['1h', '1d', '14d', '31d'] as const;
+
+const clockCard = (locale: Locale, clock: SandboxClock): Html => {
+  const texts = textsOf(locale).clock;
+  const buttons = ADVANCES.map(
+    (advance) => html`<button name="advance" value="${advance}">${texts.advances[advance]}</button>\n`,
+  );
+  return html`<section class="card" id="clock"><h2>${texts.title}</h2>
+<p class="quiet">${texts.lead}</p>
+<p id="clock-now" data-live>${time(clock.now())}</p>
+${postForm(locale, 'clock', html`<div class="row">${buttons}</div>`)}
+</section>`;
+};
+
 const links = (locale: Locale): Html =>
   html`<nav class="row"><a href="/app?lang=${locale}">${textsOf(locale).sample}</a>${PAGE_LOCALES.filter(
     (other) => other !== locale,
@@ -199,7 +215,8 @@ const links = (locale: Locale): Html =>
       html`<a href="/?lang=${other}" lang="${other}" hreflang="${other}">${textsOf(other).language}</a>`,
   )}</nav>`;
 
-export const renderHome = ({ locale, state, addresses, problem }: HomeOptions): Page => {
+export const renderHome = ({ locale, harness, addresses, problem }: HomeOptions): Page => {
+  const { state, clock, isFollowed } = harness;
   const texts = textsOf(locale);
   return renderPage({
     locale,
@@ -227,6 +244,7 @@ ${liveList('purchase-list', {
   show: (each) => purchaseItem(locale, state, each),
 })}
 </section>
+${isFollowed && clockCard(locale, clock)}
 <section class="card" id="sms"><h2>${texts.sms.title}</h2>
 ${liveList('sms-list', { locale, entries: state.sms, show: (sms) => smsItem(locale, sms) })}
 ${smsModes(locale, state, problem)}

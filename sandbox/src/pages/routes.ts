@@ -5,11 +5,12 @@ import formbody from '@fastify/formbody';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { durationMs } from '../clock.ts';
 import { receptorSchema } from '../control.ts';
 import { PURCHASE_STATES, SMS_MODES, ZIBAL_MODES } from '../state.ts';
 import type { Harness, ProviderAddress } from '../wire.ts';
 import { createChanges } from './changes.ts';
-import { type HomeProblem, LIVE_SCRIPT, renderHome } from './home.ts';
+import { ADVANCES, type HomeProblem, LIVE_SCRIPT, renderHome } from './home.ts';
 import { sendPage } from './send.ts';
 import { localeOf } from './texts.ts';
 
@@ -25,6 +26,7 @@ const smsModeForm = z.object({
   receptor: z.preprocess(emptyIsAbsent, receptorSchema.optional()),
 });
 const zibalModeForm = z.object({ mode: z.enum(ZIBAL_MODES) });
+const clockForm = z.object({ advance: z.enum(ADVANCES) });
 const purchaseForm = z.object({
   product_id: z.string().min(1).max(255),
   state: z.enum(PURCHASE_STATES),
@@ -49,15 +51,18 @@ export const addPages = async (
   harness: Harness,
   { addresses }: PagesOptions,
 ): Promise<void> => {
-  const { state } = harness;
+  const { state, clock } = harness;
   const changes = createChanges(app);
   app.addHook('onResponse', async (request) => {
-    if (!QUIET_ROUTE.test(request.routeOptions.url ?? '')) changes.announce();
+    const { url = '' } = request.routeOptions;
+    // The processes of the product wait there for an advance.
+    const isWaiting = request.method === 'GET' && url === '/_sandbox/clock';
+    if (!isWaiting && !QUIET_ROUTE.test(url)) changes.announce();
   });
   addPageAssets(app);
 
   const home = (request: FastifyRequest, reply: FastifyReply, problem?: HomeProblem) =>
-    sendPage(reply, renderHome({ locale: localeOf(request), state, addresses, problem }));
+    sendPage(reply, renderHome({ locale: localeOf(request), harness, addresses, problem }));
   app.get('/', async (request, reply) => home(request, reply));
 
   const script = readFileSync(new URL('./live.js', import.meta.url));
@@ -69,7 +74,12 @@ export const addPages = async (
   await app.register(async (forms) => {
     await forms.register(formbody);
     forms.addHook('onRequest', assertOwnForm);
-    const add = <T>(path: string, schema: z.ZodType<T>, anchor: string, act: (fields: T) => void): void => {
+    const add = <T>(
+      path: string,
+      schema: z.ZodType<T>,
+      anchor: string,
+      act: (fields: T) => unknown,
+    ): void => {
       forms.post(`${FORMS}/${path}`, async (request, reply) => {
         const fields = schema.safeParse(request.body ?? {});
         const locale = localeOf(request);
@@ -77,7 +87,7 @@ export const addPages = async (
           const isReceptor = fields.error.issues[0]?.path[0] === 'receptor';
           return home(request, reply, isReceptor ? 'receptor' : 'other');
         }
-        act(fields.data);
+        await act(fields.data);
         return reply.redirect(`/?lang=${locale}${anchor}`, 303);
       });
     };
@@ -89,6 +99,8 @@ export const addPages = async (
       const known = token ?? `sandbox-${randomBytes(TOKEN_BYTES).toString('base64url')}`;
       state.putPurchase(known, product_id, wanted);
     });
+    if (harness.isFollowed)
+      add('clock', clockForm, '#clock', ({ advance }) => clock.advance(durationMs(advance) ?? 0));
     add('forget', z.object({}), '', () => state.forget());
   });
 };

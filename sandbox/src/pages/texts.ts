@@ -95,6 +95,11 @@ const en = {
     title: 'Addresses of the providers',
     lead: 'For clients whose paths are fixed: each provider answers at the root of an address of its own.',
   },
+  clock: {
+    title: 'Clock',
+    lead: 'The clock of every process of the product. It only goes forward.',
+    advances: { '1h': '+1 hour', '1d': '+1 day', '14d': '+14 days', '31d': '+31 days' },
+  },
   problems: { receptor: 'This is not a phone number.', other: 'The form was not complete.' },
 };
 
@@ -189,6 +194,11 @@ const fa: Texts = {
   addresses: {
     title: 'نشانی ارائه‌دهندگان',
     lead: 'برای کلاینت‌هایی که مسیرشان ثابت است: هر ارائه‌دهنده در ریشهٔ نشانی خودش پاسخ می‌دهد.',
+  },
+  clock: {
+    title: 'ساعت',
+    lead: 'ساعت همهٔ فرایندهای محصول. فقط جلو می‌رود.',
+    advances: { '1h': '+۱ ساعت', '1d': '+۱ روز', '14d': '+۱۴ روز', '31d': '+۳۱ روز' },
   },
   problems: { receptor: 'این شمارهٔ تلفن نیست.', other: 'فرم کامل نبود.' },
 };

@@ -4,11 +4,19 @@ import { TOUR_STEPS } from './steps.ts';
 
 const README = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
 
-/** The addresses that the blocks of the tour call, with `log_in` as what it does and values as `*`. */
+/** `name() { … }` in one line or several → the commands. */
+const FUNCTION = /^(\w+)\(\) \{(?: ([^\n]*) \}[^\n]*|\n(.*?)\n\})$/gms;
+
+/** The addresses that the blocks of the tour call, with functions as what they do and values as `*`. */
 const readmeTour = (): string[][] => {
   const [, tour = ''] = /<!-- tour -->(.*)<!-- \/tour -->/s.exec(README) ?? [];
+  const functions = new Map(
+    [...tour.matchAll(FUNCTION)].map(([, name = '', line, lines]) => [name, line ?? lines ?? '']),
+  );
   return [...tour.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => {
-    const commands = block.replace(/^log_in\(\).*$/m, '').replaceAll('$(log_in', '$API/auth/login"');
+    const commands = block
+      .replaceAll(FUNCTION, '')
+      .replaceAll(/^(?:TOKEN=\$\()?(\w+)\b/gm, (call, name) => functions.get(name) ?? call);
     return [...commands.matchAll(/\$(API|SANDBOX)(\/[^" ]+)/g)].map(
       ([, target, path = '']) =>
         (target === 'API' ? '/api/v1' : '') + path.replaceAll(/\$\{[^}]*\}|\$[A-Z]+/g, '*'),

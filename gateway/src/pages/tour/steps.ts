@@ -13,6 +13,8 @@ export interface TourRequest {
   body?: Readonly<Record<string, unknown>>;
   /** What the answer has. The first one is shown before; the others are answers to repetitions. */
   status: readonly number[];
+  /** Repeated each second until the answer has the status: a job has to make a round first. */
+  isAwaited?: boolean;
   /** Names of values → their places in the answer, such as `data.0.code`. What is an address is kept from its last slash on. */
   keep?: Readonly<Record<string, string>>;
 }
@@ -44,6 +46,14 @@ const deleteAccount = (status: number, fields: Record<string, string> = {}): Tou
   status: [status],
 });
 
+const advanceClock = (advance: string): TourRequest => ({
+  method: 'PUT',
+  path: '/_sandbox/clock',
+  at: 'sandbox',
+  body: { advance },
+  status: [200],
+});
+
 const MEMBER = {
   username: 'tour{phone}',
   email: 'tour{phone}@example.com',
@@ -52,6 +62,26 @@ const MEMBER = {
   first_name: 'Sara',
   last_name: 'Ahmadi',
 };
+
+/** A new member deletes the account. */
+const DELETION: readonly TourRequest[] = [
+  {
+    method: 'POST',
+    path: '/api/v1/auth/register',
+    body: MEMBER,
+    status: [201],
+    keep: { token: 'token' },
+  },
+  deleteAccount(200),
+  {
+    method: 'GET',
+    path: '/_sandbox/sms?receptor={phone}',
+    at: 'sandbox',
+    status: [200],
+    keep: { code: 'data.0.code' },
+  },
+  deleteAccount(202, { confirmation_code: '{code}' }),
+];
 
 export const TOUR_STEPS: readonly TourStep[] = [
   {
@@ -65,24 +95,7 @@ export const TOUR_STEPS: readonly TourStep[] = [
     title: message('start.tour.deletion'),
     lead: message('start.tour.deletion.lead'),
     isNewMember: true,
-    requests: [
-      {
-        method: 'POST',
-        path: '/api/v1/auth/register',
-        body: MEMBER,
-        status: [201],
-        keep: { token: 'token' },
-      },
-      deleteAccount(200),
-      {
-        method: 'GET',
-        path: '/_sandbox/sms?receptor={phone}',
-        at: 'sandbox',
-        status: [200],
-        keep: { code: 'data.0.code' },
-      },
-      deleteAccount(202, { confirmation_code: '{code}' }),
-    ],
+    requests: DELETION,
   },
   {
     name: 'cancellation',
@@ -131,6 +144,77 @@ export const TOUR_STEPS: readonly TourStep[] = [
         isSignedIn: true,
         body: { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token: 'tour-{phone}' },
         status: [201, 200],
+      },
+    ],
+  },
+  {
+    name: 'boost',
+    title: message('start.tour.boost'),
+    lead: message('start.tour.boost.lead'),
+    after: 'cancellation',
+    requests: [
+      {
+        method: 'POST',
+        path: '/api/v1/training-services',
+        isSignedIn: true,
+        body: {
+          title: 'Strength in 30 days',
+          description: 'Three sessions a week',
+          price: 100_000,
+          duration_days: 30,
+        },
+        status: [201],
+        keep: { service: 'data.id' },
+      },
+      {
+        method: 'PUT',
+        path: '/_sandbox/store/purchases/boost-{service}',
+        at: 'sandbox',
+        body: { product_id: 'boost_basic', state: 'purchased' },
+        status: [200],
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/payments/store-purchases',
+        isSignedIn: true,
+        body: {
+          channel: 'cafebazaar',
+          product_id: 'boost_basic',
+          purchase_token: 'boost-{service}',
+          boostable_type: 'training_service',
+          boostable_id: '{service}',
+        },
+        status: [201],
+      },
+      advanceClock('8d'),
+      { method: 'GET', path: '/api/v1/training-services/{service}', status: [200] },
+    ],
+  },
+  {
+    name: 'subscription',
+    title: message('start.tour.subscription'),
+    lead: message('start.tour.subscription.lead'),
+    after: 'purchase',
+    requests: [
+      advanceClock('31d'),
+      logIn(MEMBER.username),
+      { method: 'GET', path: '/api/v1/auth/me', isSignedIn: true, status: [200] },
+    ],
+  },
+  {
+    name: 'erasure',
+    title: message('start.tour.erasure'),
+    lead: message('start.tour.erasure.lead'),
+    isNewMember: true,
+    requests: [
+      ...DELETION,
+      advanceClock('14d'),
+      {
+        method: 'POST',
+        path: '/api/v1/auth/login',
+        body: { login: MEMBER.username, password: DEMO_PASSWORD },
+        status: [422],
+        isAwaited: true,
       },
     ],
   },

@@ -5,7 +5,11 @@ const done = new Set();
 const values = new Map();
 
 const fill = (text) => text.replaceAll(/\{(\w+)\}/g, (whole, name) => values.get(name) ?? whole);
+/** A number that was kept stays one. */
+const fillJson = (text) =>
+  fill(text.replaceAll(/"\{(\w+)\}"/g, (whole, name) => JSON.stringify(values.get(name)) ?? whole));
 const at = (answer, path) => path.split('.').reduce((value, name) => value?.[name], answer);
+const lastSegment = (value) => (typeof value === 'string' ? value.split('/').at(-1) : value);
 const newPhone = () => `0912${String(Math.floor(Math.random() * 1e7)).padStart(7, '0')}`;
 
 const send = ({ method, url, body, isSignedIn }) =>
@@ -16,7 +20,7 @@ const send = ({ method, url, body, isSignedIn }) =>
       ...(isSignedIn ? { authorization: fill('Bearer {token}') } : {}),
       'accept-language': document.documentElement.lang,
     },
-    body: body && fill(JSON.stringify(body)),
+    body: body && fillJson(JSON.stringify(body)),
   });
 
 const templates = new Map();
@@ -36,7 +40,11 @@ const exchange = async (item) => {
   const wanted = JSON.parse(item.dataset.request);
   const { request, badge, answer } = clear(item);
   request.textContent = fill(templates.get(request));
-  const response = await send(wanted);
+  let response = await send(wanted);
+  while (wanted.isAwaited && !wanted.status.includes(response.status)) {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    response = await send(wanted);
+  }
   const text = await response.text();
   const isFine = wanted.status.includes(response.status);
   badge.textContent = response.status;
@@ -48,8 +56,7 @@ const exchange = async (item) => {
   }
   const json = JSON.parse(text);
   answer.textContent = JSON.stringify(json, null, 2);
-  for (const [name, path] of Object.entries(wanted.keep ?? {}))
-    values.set(name, String(at(json, path)).split('/').at(-1));
+  for (const [name, path] of Object.entries(wanted.keep ?? {})) values.set(name, lastSegment(at(json, path)));
   return isFine;
 };
 
@@ -80,10 +87,12 @@ const run = async (step, button) => {
   const status = step.querySelector('[role=status]');
   status.textContent = '';
   step.querySelector('details').open = true;
-  forget(step.dataset.step);
+  // The steps of one member follow each other.
+  const isNewMember = ({ dataset }) => dataset.newMember !== undefined;
+  for (const { dataset } of isNewMember(step) ? steps.filter(isNewMember) : [step]) forget(dataset.step);
   showButtons();
   button.disabled = true;
-  if (step.dataset.newMember !== undefined) values.set('phone', newPhone());
+  if (isNewMember(step)) values.set('phone', newPhone());
   const outcome = await outcomeOf(step);
   if (outcome === 'done') done.add(step.dataset.step);
   showButtons();

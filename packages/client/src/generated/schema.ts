@@ -1614,6 +1614,7 @@ export interface components {
             expires_at?: string;
         };
         DeletionBlockers: {
+            /** @description What blocks the deletion; empty when nothing does */
             data: components["schemas"]["DeletionBlocker"][];
         };
         DeletionCancelled: {
@@ -3384,14 +3385,18 @@ export interface components {
         UserName: {
             /**
              * Format: int64
-             * @description Id; it never changes
+             * @description Id of the user
              */
             id: number;
+            /** @description User name, which is unique */
             username: string;
+            /** @description First name of the user */
             first_name: string;
+            /** @description Last name of the user */
             last_name: string;
         };
         UserNames: {
+            /** @description The users that were found, newest first */
             data: components["schemas"]["UserName"][];
         };
         UserResponse: {

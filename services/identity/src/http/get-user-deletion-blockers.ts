@@ -21,7 +21,13 @@ export const getUserDeletionBlockersRoute = ({
     access: 'user',
     permissions: ['users.delete'],
     params: idParams,
-    responses: { 200: z.object({ data: z.array(blockerSchema) }).meta({ id: 'DeletionBlockers' }) },
+    responses: {
+      200: z
+        .object({
+          data: z.array(blockerSchema).describe('What blocks the deletion; empty when nothing does'),
+        })
+        .meta({ id: 'DeletionBlockers' }),
+    },
     handle: async ({ caller, params, t }) => {
       const applied = await getUserDeletionBlockers(caller, params.id);
       return ok({ data: applied.map((blocker) => toBlocker(blocker, t)) });

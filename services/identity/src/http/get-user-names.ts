@@ -5,7 +5,12 @@ import { NAMES_MAX } from '../app/accounts/get-user-names.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const nameSchema = z
-  .object({ id: z.int(), username: z.string(), first_name: z.string(), last_name: z.string() })
+  .object({
+    id: z.int().describe('Id of the user'),
+    username: z.string().describe('User name, which is unique'),
+    first_name: z.string().describe('First name of the user'),
+    last_name: z.string().describe('Last name of the user'),
+  })
   .meta({ id: 'UserName' });
 
 export const getUserNamesRoute = ({ getUserNames }: Pick<UseCases, 'getUserNames'>): Route =>
@@ -25,7 +30,11 @@ export const getUserNamesRoute = ({ getUserNames }: Pick<UseCases, 'getUserNames
         description: `Ids of the users, separated by commas; at most ${NAMES_MAX}`,
       }),
     }),
-    responses: { 200: z.object({ data: z.array(nameSchema) }).meta({ id: 'UserNames' }) },
+    responses: {
+      200: z
+        .object({ data: z.array(nameSchema).describe('The users that were found, newest first') })
+        .meta({ id: 'UserNames' }),
+    },
     handle: async ({ caller, query }) => {
       const users = await getUserNames(caller, query.ids);
       const data = users.map(({ _id, username, first_name, last_name }) => ({

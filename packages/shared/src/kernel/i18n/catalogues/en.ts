@@ -449,6 +449,15 @@ export const catalogue = {
   'start.tour.purchase': '5. A purchase in an app store',
   'start.tour.purchase.lead':
     'The member buys a subscription in the store and redeems it (201). A repetition changes nothing (200).',
+  'start.tour.boost': '6. A boost that ends',
+  'start.tour.boost.lead':
+    'The member offers a training service and boosts it for a week. The clock of the product is advanced by 8 days: the boost has ended.',
+  'start.tour.subscription': '7. A subscription that ends',
+  'start.tour.subscription.lead':
+    'The clock is advanced by 31 days. The old token has ended, too. The member signs in again, without a subscription.',
+  'start.tour.erasure': '8. An erasure',
+  'start.tour.erasure.lead':
+    'Another new member deletes the account, and the clock is advanced by 14 days. The account is erased: nobody can sign in (422).',
 
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':

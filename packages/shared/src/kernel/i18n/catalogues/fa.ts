@@ -450,6 +450,15 @@ export const catalogue: Catalogue = {
   'start.tour.purchase': '۵. خرید از فروشگاه اپ',
   'start.tour.purchase.lead':
     'کاربر اشتراک را در فروشگاه می‌خرد و فعالش می‌کند (۲۰۱). تکرار آن چیزی را تغییر نمی‌دهد (۲۰۰).',
+  'start.tour.boost': '۶. نردبانی که تمام می‌شود',
+  'start.tour.boost.lead':
+    'کاربر خدمت مربیگری تازه‌ای می‌گذارد و آن را یک هفته نردبان می‌کند. ساعت محصول ۸ روز جلو می‌رود و نردبان تمام شده است.',
+  'start.tour.subscription': '۷. اشتراکی که تمام می‌شود',
+  'start.tour.subscription.lead':
+    'ساعت ۳۱ روز جلو می‌رود. مهلت توکن قبلی هم تمام شده است. کاربر دوباره وارد می‌شود و اشتراکی ندارد.',
+  'start.tour.erasure': '۸. پاک‌شدن حساب',
+  'start.tour.erasure.lead':
+    'کاربر تازه‌ای حسابش را حذف می‌کند و ساعت ۱۴ روز جلو می‌رود. حساب پاک شده است و دیگر کسی نمی‌تواند با آن وارد شود (۴۲۲).',
 
   'notification.account_deletion_requested.title': 'درخواست حذف حساب ثبت شد',
   'notification.account_deletion_requested.body':
