@@ -508,7 +508,7 @@ describe('the start page of a demonstration with a service that is not ready', (
     expect(page.text).not.toMatch(/wallet[^s]/);
   });
 
-  test('has the tour, whose script may call the sandbox and nothing else', async () => {
+  test('the start page of a demonstration has the tour, whose script may call the sandbox and nothing else', async () => {
     const page = await rawRequest(other.url, '/', { headers: { host: 'x', accept: 'text/html' } });
     const policy = page.headers['content-security-policy'];
     expect(policy).toContain("; script-src 'self'; connect-src 'self' http://127.0.0.1:1; ");

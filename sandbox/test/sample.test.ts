@@ -14,8 +14,8 @@ afterAll(() => sandbox.close());
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(new URL(path, sandbox.url), { headers });
 
-describe('the page', () => {
-  test('calls the gateway that the sandbox was started with', async () => {
+describe('the sample app', () => {
+  test('the sample app calls the gateway that the sandbox was started with', async () => {
     const answer = await get('/app');
     expect(await answer.text()).toContain(`<meta name="api" content="${API}">`);
     const policy = answer.headers.get('content-security-policy');
@@ -23,7 +23,7 @@ describe('the page', () => {
     expect(policy).toContain(`; img-src 'self' ${API}; `);
   });
 
-  test('runs only the scripts and styles that stand in it or are files of the sandbox', async () => {
+  test('the sample app runs only the scripts and styles that stand in it or are files of the sandbox', async () => {
     const answer = await get('/app');
     const html = await answer.text();
     const policy = answer.headers.get('content-security-policy') ?? '';
@@ -36,7 +36,7 @@ describe('the page', () => {
     expect(html).not.toMatch(/\sstyle=|\son\w+=/);
   });
 
-  test('imports modules that the sandbox has, as JavaScript', async () => {
+  test('the sample app imports modules that the sandbox serves as JavaScript', async () => {
     const html = await (await get('/app')).text();
     const [, map = ''] = /<script type="importmap">([\s\S]*?)<\/script>/.exec(html) ?? [];
     const { imports } = JSON.parse(map) as { imports: Record<string, string> };
@@ -62,21 +62,21 @@ describe('the page', () => {
   });
 });
 
-describe('the control routes may be called', () => {
+describe('the control routes', () => {
   const allowedFor = async (origin: string, path = '/_sandbox/sms') =>
     (await get(path, { origin })).headers.get('access-control-allow-origin');
 
   test.each([API, 'http://127.0.0.1:5173', 'http://localhost:8080', 'http://app.localhost'])(
-    'by a page of %s',
+    'a page of %s may call the control routes',
     async (origin) => expect(await allowedFor(origin)).toBe(origin),
   );
 
   test.each(['https://evil.example', 'http://127.0.0.1.evil.example', 'null', 'https://api.fitness.example'])(
-    'by no page of %s',
+    'a page of %s may not call the control routes',
     async (origin) => expect(await allowedFor(origin)).toBeNull(),
   );
 
-  test('after a preflight for the bodies that they take', async () => {
+  test('a page may send JSON to the control routes after a preflight', async () => {
     const answer = await fetch(`${sandbox.url}/_sandbox/store/purchases/t`, {
       method: 'OPTIONS',
       headers: { origin: API, 'access-control-request-method': 'PUT' },
@@ -86,7 +86,7 @@ describe('the control routes may be called', () => {
     expect(answer.headers.get('access-control-allow-headers')).toBe('Content-Type');
   });
 
-  test('while the page of the sandbox is read by none', async () => {
+  test('no page of another origin reads the page of the sandbox', async () => {
     expect(await allowedFor(API, '/')).toBeNull();
     expect(await allowedFor(API, '/_sandbox/page/live.js')).toBeNull();
   });

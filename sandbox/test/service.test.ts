@@ -148,6 +148,7 @@ describe('configuration', () => {
       port: 8090,
       providerPort: 8091,
       smtpPort: 8089,
+      apiUrl: 'http://127.0.0.1:8080',
       logLevel: 'info',
     });
   });
@@ -161,6 +162,7 @@ describe('configuration', () => {
         HOST: '0.0.0.0',
         LOG_LEVEL: 'debug',
         SANDBOX_HOSTS: 'sandbox',
+        PUBLIC_BASE_URL: 'https://api.fitness.example:8443/v1',
       }),
     ).toEqual({
       host: '0.0.0.0',
@@ -168,6 +170,7 @@ describe('configuration', () => {
       port: 9000,
       providerPort: 0,
       smtpPort: 9001,
+      apiUrl: 'https://api.fitness.example:8443',
       logLevel: 'debug',
     });
   });
@@ -177,6 +180,8 @@ describe('configuration', () => {
     { HTTP_PORT: '1e3' },
     { PROVIDER_PORT: '65532' },
     { LOG_LEVEL: 'loud' },
+    { PUBLIC_BASE_URL: 'nowhere' },
+    { PUBLIC_BASE_URL: 'ftp://api.fitness.example' },
     { NODE_ENV: 'production' },
   ])('refuses %j', (environment) => {
     expect(() => loadConfig(environment)).toThrow(ConfigError);

@@ -152,7 +152,7 @@ describe('the page of the sandbox', () => {
     expect(await page.locator('#news').textContent()).toContain(account.phone);
   });
 
-  test('keeps the rest of a list open while new items arrive', async () => {
+  test('the rest of a list stays open while new items arrive', async () => {
     const { phone } = await register();
     const sendSms = (code: string) => {
       const body = new URLSearchParams({ receptor: phone, message: `code ${code}` });

@@ -18,7 +18,7 @@ export const addTourScript = (app: FastifyInstance): void => {
   );
 };
 
-/** As HTTP writes it; the script puts values in the place of `{name}`. */
+/** The request in the form of HTTP; the script puts values in the place of `{name}`. */
 const textOf = ({ method, body, isSignedIn }: TourRequest, url: string): string =>
   [
     `${method} ${url}`,
