@@ -19,7 +19,7 @@ import {
   tokenOf,
 } from './support.ts';
 
-const PICTURE = readFileSync(new URL('../../docs/screenshots/start-en-1280.png', import.meta.url));
+const PICTURE = readFileSync(new URL('../../packages/demo/pictures/back-exercises.jpg', import.meta.url));
 
 let browser: Browser;
 beforeAll(async () => {
@@ -55,6 +55,9 @@ const posts = (title: string): Locator => page.locator('article').filter({ hasTe
 const isLoaded = (picture: Locator): Promise<boolean> =>
   picture.evaluate((image) => Number(Reflect.get(image, 'naturalWidth')) > 0);
 
+const loadedPictures = async (): Promise<boolean[]> =>
+  Promise.all((await page.locator('article img').all()).map(isLoaded));
+
 const newPosts = async ({ id, token }: Account, count: number): Promise<void> => {
   for (let index = 1; index <= count; index += 1) {
     const body = {
@@ -78,6 +81,9 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await visitor.expectFine('sample-refused', 422);
     await signIn(account);
     await balance(/^[0۰] /);
+    await page.locator('article').first().waitFor();
+    await eventually(async () => (await loadedPictures()).every(Boolean));
+    await visitor.expectFine('sample-member');
 
     await openCard('write');
     const title = `Leg day of ${account.id}`;
@@ -85,7 +91,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.locator('[name=content]').fill('Squats and lunges.\nThree sets of ten.');
     await page
       .locator('[name=file]')
-      .setInputFiles({ name: 'legs.png', mimeType: 'image/png', buffer: PICTURE });
+      .setInputFiles({ name: 'legs.jpg', mimeType: 'image/jpeg', buffer: PICTURE });
     await submit('write');
     await posts(title).waitFor();
     await eventually(() => isLoaded(posts(title).locator('img')));
@@ -105,11 +111,26 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
       .getByRole('alert')
       .filter({ hasText: /50,000|۵۰٬۰۰۰/ })
       .waitFor();
-    await visitor.expectFine('sample-member', 409);
+    await visitor.expectFine('sample-blocked', 409);
   });
 });
 
 const [view] = VIEWS;
+
+test('the demo data has posts with pictures, which guests see', async () => {
+  const { user } = expectStatus(await login('owner', 'demo-password-1'), 200).body;
+  const path = `/posts?type=App\\Models\\User&item_id=${user.id}`;
+  const { data } = expectStatus(await api('GET', path), 200).body;
+  expect(data.map(({ title }: { title: string }) => title)).toEqual([
+    'New routes on the climbing wall',
+    'صبحانهٔ پیش از تمرین',
+    'Three exercises for your back',
+  ]);
+  for (const { media } of data) {
+    const picture = await fetch(`${media[0].link}?width=640`);
+    expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+  }
+});
 
 test('a deleted account is signed out, each of its tokens is 401, and a later sign-in can keep it', async () => {
   const account = await register();

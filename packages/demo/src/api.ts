@@ -16,6 +16,8 @@ interface Answer {
 interface SendOptions {
   token?: string;
   body?: Record<string, unknown>;
+  /** Instead of a body. */
+  form?: FormData;
   /** `Idempotency-Key`. */
   key?: string;
 }
@@ -79,7 +81,7 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
     }
   };
 
-  const send: DemoApi['send'] = async (method, path, { token, body, key } = {}) => {
+  const send: DemoApi['send'] = async (method, path, { token, body, form, key } = {}) => {
     const init = {
       method,
       headers: {
@@ -88,6 +90,7 @@ export const createDemoApi = ({ apiUrl, sandboxUrl, signal }: DemoApiOptions): D
         ...(key === undefined ? {} : { 'idempotency-key': key }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(form === undefined ? {} : { body: form }),
     };
     const isRepeatable = method !== 'POST' || key !== undefined || path === '/auth/login';
     return askUntilAvailable(`${apiUrl}/api/v1${path}`, init, isRepeatable ? RETRY_FOR_MS : 0);

@@ -56,6 +56,32 @@ export const DEMO_TRAINING = {
   duration_days: 84,
 };
 
+export interface DemoPost {
+  title: string;
+  content: string;
+  /** A file of `pictures`. */
+  picture: string;
+}
+
+/** Posts of the owner; the last one is the newest. */
+export const DEMO_POSTS: readonly DemoPost[] = [
+  {
+    title: 'Three exercises for your back',
+    content: 'Plank, bird dog and bridge.\nThree sets of ten, every other day.',
+    picture: 'back-exercises.jpg',
+  },
+  {
+    title: 'صبحانهٔ پیش از تمرین',
+    content: 'جو دوسر، توت‌فرنگی و بلوبری.\nیک ساعت پیش از تمرین بخورید.',
+    picture: 'breakfast.jpg',
+  },
+  {
+    title: 'New routes on the climbing wall',
+    content: 'Twelve new routes, four of them for beginners. We show you how on Saturdays at five.',
+    picture: 'climbing-wall.jpg',
+  },
+];
+
 /** Tooman. */
 export const SAVER_DEPOSIT = 300_000;
 export const SAVER_WITHDRAWAL = 50_000;

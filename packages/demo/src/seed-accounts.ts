@@ -12,6 +12,7 @@ import { balanceOf, depositUpTo, isPending, settleWithdrawal, withdraw, withdraw
 import {
   athletePerson,
   DEMO_GYM,
+  DEMO_POSTS,
   DEMO_TRAINING,
   operatorPerson,
   ownerPerson,
@@ -23,6 +24,7 @@ import {
   TRAINER_BANK_ACCOUNT,
   trainerPerson,
 } from './people.ts';
+import { publishPosts } from './posts.ts';
 
 export interface SeedOptions {
   api: DemoApi;
@@ -103,6 +105,7 @@ const seedOwner = async ({ api, log }: SeedOptions): Promise<void> => {
   const { token } = owner;
   const { data } = await api.read(listOf(withId), 'GET', `/gyms?user_id=${owner.user.id}`, { token });
   if (data.length === 0) await api.read(anything, 'POST', '/gyms', { token, body: DEMO_GYM });
+  await publishPosts(api, owner, DEMO_POSTS);
   await markComplete(api, owner, ownerPerson, { is_gym_owner: true });
 };
 

@@ -25,6 +25,14 @@ interface FakePayment {
   rejected_at: string | null;
 }
 
+interface FakePost {
+  id: number;
+  user_id: number;
+  title: string;
+  is_draft: boolean;
+  media: { id: number }[];
+}
+
 /** No answer, before or after the effect of the request; or a 503 without effect. */
 type Fault = 'lost before' | 'lost after' | 'unavailable';
 
@@ -32,6 +40,7 @@ export interface FakePlatform {
   url: string;
   users: FakeUser[];
   gyms: { id: number; user_id: number }[];
+  posts: FakePost[];
   services: { id: number; user_id: number; price: number }[];
   trainees: { id: number; seller_id: number; buyer_id: number }[];
   payments: FakePayment[];
@@ -117,6 +126,25 @@ const routes: Record<string, (context: Context, input: RouteInput) => Reply> = {
   'POST /gyms': ({ platform, nextId }, { user }) => {
     platform.gyms.push({ id: nextId(), user_id: user.id });
     return created({ gym: platform.gyms.at(-1) });
+  },
+  'GET /posts': ({ platform }, { query }) =>
+    ok({ data: platform.posts.filter((post) => post.user_id === Number(query.get('item_id'))) }),
+  'POST /posts': ({ platform, nextId }, { user, body }) => {
+    const { title, is_draft } = body as Pick<FakePost, 'title' | 'is_draft'>;
+    platform.posts.push({ id: nextId(), user_id: user.id, title, is_draft, media: [] });
+    return created({ data: platform.posts.at(-1) });
+  },
+  'PUT /posts/:id': ({ platform }, { body, id }) => {
+    const post = platform.posts.find((other) => other.id === id);
+    if (post === undefined) return refused(404);
+    post.is_draft = body.is_draft === true;
+    return ok({ data: post });
+  },
+  'POST /media': ({ platform, nextId }, { body }) => {
+    const post = platform.posts.find((other) => other.id === Number(body.attachable_id));
+    if (post === undefined || !String(body.file).endsWith('.jpg')) return refused(422);
+    post.media.push({ id: nextId() });
+    return created({ data: post.media.at(-1) });
   },
   'GET /training-services': ({ platform }, { query }) =>
     ok({ data: platform.services.filter((service) => service.user_id === Number(query.get('user_id'))) }),
@@ -248,6 +276,16 @@ const send = (response: ServerResponse, { status, body, location }: Reply): void
   response.end(JSON.stringify(body ?? {}));
 };
 
+/** JSON, or the fields of a form with the name of its file. */
+const bodyOf = async (request: IncomingMessage): Promise<Body> => {
+  const content = Buffer.concat(await request.toArray());
+  const type = request.headers['content-type'] ?? '';
+  if (!type.startsWith('multipart/')) return content.length === 0 ? {} : JSON.parse(content.toString());
+  const form = await new Response(content, { headers: { 'content-type': type } }).formData();
+  const file = form.get('file') as File;
+  return { ...Object.fromEntries(form), file: file.name };
+};
+
 const handle = async (
   context: Context,
   request: IncomingMessage,
@@ -256,12 +294,12 @@ const handle = async (
   const { platform } = context;
   const url = new URL(request.url ?? '', platform.url);
   const name = `${request.method} ${url.pathname.replace('/api/v1', '')}`;
-  const text = Buffer.concat(await request.toArray()).toString();
+  const body = await bodyOf(request);
   platform.requests.push(name);
   const fault = platform.faultAt(platform.requests.length, name);
   if (fault === 'lost before') return void request.socket.destroy();
   if (fault === 'unavailable') return send(response, refused(503));
-  const reply = answer(context, request, name, url, text === '' ? {} : JSON.parse(text));
+  const reply = answer(context, request, name, url, body);
   if (fault === 'lost after') return void request.socket.destroy();
   send(response, reply);
 };
@@ -273,6 +311,7 @@ export const startFakePlatform = async (): Promise<FakePlatform> => {
     url: '',
     users: [],
     gyms: [],
+    posts: [],
     services: [],
     trainees: [],
     payments: [],

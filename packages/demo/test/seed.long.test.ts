@@ -38,6 +38,12 @@ const snapshot = (): unknown => ({
   ),
   balances: Object.fromEntries(platform.users.map((other) => [other.username, platform.balanceOf(other)])),
   gyms: platform.gyms.map((gym) => gym.user_id === user('owner').id),
+  posts: platform.posts.map(({ title, user_id: id, is_draft: isDraft, media }) => [
+    title,
+    id === user('owner').id,
+    isDraft,
+    media.length,
+  ]),
   services: platform.services.map((service) => service.user_id === user('trainer').id),
   trainees: platform.trainees.map((trainee) => trainee.buyer_id === user('athlete').id),
   payments: platform.payments
@@ -60,6 +66,11 @@ const CONTRACT = {
   },
   balances: { administrator: 0, operator: 0, athlete: 0, owner: 0, trainer: 0, premium: 0, saver: 250_000 },
   gyms: [true],
+  posts: [
+    ['Three exercises for your back', true, false, 1],
+    ['صبحانهٔ پیش از تمرین', true, false, 1],
+    ['New routes on the climbing wall', true, false, 1],
+  ],
   services: [true],
   trainees: [true],
   payments: [
@@ -138,7 +149,7 @@ describe('the demo data', () => {
       if (
         failed.has(name) ||
         name === 'POST /auth/register' ||
-        /^POST .*\/pay$|^POST \/(gyms|training-services)$/.test(name)
+        /^POST .*\/pay$|^POST \/(gyms|media|posts|training-services)$/.test(name)
       ) {
         return undefined;
       }
@@ -171,6 +182,7 @@ describe('data that a user has changed is not modified', () => {
 
   test('deleted, paid out or revoked data is not restored', async () => {
     platform.gyms.length = 0;
+    platform.posts.length = 0;
     platform.trainees.length = 0;
     user('premium').subscribed = false;
     user('operator').roles = [];
@@ -179,7 +191,7 @@ describe('data that a user has changed is not modified', () => {
     const before = structuredClone([platform.users, platform.payments]);
     await seed();
     expect([platform.users, platform.payments]).toEqual(before);
-    expect([platform.gyms, platform.trainees]).toEqual([[], []]);
+    expect([platform.gyms, platform.posts, platform.trainees]).toEqual([[], [], []]);
   });
 
   test('an administrator with another password: only steps that need the operator are postponed', async () => {

@@ -1,0 +1,41 @@
+/** Posts with pictures. Each step first reads the present state, so that it can be repeated. */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Account } from './account.ts';
+import type { DemoApi } from './api.ts';
+import type { DemoPost } from './people.ts';
+
+const postSchema = z.object({
+  id: z.int(),
+  title: z.string(),
+  is_draft: z.boolean(),
+  media: z.array(z.object({ id: z.int() })),
+});
+const anything = z.looseObject({});
+
+/** A post is a draft until its picture is there. */
+export const publishPosts = async (
+  api: DemoApi,
+  { token, user }: Account,
+  posts: readonly DemoPost[],
+): Promise<void> => {
+  const profile = { profile_type: 'App\\Models\\User', profile_id: user.id };
+  const own = new URLSearchParams({ type: profile.profile_type, item_id: String(user.id) });
+  const { data } = await api.read(z.object({ data: z.array(postSchema) }), 'GET', `/posts?${own}`, { token });
+  for (const { title, content, picture } of posts) {
+    const body = { ...profile, title, content, is_draft: true };
+    const post =
+      data.find((other) => other.title === title) ??
+      (await api.read(z.object({ data: postSchema }), 'POST', '/posts', { token, body })).data;
+    if (post.media.length === 0) {
+      const form = new FormData();
+      form.append('attachable_type', 'App\\Models\\Posts\\Post');
+      form.append('attachable_id', String(post.id));
+      const content = await readFile(new URL(`../pictures/${picture}`, import.meta.url));
+      form.append('file', new Blob([content], { type: 'image/jpeg' }), picture);
+      await api.read(anything, 'POST', '/media', { token, form });
+    }
+    if (post.is_draft)
+      await api.read(anything, 'PUT', `/posts/${post.id}`, { token, body: { is_draft: false } });
+  }
+};
