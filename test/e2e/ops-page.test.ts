@@ -1,9 +1,12 @@
 /** `/ops` with the real services, as a browser without scripts uses it. */
+import { createHash } from 'node:crypto';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
+  busyMember,
   deadLetter,
   disputedDeposit,
+  dueRefund,
   gymReviewers,
   gymWithLicense,
   newOperator,
@@ -268,6 +271,69 @@ test('who may review the licenses of gyms alone does so, and sees their document
   const page = await visitor.get(`/ops/licenses?kind=gym&id=${gymId}`);
   expect((await visitor.get(`/ops/documents/${mediaId}`)).status).toBe(200);
   expect((await submit(page, 'approve', `name="id" value="${gymId}"`, {}, visitor)).status).toBe(303);
+});
+
+test('the page of a member shows everything about them, and nothing that is a secret', async () => {
+  const member = await busyMember(operator.token);
+  const purchaseToken = await dueRefund(member.id);
+  const refunds = (await browser.get('/ops/disputes')).html;
+  expect(refunds).toContain(purchaseToken);
+  expect(refunds).toContain(`href="/ops/members/${member.id}?lang=en"`);
+  const found = await submit(await browser.get('/ops/users'), 'search', 'name="search"', {
+    search: String(member.id),
+  });
+  expect(found.html).toContain(`href="/ops/members/${member.id}?lang=en"`);
+  const { status, html } = await browser.get(`/ops/members/${member.id}`);
+  expect(status).toBe(200);
+  for (const shown of [
+    member.email,
+    '230,000 Tooman',
+    'Iron House',
+    'Eight weeks of strength',
+    'android, fa',
+    'owns 1 gym',
+    'has 1 open withdrawal',
+    'user.update',
+    operator.username,
+  ])
+    expect([shown, html.includes(shown)]).toEqual([shown, true]);
+  expect(html).not.toContain('cannot be shown at the moment');
+  for (const secret of [
+    member.token,
+    createHash('sha256').update(member.token).digest('hex'),
+    member.pushToken,
+  ])
+    expect(html).not.toContain(secret);
+});
+
+test('a member is deleted after the confirmation, which the audit log and their page then say', async () => {
+  const member = await register();
+  const page = await browser.get(`/ops/members/${member.id}`);
+  const shown = await submit(page, 'delete', '');
+  expect(shown.html).toContain(member.email);
+  expect((await api('GET', '/auth/me', { token: member.token })).status).toBe(200);
+  expect((await submit(shown, 'confirm_delete', '')).status).toBe(303);
+  expect((await api('GET', '/auth/me', { token: member.token })).status).toBe(401);
+  const { html } = await browser.get(`/ops/members/${member.id}`);
+  expect(html).toContain('There is no account with this ID.');
+  expect(html).toContain('user.delete');
+  expect(html).not.toContain(member.email);
+  expect(await audited('user.delete')).toMatchObject([{ subject_id: member.id }]);
+});
+
+test('the audit log is downloaded as it is filtered', async () => {
+  const { id } = await register();
+  const body = { first_name: '=HYPERLINK("http://x")' };
+  expectStatus(await api('PUT', `/users/${id}`, { token: operator.token, body }), 200);
+  const filters = `subject_type=user&subject_id=${id}`;
+  const { status, headers, html } = await browser.get(`/ops/audit-log.csv?${filters}`);
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+  expect(html.trimEnd().split('\r\n')).toHaveLength(2);
+  expect(html).toContain(`${operator.id},"${operator.username}","user.update","user",${id},"first_name"`);
+  expect(html).toContain(`"'=HYPERLINK(""http://x"")"`);
+  expect((await browser.get(`/ops/audit-log.csv?${filters}&to=2001-01-01`)).html).not.toContain(
+    'user.update',
+  );
 });
 
 test('the audit log shows what was done here', async () => {

@@ -4,21 +4,33 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
 import {
+  busyMember,
   deadLetter,
   disputedDeposit,
+  dueRefund,
   gymWithLicense,
   newOperator,
   type OpsOperator,
   pendingWithdrawal,
 } from './ops-scene.ts';
 import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
-import { api, baseUrl, eventually, expectStatus, PASSWORD, register, scheduleDeletion } from './support.ts';
+import {
+  administratorToken,
+  api,
+  baseUrl,
+  eventually,
+  expectStatus,
+  PASSWORD,
+  register,
+  scheduleDeletion,
+} from './support.ts';
 
 let browser: Browser;
 let operator: OpsOperator;
 let letterId: string;
 let gymId: number;
 let userId: number;
+let memberId: number;
 beforeAll(async () => {
   browser = await launchChromium();
   letterId = await deadLetter();
@@ -29,6 +41,8 @@ beforeAll(async () => {
   userId = person.id;
   await disputedDeposit(person.token);
   await scheduleDeletion(await register());
+  memberId = (await busyMember(await administratorToken())).id;
+  await dueRefund(memberId);
 });
 afterAll(() => browser?.close());
 
@@ -95,6 +109,15 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await type('search', operator.email);
     await press('button[value=search]');
     await expectFine('ops-users-found');
+    await page.goto(`${baseUrl()}/ops/members/${memberId}?lang=${view.locale}`);
+    await expectFine('ops-member');
+    await page.goto(`${baseUrl()}/ops/members/${userId}?lang=${view.locale}`);
+    await press('button[value=delete]');
+    await expectFine('ops-member-delete');
+    await page.goto(
+      `${baseUrl()}/ops/audit-log?lang=${view.locale}&subject_type=user&subject_id=${memberId}`,
+    );
+    await expectFine('ops-audit-log-of-member');
     await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
     await expectFine('ops-user');
     await press('button[value=remove_second_factor]');
@@ -114,7 +137,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-withdrawal-reject');
     await press('button[value=confirm_reject]');
     await expectFine('ops-withdrawal-reject-refused', 422);
-    await press('#content a');
+    await press('#content .card > p > a');
     await press(`${own} button[value=pay]`);
     await expectFine('ops-withdrawal-pay');
     await type('reference', 'PAYA-20261126');

@@ -96,6 +96,61 @@ export const disputedDeposit = async (token: string): Promise<number> => {
   return id;
 };
 
+/** A member with something in every part of their page. */
+export const busyMember = async (operatorToken: string): Promise<Account & { pushToken: string }> => {
+  const member = await register({ first_name: 'Sara', last_name: 'Ahmadi' });
+  const { id, token } = member;
+  const send = async (method: string, path: string, body: object, status: number): Promise<void> => {
+    expectStatus(await api(method, path, { token, body }), status);
+  };
+  const pushToken = `push-${randomUUID()}`;
+  const account = { bank_account_number: BANK_ACCOUNT, current_password: PASSWORD, is_trainer: true };
+  await send('PUT', '/auth/me', account, 200);
+  await send('POST', '/notifications/devices', { token: pushToken, platform: 'android', locale: 'fa' }, 201);
+  const gym = { name: 'Iron House', address: 'Tehran', location_lat: 35.7, location_lng: 51.4 };
+  await send('POST', '/gyms', gym, 201);
+  const service = { title: 'Eight weeks of strength', description: 'x', price: 1_200_000, duration_days: 56 };
+  await send('POST', '/training-services', service, 201);
+  await deposit(token, 250_000);
+  await send('POST', '/payments/withdrawals', { amount: 20_000 }, 201);
+  const change = { token: operatorToken, body: { first_name: 'سارا', height: 171 } };
+  expectStatus(await api('PUT', `/users/${id}`, change), 200);
+  return { ...member, pushToken };
+};
+
+/** A purchase that was paid for while a subscription was running, as its re-verification queues it. Its token. */
+export const dueRefund = async (userId: number): Promise<string> => {
+  const { environment } = stack().part('store-billing');
+  const client = await new MongoClient(stack().describe().servers.MONGODB_URI).connect();
+  const purchase_token = `paid-${randomUUID()}`;
+  try {
+    const refunds = client.db(environment.MONGODB_DATABASE).collection<{ _id: number }>('refund_queue');
+    const [newest] = await refunds.find().sort({ _id: -1 }).limit(1).toArray();
+    await refunds.insertOne({
+      _id: (newest?._id ?? 0) + 1_000,
+      attempt_id: purchase_token,
+      owed_for: purchase_token,
+      purchase_key: purchase_token,
+      channel: 'cafebazaar',
+      purchase_token,
+      product_id: 'premium_plus',
+      user_id: userId,
+      boostable_type: null,
+      boostable_id: null,
+      reason: 'already_running',
+      created_at: new Date(),
+      resolved_at: null,
+      resolution: null,
+      note: null,
+      resolved_by: null,
+      look_due_at: null,
+    } as { _id: number });
+    return purchase_token;
+  } finally {
+    await client.close();
+  }
+};
+
 const GYM_REVIEWERS = 901;
 
 const inIdentity = async <T>(work: (database: Db) => Promise<T>): Promise<T> => {

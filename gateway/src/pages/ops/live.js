@@ -38,4 +38,14 @@ const tryAgain = async () => {
   else setTimeout(listen, RETRY_MS);
 };
 
+// Without a script, and without a safe origin, the code is selected by a click and copied by hand.
+if (navigator.clipboard !== undefined)
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null;
+  if (button === null) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  button.textContent = button.dataset.copied;
+});
+
 listen();

@@ -9,7 +9,7 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
 import { formOf, problemOf, SIGN_OUT } from '../views.ts';
-import { type Operator, pathOf, type Section } from './section.ts';
+import { addressOf, type Operator, pathOf, type Section } from './section.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;
@@ -32,10 +32,12 @@ ${loginForm(view, pathOf(view, ''))}
 /** The first of them is the start page of `/ops` for this operator. */
 const navigation = (operator: Operator, sections: readonly Section[], current: Section): Html => {
   const { t } = operator;
-  const links = sections.map(
-    (section) =>
-      html`<li><a href="${pathOf(operator, section.slug)}"${section === current && html` aria-current="page"`}>${t(message(section.title))}</a></li>\n`,
-  );
+  const links = sections
+    .filter(({ within }) => within === undefined)
+    .map(
+      (section) =>
+        html`<li><a href="${pathOf(operator, section.slug)}"${section === current && html` aria-current="page"`}${section.slug === current.within && html` aria-current="true"`}>${t(message(section.title))}</a></li>\n`,
+    );
   return html`<nav aria-label="${t(message('ops.title'))}"><ul class="tabs" role="list">${links}</ul></nav>`;
 };
 
@@ -65,7 +67,7 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     width: 'wide',
     script: isWatched ? LIVE_SCRIPT : undefined,
     title: `${t(message(section.title))} · ${t(message('ops.title'))}`,
-    aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${section.slug}`),
+    aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`),
     body: html`<div class="top">${navigation(operator, sections, section)}
 ${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}

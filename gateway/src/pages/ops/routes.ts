@@ -26,10 +26,12 @@ import {
 import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
 import { createLogIn } from '../log-in.ts';
 import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
+import { sendAuditCsv } from './audit-csv.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
-import { isDone, type Operator, pathOf, type Section } from './section.ts';
+import { addressOf, idIn, isDone, type Operator, pathOf, type Section } from './section.ts';
+import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
 import { SECTIONS } from './sections.ts';
 
 type OpsDependencies = Asking['dependencies'] &
@@ -70,7 +72,12 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
         const { operator } = await openVisit(ask(request), visitOf(request));
         return sendDocument(operator, request, reply);
       });
-      for (const path of [OPS_PATH, `${OPS_PATH}/:section`]) {
+      scope.get(AUDIT_CSV_PATH, async (request, reply) => {
+        const { operator, sections } = await openVisit(ask(request), visitOf(request));
+        sectionOf(sections, auditLog.slug);
+        return sendAuditCsv(operator, auditFiltersIn(operator.query), reply);
+      });
+      for (const path of [OPS_PATH, `${OPS_PATH}/:section`, `${OPS_PATH}/:section/:id`]) {
         scope.get(path, async (request, reply) =>
           send(reply, await show(ask(request), visitOf(request), slugOf(request))),
         );
@@ -101,7 +108,8 @@ const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): 
   return logIn.whileSignedIn(asking, visit, async (opened) => {
     // The first page of an operator who may not see the overview is the first one that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
-    const section = sectionOf(opened.sections, isStart ? (opened.sections[0]?.slug ?? '') : slug);
+    const shown = isStart ? (opened.sections[0]?.slug ?? '') : slug;
+    const section = sectionAt(asking, opened, shown);
     return showSection(asking, opened, section, await section.show(opened.operator));
   });
 };
@@ -110,13 +118,17 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
   if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
   if (fields.action === 'sign_out') return signOut(asking, visit);
   return logIn.whileSignedIn(asking, visit, async (opened) => {
-    const section = sectionOf(opened.sections, slug);
+    const section = sectionAt(asking, opened, slug);
     const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
     if (action === undefined) throw notFound();
     const { operator } = opened;
     const result = await action(operator, fields);
     if ('done' in result) {
-      const location = pathOf(asking, slug, `${result.query ?? ''}&done=${result.done}`);
+      const location = pathOf(
+        asking,
+        addressOf(section, operator.query),
+        `${result.query ?? ''}&done=${result.done}`,
+      );
       return { location, visit };
     }
     if ('shown' in result) {
@@ -156,7 +168,7 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
     t: translator(locale),
     csrf: visits.csrfOf(visit),
     caller,
-    query: request.query as Fields,
+    query: queryOf(request),
     dependencies,
     api: (apiCall) => call(asking, visit, apiCall),
     download: (path) => download(asking, visit, path),
@@ -173,10 +185,25 @@ const sectionsFor = (caller: UserCaller): Section[] => {
   );
 };
 
+/** The id of a path is one of the query, as on the pages that have it there. */
+const queryOf = ({ query, params }: FastifyRequest): Fields => {
+  const { id } = params as { id?: string };
+  return { ...(query as Fields), ...(id === undefined ? {} : { id }) };
+};
+
 const sectionOf = (sections: readonly Section[], slug: string): Section => {
   const section = SECTIONS.find((one) => one.slug === slug);
   if (section === undefined) throw notFound();
   if (!sections.includes(section)) throw notHere();
+  return section;
+};
+
+/** The section of the path of a request, which ends with an id where the section has one. */
+const sectionAt = ({ request }: OpsAsking, { sections }: Opened, slug: string): Section => {
+  const section = sectionOf(sections, slug);
+  const { id } = request.params as { id?: string };
+  const isComplete = section.within === undefined ? id === undefined : idIn(id) !== undefined;
+  if (!isComplete) throw notFound();
   return section;
 };
 

@@ -48,6 +48,8 @@ export interface Section {
   /** Its last path segment; empty for the first one. */
   slug: string;
   title: MessageKey;
+  /** The section whose link in the navigation leads to this one. Its address ends with an id, which is in `query`: `/ops/members/5`. */
+  within?: string;
   /** The operator needs all of one of these. */
   permissions: readonly (readonly Permission[])[];
   show(operator: Operator): Promise<Html>;
@@ -73,6 +75,7 @@ const DONE = [
   'approved',
   'saved',
   'removed',
+  'deleted',
 ] as const;
 export type Done = (typeof DONE)[number];
 
@@ -80,6 +83,10 @@ export const isDone = (value: string | undefined): value is Done => DONE.some((d
 
 export const pathOf = (operator: Pick<View, 'locale'>, slug: string, query = ''): string =>
   `${OPS_PATH}${slug === '' ? '' : `/${slug}`}?lang=${operator.locale}${query}`;
+
+/** The last path segments of its address. */
+export const addressOf = ({ slug, within }: Section, { id }: Fields): string =>
+  within === undefined ? slug : `${slug}/${id}`;
 
 /** The body of a read; 503 for anything but a success. */
 export const read = async (operator: Operator, path: string): Promise<Record<string, unknown>> => {
@@ -226,7 +233,12 @@ ${body}</tbody></table>`;
 export const amountOf = (t: Translate, tooman: unknown): Html =>
   html`<strong>${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
 
-interface NamedUser {
+/** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
+export const copyable = (t: Translate, code: string): Html =>
+  html`<span class="row"><span class="code whole" dir="ltr">${code}</span>
+<button type="button" hidden data-copy="${code}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button></span>`;
+
+export interface NamedUser {
   id?: number;
   username?: string | null;
   first_name?: string | null;

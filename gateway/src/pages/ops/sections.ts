@@ -5,6 +5,7 @@ import { deadLetters } from './sections/dead-letters.ts';
 import { deletions } from './sections/deletions.ts';
 import { disputes } from './sections/disputes.ts';
 import { licenses } from './sections/licenses.ts';
+import { member } from './sections/member.ts';
 import { overview } from './sections/overview.ts';
 import { roles } from './sections/roles.ts';
 import { users } from './sections/users.ts';
@@ -20,4 +21,5 @@ export const SECTIONS: readonly Section[] = [
   users,
   roles,
   auditLog,
+  member,
 ];

@@ -22,6 +22,7 @@ export const getTrainingServicesRoute = (
       '`posts.view_all`. Those of an account whose deletion is scheduled are left out unless you hold `users.view_all`, ' +
       'so a page may have fewer rows than `per_page`.',
     tag: 'training services',
+    pages: ['ops'],
     access: 'guest',
     query: z.object({
       search: searchQuery.optional(),

@@ -55,6 +55,7 @@ export const getGymsRoute = (
       'first whatever their boosts, and gyms without a location are left out. `search` matches any part of the name, ' +
       'address or description. Inactive gyms are shown only to their owner and to holders of `gyms.view_all`.',
     tag: 'Gyms',
+    pages: ['ops'],
     access: 'guest',
     query,
     errorStatuses: [403],

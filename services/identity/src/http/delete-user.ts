@@ -14,6 +14,7 @@ export const deleteUserRoute = ({ deleteUser }: Pick<UseCases, 'deleteUser'>): R
       'every blocker and nothing changes; while nobody else can manage roles, it is 409 with `message` alone. Returns 403 for your own account, and for an account with a permission that you ' +
       'lack.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.delete'],
     audits: ['user.delete'],

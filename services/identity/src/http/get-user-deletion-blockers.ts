@@ -18,6 +18,7 @@ export const getUserDeletionBlockersRoute = ({
       'another operator. Returns 403 for an account with a permission that you lack, and 503 while a blocker cannot be ' +
       'evaluated.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.delete'],
     params: idParams,

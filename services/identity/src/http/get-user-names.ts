@@ -23,6 +23,7 @@ export const getUserNamesRoute = ({ getUserNames }: Pick<UseCases, 'getUserNames
       'users whose deletion is scheduled unless you hold `users.view_all`. Requires `users.view_limited` or ' +
       '`users.view_all`.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.view_limited', 'users.view_all'],
     query: z.object({

@@ -18,6 +18,7 @@ export const getUserSessionsRoute = (
       'Returns the sessions in which a user is signed in, newest first, with their addresses and devices. Requires ' +
       '`users.view_all`.',
     tag: 'users',
+    pages: ['ops'],
     access: 'user',
     permissions: ['users.view_all'],
     tokenKinds: SESSION_ONLY,

@@ -13,6 +13,7 @@ export const getBalanceRoute = ({ showBalance }: Pick<UseCases, 'showBalance'>):
       'that has not been rejected. A pending withdrawal is deducted from the moment of its request. Requires ' +
       '`payments.view_own` for your own balance, or `payments.view_all` for the balance of any user.',
     tag: 'Payments',
+    pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_own', 'payments.view_all'],
     query: z.object({

@@ -1,17 +1,8 @@
 /** Accounts whose deletion is scheduled. */
 import { html } from '@fitness/shared/pages/html.ts';
 import { time } from '../../views.ts';
-import {
-  factsOf,
-  listOf,
-  type Operator,
-  pageIn,
-  pathOf,
-  read,
-  type Section,
-  turnByLink,
-  userName,
-} from '../section.ts';
+import { memberLink } from '../members.ts';
+import { factsOf, listOf, type Operator, pageIn, read, type Section, turnByLink } from '../section.ts';
 
 const SLUG = 'deletions';
 
@@ -32,7 +23,7 @@ export const deletions: Section = {
     const { t } = operator;
     const body = await find(operator);
     const items = (body.data as PendingUser[]).map(
-      (user) => html`<li><a href="${pathOf(operator, 'users', `&id=${user.id}`)}">${userName(user)}</a>
+      (user) => html`<li>${memberLink(operator, user)}
 ${factsOf(t, [
   ['ops.deletion_at', time(user.deletion_scheduled_at)],
   ['account_deletion.requested_at', time(user.deletion_requested_at)],

@@ -6,6 +6,8 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
 import { decisionOf } from '../decision.ts';
+import { memberLink, type Names } from '../members.ts';
+import { type Refund, readBuyers, refundFacts } from '../refund-facts.ts';
 import {
   actionForm,
   amountOf,
@@ -19,7 +21,6 @@ import {
   readPayment,
   type Section,
   turnByLink,
-  userName,
 } from '../section.ts';
 
 const SLUG = 'disputes';
@@ -42,22 +43,14 @@ interface Deposit {
   reported?: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
 }
 
-interface Refund {
-  id: number;
-  channel: string;
-  product_id: string;
-  user_id: number;
-  reason: string;
-  created_at: string;
-}
-
 const RIAL_PER_TOOMAN = 10;
 
 const tooman = (rial: number): number => rial / RIAL_PER_TOOMAN;
 
-const depositFacts = ({ t }: Operator, { payment, track_id: trackId, reported }: Deposit): Html =>
-  factsOf(t, [
-    ['ops.user', userName(payment.user)],
+const depositFacts = (operator: Operator, { payment, track_id: trackId, reported }: Deposit): Html => {
+  const { t } = operator;
+  return factsOf(t, [
+    ['ops.user', memberLink(operator, payment.user, payment.user_id)],
     ['ops.amount', amountOf(t, payment.amount)],
     ['ops.charged', reported?.charged_rial == null ? null : amountOf(t, tooman(reported.charged_rial))],
     ['ops.track_id', trackId === undefined ? null : html`<span class="code" dir="ltr">${trackId}</span>`],
@@ -65,6 +58,7 @@ const depositFacts = ({ t }: Operator, { payment, track_id: trackId, reported }:
     ['ops.card_number', reported?.card_number],
     ['ops.created', time(payment.created_at)],
   ]);
+};
 
 const returnedAmount = ({ payment, reported }: Deposit): number =>
   reported?.charged_rial == null ? payment.amount : tooman(reported.charged_rial);
@@ -85,19 +79,11 @@ ${actionForm(operator, SLUG, {
 })}</li>\n`;
 };
 
-const refundFacts = ({ t }: Operator, refund: Refund): Html =>
-  factsOf(t, [
-    ['ops.user', `#${refund.user_id}`],
-    ['ops.product', `${refund.product_id} (${refund.channel})`],
-    ['ops.reason', refund.reason],
-    ['ops.created', time(refund.created_at)],
-  ]);
-
-const refundItem = (operator: Operator, refund: Refund): Html => {
+const refundItem = (operator: Operator, refund: Refund, buyers: Names): Html => {
   const { product_id: product } = refund;
   const id = String(refund.id);
   return html`<li><h3>${operator.t(message('ops.refund', { id }))}</h3>
-${refundFacts(operator, refund)}
+${refundFacts(operator, refund, buyers)}
 ${actionForm(operator, SLUG, {
   hidden: { refund_id: id },
   buttons: [
@@ -173,12 +159,12 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
   decisionOf<Refund>(outcome, {
     slug: SLUG,
     find: findRefund,
-    confirmation: (operator, refund) => {
+    confirmation: async (operator, refund) => {
       const { id, user_id: userId, product_id: product, channel } = refund;
       return {
         title: message(`ops.${outcome}.title`, { id: String(id) }),
         lead: message(`ops.${outcome}.lead`),
-        facts: refundFacts(operator, refund),
+        facts: refundFacts(operator, refund, await readBuyers(operator, [refund])),
         repeated: ['refund_id'],
         state: [id, userId, product, channel],
         field: NOTE,
@@ -213,7 +199,9 @@ export const disputes: Section = {
 ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`;
     };
     const depositItems = (deposits.data as Deposit[]).map((row) => depositItem(operator, row));
-    const refundItems = (refunds.data as Refund[]).map((row) => refundItem(operator, row));
+    const rows = refunds.data as Refund[];
+    const buyers = await readBuyers(operator, rows);
+    const refundItems = rows.map((row) => refundItem(operator, row, buyers));
     return html`${cardOf('deposits', deposits, depositItems)}${cardOf('refunds', refunds, refundItems)}`;
   },
   watch: async (operator) => {

@@ -10,6 +10,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
 import { problemOf } from '../../views.ts';
+import { memberLink, readNames } from '../members.ts';
 import {
   type ActionResult,
   actionForm,
@@ -105,6 +106,13 @@ ${IMAGE.test(filename) && html`<img class="document" src="${address}" alt="${t(m
 </div>`;
 };
 
+/** Who holds the license: the trainer, or the owner of the gym. */
+const holderOf = async (operator: Operator, { name }: Kind, owner: Owner): Promise<Html | null> => {
+  if (name === 'trainer') return memberLink(operator, owner);
+  const { user_id: id } = owner as { user_id?: number | null };
+  return id == null ? null : memberLink(operator, (await readNames(operator, [id])).get(id), id);
+};
+
 const review = async (operator: Operator, kind: Kind, id: string): Promise<Html> => {
   const { t } = operator;
   const answer = await operator.api({ method: 'GET', path: kind.path(id) });
@@ -124,6 +132,7 @@ ${mediaId !== undefined && documentOf(operator, kind, owner, mediaId)}
 <div class="stack">
 ${factsOf(t, [
   ['ops.license.state', t(message(`ops.license.${state}`))],
+  ['ops.user', await holderOf(operator, kind, owner)],
   ['ops.license.reviewed_name', reviewedName(operator, listed.body, owner)],
   ['ops.license.id', mediaId],
 ])}

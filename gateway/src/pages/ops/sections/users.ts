@@ -7,6 +7,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { formOf, inputOf, time } from '../../views.ts';
 import { decisionOf } from '../decision.ts';
+import { memberLink, withMemberOfId } from '../members.ts';
 import {
   actionForm,
   type Column,
@@ -45,10 +46,7 @@ const isStaff = ({ roles = [] }: User): boolean =>
 const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
 
 const columnsOf = (operator: Operator): readonly Column<User>[] => [
-  {
-    label: 'ops.user',
-    value: (user) => html`<a href="${pathOf(operator, SLUG, `&id=${user.id}`)}">${userName(user)}</a>`,
-  },
+  { label: 'ops.user', value: (user) => memberLink(operator, user) },
   { label: 'ops.id', value: ({ id }) => id },
   { label: 'ops.email', value: ({ email }) => email },
   { label: 'ops.phone', value: ({ phone }) => phone },
@@ -109,7 +107,7 @@ const detail = async (operator: Operator, id: string): Promise<Html> => {
   const mayChange = can(caller, 'users.update_any');
   const managesRoles = can(caller, 'roles.manage');
   const mayRemove = mayChange && (managesRoles || !isStaff(user)) && user.id !== caller.userId;
-  return html`<section class="card"><h2>${userName(user)}</h2>
+  return html`<section class="card"><h2>${memberLink(operator, user)}</h2>
 ${identityOf(operator, user)}
 ${mayChange && managesRoles && (await roleForm(operator, user))}
 ${
@@ -225,7 +223,8 @@ export const users: Section = {
       const path = `/users?${new URLSearchParams({ search, per_page: '30', page: pageIn(fields) })}`;
       const answer = await operator.api({ method: 'GET', path });
       if (answer.status !== 200) return { refused: answer };
-      return { shown: html`${searchForm(operator)}${resultsOf(operator, answer.body, search)}` };
+      const body = await withMemberOfId(operator, answer.body, search);
+      return { shown: html`${searchForm(operator)}${resultsOf(operator, body, search)}` };
     },
     ...saveRoles,
     ...removeSecondFactor,

@@ -4,6 +4,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
+import { memberLink } from '../members.ts';
 import {
   actionForm,
   amountOf,
@@ -19,7 +20,6 @@ import {
   type Section,
   tableOf,
   turnByLink,
-  userName,
 } from '../section.ts';
 
 const SLUG = 'withdrawals';
@@ -58,7 +58,7 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   const { t } = operator;
   return [
     { label: 'ops.withdrawal', value: ({ id }) => id },
-    { label: 'ops.user', value: ({ user }) => userName(user) },
+    { label: 'ops.user', value: ({ user }) => memberLink(operator, user) },
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
     { label: 'ops.bank_account', value: accountOf },
     { label: 'ops.description', value: ({ description }) => description },
@@ -67,10 +67,11 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   ];
 };
 
-const factsOfOne = ({ t }: Operator, withdrawal: Withdrawal): Html => {
+const factsOfOne = (operator: Operator, withdrawal: Withdrawal): Html => {
+  const { t } = operator;
   const { user, amount, description, user_balance: balance, created_at: createdAt } = withdrawal;
   return factsOf(t, [
-    ['ops.user', userName(user)],
+    ['ops.user', memberLink(operator, user)],
     ['ops.amount', amountOf(t, amount)],
     ['ops.bank_account', accountOf(withdrawal)],
     ['ops.balance', balance === undefined ? null : amountOf(t, balance)],

@@ -1,0 +1,80 @@
+/** The audit log as a file for spreadsheets: one line for each changed field. */
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { accountsIn, differencesOf, type Entry } from './audit-entries.ts';
+import { type Names, readNames } from './members.ts';
+import { type Operator, read } from './section.ts';
+
+const PER_PAGE = '100';
+/** Spreadsheets read a file without it in the encoding of the computer. */
+const BYTE_ORDER_MARK = '\ufeff';
+const HEAD = [
+  ...['id', 'time_utc', 'service', 'operator_id', 'operator', 'action'],
+  ...['subject_type', 'subject_id', 'field', 'before', 'after', 'request_id'],
+];
+
+/** A spreadsheet runs a cell that begins with one of these, with white space before it and in their wide forms, too. */
+const FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
+
+/** A text that a spreadsheet would run is marked as text by an apostrophe before it. */
+const cellOf = (value: unknown): string => {
+  if (value === null || value === undefined) return '""';
+  if (typeof value === 'number') return String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return `"${FORMULA.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`;
+};
+
+/** RFC 4180. */
+export const csvLine = (values: readonly unknown[]): string => `${values.map(cellOf).join(',')}\r\n`;
+
+const NO_CHANGE = { field: null, before: null, after: null };
+
+const linesOf = (entry: Entry, names: Names): string => {
+  const { id, service, action, actor_id: actor, subject_type: type, subject_id: subject } = entry;
+  const username = actor === null ? null : names.get(actor)?.username;
+  const head = [id, entry.created_at, service, actor, username, action, type, subject];
+  const differences = differencesOf(entry);
+  return (differences.length === 0 ? [NO_CHANGE] : differences)
+    .map(({ field, before, after }) => csvLine([...head, field, before, after, entry.request_id]))
+    .join('');
+};
+
+/** One part for each page of the API. The session and its permissions are checked for each of them. */
+async function* partsOf(operator: Operator, filters: Readonly<Record<string, string>>) {
+  yield BYTE_ORDER_MARK + csvLine(HEAD);
+  let position: Record<string, string> = {};
+  for (;;) {
+    const query = new URLSearchParams({ ...filters, ...position, per_page: PER_PAGE });
+    const body = await read(operator, `/audit-log?${query}`);
+    const entries = body.data as Entry[];
+    const names = await readNames(operator, accountsIn(entries));
+    yield entries.map((entry) => linesOf(entry, names)).join('');
+    const { next_cursor: cursor } = (body.meta ?? {}) as { next_cursor?: string | null };
+    if (cursor == null) return;
+    position = { cursor };
+  }
+}
+
+async function* after(first: string, rest: AsyncIterable<string>) {
+  yield first;
+  yield* rest;
+}
+
+/** Refused with a status before the file begins; later, a file that cannot be finished ends without its last chunk. */
+export const sendAuditCsv = async (
+  operator: Operator,
+  filters: Readonly<Record<string, string>>,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
+  const parts = partsOf(operator, filters);
+  const head = String((await parts.next()).value);
+  const first = String((await parts.next()).value ?? '');
+  return reply
+    .headers({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="audit-log.csv"',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cache-control': 'no-store',
+    })
+    .send(Readable.from(after(head + first, parts)));
+};

@@ -1,0 +1,456 @@
+/** One account, with everything that the operator may see of it. Each part needs its own permission of the API. */
+import { BLOCKERS } from '@fitness/contracts/blockers.ts';
+import { can } from '@fitness/shared/kernel/caller.ts';
+import { isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { time } from '../../views.ts';
+import { accountsIn, auditTable, type Entry } from '../audit-entries.ts';
+import { decisionOf } from '../decision.ts';
+import { MEMBERS, memberLink, readNames } from '../members.ts';
+import {
+  type Action,
+  actionForm,
+  amountOf,
+  type Column,
+  emptyList,
+  factsOf,
+  idIn,
+  listOf,
+  type Operator,
+  outcomeOf,
+  pageIn,
+  pathOf,
+  read,
+  type Section,
+  tableOf,
+  turnByLink,
+  userName,
+} from '../section.ts';
+import type { Role } from './roles.ts';
+
+interface Member {
+  id: number;
+  username: string;
+  email: string;
+  phone: string;
+  bank_account_number: string | null;
+  birth_date: string | null;
+  created_at: string;
+  roles: Role[];
+  is_trainer: boolean;
+  is_gym_owner: boolean;
+  referrer_user_id: number | null;
+  referrals_count: number;
+  trainer_license_image: string | null;
+  trainer_license_approved: boolean | null;
+  deletion_requested_at: string | null;
+  deletion_scheduled_at: string | null;
+  current_subscription: { type: string; starts_at: string; expires_at: string } | null;
+}
+
+/** Undefined for an account that does not exist, or no longer. */
+const findMember = async (operator: Operator, id: string): Promise<Member | undefined> => {
+  const { status, body } = await operator.api({ method: 'GET', path: `/users/${id}` });
+  if (status === 404) return undefined;
+  if (status !== 200) throw unavailable(`/users answered ${status}`);
+  return body.user as Member;
+};
+
+/** A part whose service does not answer says so, and hides nothing of the others. */
+const card = async (
+  { t }: Operator,
+  title: MessageKey,
+  content: () => Promise<Html | false>,
+): Promise<Html | false> => {
+  const shown = await content().catch((error: unknown) => {
+    if (!isAppError(error) || error.kind !== 'unavailable') throw error;
+    return html`<p class="problem">${t(message('ops.member.unavailable'))}</p>`;
+  });
+  return shown !== false && html`<section class="card"><h2>${t(message(title))}</h2>${shown}</section>\n`;
+};
+
+const stateOf = ({ t }: Operator, member: Member | undefined): Html => {
+  if (member === undefined) return html`<span class="badge bad">${t(message('ops.member.gone'))}</span>`;
+  return member.deletion_scheduled_at === null
+    ? html`<span class="badge good">${t(message('ops.member.active'))}</span>`
+    : html`<span class="badge waiting">${t(message('ops.member.pending'))}</span>`;
+};
+
+const licenseOf = (operator: Operator, member: Member): Html | null => {
+  const { t, caller } = operator;
+  const { id, trainer_license_image: image, trainer_license_approved: approved } = member;
+  if (image === null && approved === null) return null;
+  const text = t(
+    message(`ops.license.${approved === null ? 'pending' : approved ? 'approved' : 'rejected'}`),
+  );
+  if (!can(caller, 'users.update_any')) return html`${text}`;
+  return html`<a href="${pathOf(operator, 'licenses', `&kind=trainer&id=${id}`)}">${text}</a>`;
+};
+
+const listed = (locale: Locale, texts: readonly string[]): string =>
+  new Intl.ListFormat(locale, { type: 'conjunction' }).format(texts);
+
+/** How the account presents itself; it authorizes nothing. */
+const kindsOf = ({ t, locale }: Operator, { is_trainer: trains, is_gym_owner: owns }: Member): string =>
+  listed(locale, [
+    ...(trains ? [t(message('ops.member.trainer'))] : []),
+    ...(owns ? [t(message('ops.member.gym_owner'))] : []),
+  ]);
+
+const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
+  const { t } = operator;
+  const { referrer_user_id: referrer } = member;
+  const names = await readNames(operator, [referrer]);
+  return html`${factsOf(t, [
+    ['ops.id', member.id],
+    ['ops.email', member.email],
+    ['ops.phone', member.phone],
+    ['ops.bank_account', member.bank_account_number],
+    ['ops.member.birth_date', member.birth_date],
+    ['ops.member.kinds', kindsOf(operator, member)],
+    [
+      'ops.roles',
+      listed(
+        operator.locale,
+        member.roles.map(({ title }) => title),
+      ),
+    ],
+    ['ops.member.license', licenseOf(operator, member)],
+    ['ops.member.referrer', referrer === null ? null : memberLink(operator, names.get(referrer), referrer)],
+    ['ops.member.referrals', member.referrals_count],
+    ['ops.created', time(member.created_at)],
+  ])}
+<p><a href="${pathOf(operator, 'users', `&id=${member.id}`)}">${t(message('ops.member.roles'))}</a></p>`;
+};
+
+const subscriptionOf = ({ t }: Operator, { current_subscription: current }: Member): Html =>
+  current === null
+    ? emptyList(t, 'ops.member.subscription.none')
+    : factsOf(t, [
+        ['ops.product', current.type],
+        ['ops.member.starts', time(current.starts_at)],
+        ['ops.member.expires', time(current.expires_at)],
+      ]);
+
+interface Payment {
+  id: number;
+  type: string;
+  amount: number;
+  description: string | null;
+  is_done: boolean;
+  rejected_at: string | null;
+  created_at: string;
+}
+
+const PAYMENT_TYPES = [
+  'deposit',
+  'income',
+  'purchase',
+  'withdrawal',
+  'commission',
+  'store_purchase',
+] as const;
+
+const paymentType = ({ t }: Operator, { type }: Payment): string => {
+  const known = PAYMENT_TYPES.find((name) => name === type);
+  return known === undefined ? type : t(message(`ops.payment.${known}`));
+};
+
+const paymentState = ({ t }: Operator, payment: Payment): Html => {
+  if (payment.rejected_at !== null)
+    return html`<span class="badge">${t(message('ops.payment.rejected'))}</span>`;
+  return payment.is_done
+    ? html`<span class="badge good">${t(message('ops.payment.done'))}</span>`
+    : html`<span class="badge waiting">${t(message('ops.payment.open'))}</span>`;
+};
+
+const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
+  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.payment.type', value: (payment) => paymentType(operator, payment) },
+  { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
+  { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
+  { label: 'ops.description', value: ({ description }) => description },
+  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+];
+
+/** The lists of the page that have pages of their own, by the parameters of the address. */
+const LISTS = ['payments', 'gyms', 'services', 'sessions'] as const;
+const PER_PAGE = '10';
+
+const listCard = async <Row>(
+  operator: Operator,
+  id: string,
+  name: (typeof LISTS)[number],
+  { path, columns, none }: { path: string; columns: readonly Column<Row>[]; none: MessageKey },
+): Promise<Html> => {
+  const { t, query } = operator;
+  const body = await read(operator, `${path}per_page=${PER_PAGE}&page=${pageIn(query, name)}`);
+  const pages = Object.fromEntries(LISTS.map((list) => [list, pageIn(query, list)]));
+  return listOf(operator, {
+    body,
+    items: tableOf(t, columns, body.data as Row[]),
+    none,
+    label: `ops.member.${name}`,
+    turn: turnByLink(operator, `${MEMBERS}/${id}`, name, pages),
+  });
+};
+
+const moneyOf = async (operator: Operator, id: string): Promise<Html> => {
+  const { t } = operator;
+  const [{ balance }, payments] = await Promise.all([
+    read(operator, `/payments/balance?user_id=${id}`),
+    listCard<Payment>(operator, id, 'payments', {
+      path: `/payments?user_id=${id}&`,
+      columns: paymentColumns(operator),
+      none: 'ops.member.payments.none',
+    }),
+  ]);
+  return html`${factsOf(t, [['ops.member.balance', amountOf(t, balance)]])}${payments}`;
+};
+
+interface Gym {
+  id: number;
+  name: string | null;
+  is_active: boolean;
+  gym_license_image?: string | null;
+  gym_license_approved?: boolean | null;
+  created_at: string;
+}
+
+const activity = ({ t }: Operator, isActive: boolean): string =>
+  t(message(isActive ? 'ops.member.shown' : 'ops.member.hidden'));
+
+const gymLicense = ({ t }: Operator, gym: Gym): string => {
+  const { gym_license_image: image, gym_license_approved: approved } = gym;
+  if (image == null && approved == null) return '';
+  return t(message(`ops.license.${approved == null ? 'pending' : approved ? 'approved' : 'rejected'}`));
+};
+
+const gymColumns = (operator: Operator): readonly Column<Gym>[] => [
+  {
+    label: 'ops.member.name',
+    value: ({ id, name }) =>
+      can(operator.caller, 'gyms.approve_license')
+        ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${name ?? `#${id}`}</a>`
+        : (name ?? `#${id}`),
+  },
+  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
+  { label: 'ops.member.license', value: (gym) => gymLicense(operator, gym) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+];
+
+interface Service {
+  id: number;
+  title: string;
+  price: number;
+  is_active: boolean;
+  created_at: string;
+}
+
+const serviceColumns = (operator: Operator): readonly Column<Service>[] => [
+  { label: 'ops.member.name', value: ({ title }) => title },
+  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.member.price', value: ({ price }) => amountOf(operator.t, price), kind: 'number' },
+  { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+];
+
+interface Session {
+  id: number;
+  name: string | null;
+  address: string | null;
+  created_at: string;
+  last_used_at: string;
+  device: { platform: string; locale: string } | null;
+}
+
+const sessionColumns = ({ t }: Operator): readonly Column<Session>[] => [
+  { label: 'ops.member.program', value: ({ name }) => name ?? t(message('ops.member.program.unknown')) },
+  { label: 'ops.member.address', value: ({ address }) => address },
+  {
+    label: 'ops.member.device',
+    value: ({ device }) => device && html`<bdi dir="ltr">${device.platform}, ${device.locale}</bdi>`,
+  },
+  { label: 'ops.member.signed_in', value: ({ created_at: at }) => time(at) },
+  { label: 'ops.member.used', value: ({ last_used_at: at }) => time(at) },
+];
+
+interface Blocker extends Record<string, unknown> {
+  code: string;
+  message: string;
+}
+
+/** About the member, unlike the text of the API, which speaks to them. */
+const blockerText = ({ t }: Operator, blocker: Blocker): string => {
+  const known = BLOCKERS.find(({ code }) => code === blocker.code);
+  if (known === undefined) return blocker.message;
+  const { code: _code, message: _message, ...extras } = blocker;
+  return t(message(`ops.blocker.${known.code}`, extras as Record<string, string | number>));
+};
+
+const deletionOf = async (operator: Operator, member: Member): Promise<Html | false> => {
+  const { t, caller } = operator;
+  const { id, deletion_requested_at: requestedAt, deletion_scheduled_at: scheduledAt } = member;
+  const mayDelete = can(caller, 'users.delete');
+  if (scheduledAt === null && !mayDelete) return false;
+  const dates = factsOf(t, [
+    ['account_deletion.requested_at', requestedAt === null ? null : time(requestedAt)],
+    ['ops.deletion_at', scheduledAt === null ? null : time(scheduledAt)],
+  ]);
+  if (!mayDelete) return dates;
+  const blockers = await readBlockers(operator, id);
+  if (blockers === undefined)
+    return html`${dates}<p class="notice">${t(message('ops.member.delete.not_yours'))}</p>`;
+  const mayAct = blockers.length === 0 && id !== caller.userId;
+  return html`${dates}
+${blockerList(operator, blockers)}
+${
+  mayAct &&
+  actionForm(operator, `${MEMBERS}/${id}`, {
+    hidden: {},
+    buttons: [['delete', message('ops.member.delete'), 'danger']],
+  })
+}`;
+};
+
+/** The blockers of the account, undefined for one that the operator may not delete. */
+const readBlockers = async (operator: Operator, id: number): Promise<Blocker[] | undefined> => {
+  const { status, body } = await operator.api({ method: 'GET', path: `/users/${id}/deletion-blockers` });
+  if (status === 403) return undefined;
+  if (status !== 200) throw unavailable(`/users/${id}/deletion-blockers answered ${status}`);
+  return body.data as Blocker[];
+};
+
+const blockerList = (operator: Operator, blockers: readonly Blocker[]): Html => {
+  const { t } = operator;
+  const texts = blockers.map((blocker) => html`<li>${blockerText(operator, blocker)}</li>\n`);
+  return blockers.length === 0
+    ? html`<p>${t(message('ops.member.delete.free'))}</p>`
+    : html`<p>${t(message('ops.member.delete.blocked'))}</p>
+<ul class="cannot">${texts}</ul>`;
+};
+
+const historyOf = async (operator: Operator, id: string): Promise<Html> => {
+  const { t } = operator;
+  const body = await read(operator, `/audit-log?subject_type=user&subject_id=${id}&per_page=${PER_PAGE}`);
+  const entries = body.data as Entry[];
+  const names = await readNames(operator, accountsIn(entries));
+  const linkTo = (query: string, label: MessageKey): Html =>
+    html`<a href="${pathOf(operator, 'audit-log', query)}">${t(message(label))}</a>`;
+  return html`${auditTable(operator, entries, names) ?? emptyList(t, 'ops.none')}
+<p class="row">${linkTo(`&subject_type=user&subject_id=${id}`, 'ops.member.history.all')}
+${linkTo(`&actor_id=${id}`, 'ops.member.history.own')}</p>`;
+};
+
+/** The parts that the account had before its erasure, too, and those of a live one. */
+const cardsOf = (operator: Operator, id: string, member: Member | undefined): Promise<Html | false>[] => {
+  const may = (...permissions: Permission[]): boolean =>
+    permissions.every((permission) => can(operator.caller, permission));
+  const part = (
+    title: MessageKey,
+    isShown: boolean,
+    content: () => Promise<Html | false>,
+  ): Promise<Html | false>[] => (isShown ? [card(operator, title, content)] : []);
+  const ofLive = (
+    title: MessageKey,
+    isShown: boolean,
+    content: (live: Member) => Promise<Html | false>,
+  ): Promise<Html | false>[] => (member === undefined ? [] : part(title, isShown, () => content(member)));
+  return [
+    ...ofLive('ops.member.account', true, (live) => accountOf(operator, live)),
+    ...ofLive('ops.member.deletion', true, (live) => deletionOf(operator, live)),
+    ...ofLive('ops.member.subscription', true, async (live) => subscriptionOf(operator, live)),
+    ...part('ops.member.payments', may('payments.view_all'), () => moneyOf(operator, id)),
+    ...ofLive('ops.member.gyms', may('gyms.view_all'), () =>
+      listCard<Gym>(operator, id, 'gyms', {
+        path: `/gyms?user_id=${id}&`,
+        columns: gymColumns(operator),
+        none: 'ops.member.gyms.none',
+      }),
+    ),
+    ...ofLive('ops.member.services', true, () =>
+      listCard<Service>(operator, id, 'services', {
+        path: `/training-services?user_id=${id}&`,
+        columns: serviceColumns(operator),
+        none: 'ops.member.services.none',
+      }),
+    ),
+    ...ofLive('ops.member.sessions', true, () =>
+      listCard<Session>(operator, id, 'sessions', {
+        path: `/users/${id}/sessions?`,
+        columns: sessionColumns(operator),
+        none: 'ops.member.sessions.none',
+      }),
+    ),
+    ...part('ops.member.history', may('audit.view'), () => historyOf(operator, id)),
+  ];
+};
+
+interface Deletion {
+  live: Member;
+  blockers: readonly Blocker[];
+}
+
+const findDeletion = async (operator: Operator, id: string): Promise<Deletion | undefined> => {
+  const live = await findMember(operator, id);
+  const blockers = live && (await readBlockers(operator, live.id));
+  return live && blockers && { live, blockers };
+};
+
+const deletionOfId = (id: string): Record<string, Action> =>
+  decisionOf<Deletion>('delete', {
+    slug: `${MEMBERS}/${id}`,
+    find: (operator) => findDeletion(operator, id),
+    confirmation: (operator, { live, blockers }) => ({
+      title: message('ops.member.delete.title', { name: userName(live) }),
+      lead: message('ops.member.delete.lead'),
+      facts: html`${factsOf(operator.t, [
+        ['ops.id', live.id],
+        ['ops.email', live.email],
+        ['ops.phone', live.phone],
+        ['ops.created', time(live.created_at)],
+      ])}
+${blockerList(operator, blockers)}`,
+      repeated: [],
+      state: [live.id, live.username, live.email, live.phone],
+      button:
+        blockers.length === 0 ? { label: message('ops.member.delete'), isDestructive: true } : undefined,
+      back: { label: message('ops.back_to', { name: userName(live) }) },
+    }),
+    perform: async (operator) =>
+      outcomeOf(await operator.api({ method: 'DELETE', path: `/users/${id}` }), 'deleted'),
+  });
+
+/** The id is that of the address. */
+const onMember =
+  (name: string): Action =>
+  async (operator, fields) => {
+    const action = deletionOfId(idIn(operator.query.id) ?? '0')[name];
+    if (action === undefined) throw new Error(`no action ${name}`);
+    return action(operator, fields);
+  };
+
+export const member: Section = {
+  slug: MEMBERS,
+  title: 'ops.member',
+  within: 'users',
+  permissions: [['users.view_all']],
+  show: async (operator) => {
+    const id = idIn(operator.query.id) ?? '0';
+    const found = await findMember(operator, id);
+    const name = found === undefined ? `#${id}` : userName(found);
+    return html`<div class="row"><h2>${name}</h2>${stateOf(operator, found)}</div>
+${found === undefined && html`<p class="notice">${operator.t(message('ops.member.gone.lead'))}</p>`}
+${await Promise.all(cardsOf(operator, id, found))}`;
+  },
+  actions: { delete: onMember('delete'), confirm_delete: onMember('confirm_delete') },
+  notice: async (operator, done) => {
+    const id = idIn(operator.query.id) ?? '0';
+    const isDeleted = done === 'deleted' && (await findMember(operator, id)) === undefined;
+    return isDeleted ? message('ops.done.deleted', { id }) : undefined;
+  },
+};
