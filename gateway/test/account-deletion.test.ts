@@ -337,7 +337,7 @@ describe('signed in', () => {
       current_password: 'second-password',
       confirmation_code: '123456',
     });
-    expect([done.status, done.html.includes(SCHEDULE.deletion_scheduled_at)]).toEqual([200, true]);
+    expect([done.status, done.html.includes('January 15, 2026 at 00:00 UTC')]).toEqual([200, true]);
     expect(browser.cookies.size).toBe(0);
     expect(gateway.upstreams.identity.received.at(-1)?.caller).toMatchObject({ kind: 'user', userId: 7 });
   });
@@ -436,7 +436,12 @@ describe('signed in', () => {
     replies.set('GET /api/v1/auth/me', { status: 200, body: { user } });
     const browser = browse();
     const page = await signIn(browser);
-    expect(page.html).toContain(SCHEDULE.deletion_scheduled_at);
+    expect(page.html).toContain(
+      '<time datetime="2026-01-15T00:00:00.000Z" title="2026-01-15 00:00:00 UTC">January 15, 2026 at 00:00 UTC</time>',
+    );
+    expect((await browser.get(`${PATH}?lang=fa`)).html).toContain(
+      '>۲۵ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران</time>',
+    );
     expect(formOf(page.html).buttons).toEqual(['cancel', 'sign_out']);
     replies.set('DELETE /api/v1/auth/delete-account', { status: 200, body: { message: 'active' } });
     const done = await browser.submit(page, 'cancel');

@@ -40,6 +40,25 @@ describe('each external input has one reader', () => {
     expect(found).toEqual([]);
   });
 
+  test('numbers and dates are written for people in translate.ts only', () => {
+    const FORMATTERS = {
+      'packages/shared/src/kernel/i18n/translate.ts': 'the place',
+      'packages/shared/src/kernel/counted.ts': 'English texts of commands',
+      'packages/shared/src/http/pagination.ts': 'the English description of a parameter',
+      'services/gyms/src/domain/working-periods.ts': 'the clock of a gym, for calculations',
+    };
+    const found = violations(productTrees, (node) => {
+      if (node.type !== 'MemberExpression') return undefined;
+      const name = dotted(node) ?? '';
+      const { value: member = '' } = node.property as { value?: string };
+      const isFormat =
+        /^Intl\.(?:DateTimeFormat|NumberFormat)$/.test(name) || /^toLocale.*String$/.test(member);
+      return isFormat ? name || member : undefined;
+    });
+    const files = [...new Set(found.map((fault) => fault.split(':')[0]))];
+    expect(files.sort()).toEqual(Object.keys(FORMATTERS).sort());
+  });
+
   test('the database driver is imported by stores only; its types may be named', () => {
     const stores =
       /^services\/[^/]+\/src\/store\/|^packages\/shared\/src\/(?:mongo\/|(?:audit|messaging)\/models\.ts)/;

@@ -1,4 +1,6 @@
 /** `/account-deletion` with the real services, as a browser without scripts uses it. */
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Browser, type BrowserPage, createBrowser, formOf } from '@fitness/shared/testing/browser.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { describe, expect, test } from '@jest/globals';
@@ -56,10 +58,11 @@ describe('an account', () => {
     expect([scheduled.status, browser.cookies.size]).toEqual([200, 0]);
     expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
     const { user } = expectStatus(await login(account.username), 200).body;
-    expect(scheduled.html).toContain(user.deletion_scheduled_at);
+    const date = formatInstant('en', parseTimestamp(user.deletion_scheduled_at));
+    expect(scheduled.html).toContain(date);
 
     const pending = await signIn(browser, account);
-    expect(pending.html).toContain(user.deletion_scheduled_at);
+    expect(pending.html).toContain(date);
     expect(buttons(pending)).toEqual(['cancel', 'sign_out']);
     const cancelled = await send(browser, pending, 'cancel');
     expect([cancelled.status, browser.cookies.size]).toEqual([200, 0]);

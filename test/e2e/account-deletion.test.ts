@@ -1,4 +1,6 @@
 /** Specification 3.1, 4.1 and 4.2, through the gateway. */
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   type Account,
@@ -147,10 +149,12 @@ describe('phase 2, with the code', () => {
       read_at: null,
       data: { deletion_scheduled_at: schedule.deletion_scheduled_at },
     });
-    expect(list[0].body).toContain(schedule.deletion_scheduled_at);
+    const scheduledAt = parseTimestamp(schedule.deletion_scheduled_at);
+    expect(list[0].body).toContain(formatInstant('en', scheduledAt));
     const persian = await api('GET', '/notifications', { token, headers: { 'accept-language': 'fa' } });
     expect(persian.headers.get('content-language')).toBe('fa');
     expect(persian.body.data[0].title).not.toBe(list[0].title);
+    expect(persian.body.data[0].body).toContain(formatInstant('fa', scheduledAt));
   });
 
   test('a code of another length fails validation before any check', async () => {

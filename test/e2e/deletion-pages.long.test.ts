@@ -1,4 +1,6 @@
 /** The pages of the gateway in a real Chromium: the start page, and the deletion of an account by keyboard alone. */
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { launchChromium, problemsOf } from '@fitness/shared/testing/chromium.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
@@ -68,12 +70,13 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await type('password', PASSWORD);
     await press('button[value=confirm]');
     const { user } = expectStatus(await login(account.username), 200).body;
-    await page.getByText(user.deletion_scheduled_at).waitFor();
+    const date = formatInstant(view.locale, parseTimestamp(user.deletion_scheduled_at));
+    await page.getByText(date).waitFor();
     await expectFine('account-deletion-scheduled');
 
     await press('main section a');
     await logIn(account);
-    await page.getByText(user.deletion_scheduled_at).waitFor();
+    await page.getByText(date).waitFor();
     await expectFine('account-deletion-pending');
     await press('button[value=cancel]');
     await expectFine('account-deletion-cancelled');

@@ -88,6 +88,8 @@ export const openVisitor = async (
       await page.screenshot({ path: `${directory}/${name}-${locale}-${width}.png`, fullPage: true });
     },
     expectRefusalInView: async () => {
+      // The page before it has none.
+      await page.locator('.problem').first().waitFor();
       await eventually(() => page.evaluate<boolean>(REFUSAL_IS_IN_VIEW));
     },
     complaints: () => complaints,

@@ -1,9 +1,9 @@
 /** The page at the root: what the providers have received, and how they behave. It works without scripts by reloading. */
-import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
-import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { SandboxClock } from '../clock.ts';
 import {
   type Email,
@@ -20,7 +20,7 @@ import {
 } from '../state.ts';
 import type { Harness, ProviderAddress } from '../wire.ts';
 import { clickButtons, statusBadge } from './payment.ts';
-import { formatCount, formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
+import { formatRial, PAGE_LOCALES, textsOf } from './texts.ts';
 
 export const LIVE_SCRIPT = '/_sandbox/page/live.js';
 /** The rest of a list is one click away, up to this number. */
@@ -37,9 +37,6 @@ interface HomeOptions {
   /** What was refused of the form that was submitted. */
   problem?: HomeProblem | undefined;
 }
-
-const time = (date: Date): Html =>
-  html`<time dir="ltr" datetime="${date.toISOString()}">${formatTimestamp(date)}</time>`;
 
 const number = (text: string): Html => html`<bdi dir="ltr">${text}</bdi>`;
 
@@ -84,7 +81,7 @@ const smsItem = (locale: Locale, sms: Sms): Html => {
 <p dir="auto">${sms.message}</p>
 <dl class="facts">
 ${sms.code !== null && fact(texts.code, html`<bdi dir="ltr" class="code large">${sms.code}</bdi>`)}
-${fact(texts.to, number(sms.receptor))}${fact(texts.sent, time(sms.sentAt))}
+${fact(texts.to, number(sms.receptor))}${fact(texts.sent, timeOf(locale, sms.sentAt))}
 </dl></li>`;
 };
 
@@ -96,7 +93,7 @@ const emailItem = (locale: Locale, email: Email): Html => {
     .map((line) => html`<p dir="auto">${line}</p>`);
   return html`<li data-new="${emails.arrived(email.to)}">
 <p dir="auto"><strong>${email.subject}</strong></p>
-<dl class="facts">${fact(sms.to, number(email.to))}${fact(sms.sent, time(email.sentAt))}</dl>
+<dl class="facts">${fact(sms.to, number(email.to))}${fact(sms.sent, timeOf(locale, email.sentAt))}</dl>
 ${details(`email-${email.id}`, emails.text, html`${lines}<p class="quiet">${emails.from} ${number(email.from)}</p>`)}</li>`;
 };
 
@@ -105,7 +102,7 @@ const pushItem = (locale: Locale, message: Push): Html => {
   return html`<li data-new="${push.arrived(message.title)}">
 <p dir="auto"><strong>${message.title}</strong></p><p dir="auto">${message.body}</p>
 <dl class="facts">
-${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${fact(sms.sent, time(message.sentAt))}
+${fact(push.device, html`<bdi dir="ltr" class="code">${message.token}</bdi>`)}${fact(sms.sent, timeOf(locale, message.sentAt))}
 </dl></li>`;
 };
 
@@ -139,7 +136,7 @@ const paymentItem = (locale: Locale, payment: Payment): Html => {
 <dl class="facts">
 ${fact(payments.track, html`<a href="/zibal/start/${payment.trackId}"><bdi class="code">${payment.trackId}</bdi></a>`)}
 ${payment.orderId !== null && fact(payments.order, html`<bdi class="code">${payment.orderId}</bdi>`)}
-${fact(payments.opened, time(payment.createdAt))}
+${fact(payments.opened, timeOf(locale, payment.createdAt))}
 </dl>
 ${payment.status === -1 && clickButtons(locale, payment, true)}</li>`;
 };
@@ -187,7 +184,7 @@ ${fact(purchases.product, html`<bdi class="code">${purchase.productId}</bdi>`)}
 ${fact(purchases.state, purchases.states[purchase.state])}
 ${fact(purchases.consumed, yesNo(purchase.consumed))}
 ${fact(purchases.acknowledged, yesNo(purchase.acknowledged))}
-${fact(purchases.validations, formatCount(locale, state.storeCalls(token)))}
+${fact(purchases.validations, formatNumber(locale, state.storeCalls(token)))}
 </dl>
 ${details(`change-${purchase.id}`, purchases.change, postForm(locale, 'purchases', change))}</li>`;
 };
@@ -202,7 +199,7 @@ const clockCard = (locale: Locale, clock: SandboxClock): Html => {
   );
   return html`<section class="card" id="clock"><h2>${texts.title}</h2>
 <p class="quiet">${texts.lead}</p>
-<p id="clock-now" data-live>${time(clock.now())}</p>
+<p id="clock-now" data-live>${timeOf(locale, clock.now())}</p>
 ${postForm(locale, 'clock', html`<div class="row">${buttons}</div>`)}
 </section>`;
 };

@@ -1,6 +1,6 @@
 /** The texts of the pages. The sandbox has its own: they are not those of the product. */
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
-import { DEFAULT_LOCALE, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { DEFAULT_LOCALE, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyRequest } from 'fastify';
 import type { PaymentStatus, PurchaseState, SmsMode, ZibalMode } from '../state.ts';
 import { asRecord, asText } from '../wire.ts';
@@ -8,7 +8,7 @@ import { asRecord, asText } from '../wire.ts';
 const en = {
   language: 'English',
   title: 'Sandbox: emulated providers',
-  lead: 'SMS, emails, push messages, payments, and store purchases as the emulated providers see them. No message is sent and no money moves. Times are UTC.',
+  lead: 'SMS, emails, push messages, payments, and store purchases as the emulated providers see them. No message is sent and no money moves.',
   reload: 'Reload the page to see new items.',
   live: 'The page shows new items as they arrive.',
   lost: 'The sandbox does not answer. The page will try again.',
@@ -108,7 +108,7 @@ type Texts = typeof en;
 const fa: Texts = {
   language: 'فارسی',
   title: 'سندباکس: ارائه‌دهندگان شبیه‌سازی‌شده',
-  lead: 'پیامک‌ها، ایمیل‌ها، اعلان‌های پوش، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا. زمان‌ها به وقت UTC است.',
+  lead: 'پیامک‌ها، ایمیل‌ها، اعلان‌های پوش، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا.',
   reload: 'برای دیدن موارد تازه صفحه را دوباره بارگذاری کنید.',
   live: 'صفحه موارد تازه را خودش نشان می‌دهد.',
   lost: 'سندباکس پاسخ نمی‌دهد. صفحه دوباره تلاش می‌کند.',
@@ -205,16 +205,14 @@ const fa: Texts = {
 
 const TEXTS: Readonly<Record<Locale, Texts>> = { en, fa };
 
-const count = (value: number): string => value.toLocaleString('fa');
+const count = (value: number): string => formatNumber('fa', value);
 
 export const PAGE_LOCALES = Object.keys(TEXTS);
 
 export const textsOf = (locale: Locale): Texts => TEXTS[locale] ?? en;
 
 export const formatRial = (locale: Locale, amount: number): string =>
-  locale === 'fa' ? `${count(amount)} ریال` : `${amount.toLocaleString('en-US')} Rial`;
-
-export const formatCount = (locale: Locale, value: number): string => value.toLocaleString(locale);
+  `${formatNumber(locale, amount)} ${locale === 'fa' ? 'ریال' : 'Rial'}`;
 
 /** `?lang=` of the page's own links has priority over the browser's languages. */
 export const localeOf = ({ query, headers }: FastifyRequest): Locale => {

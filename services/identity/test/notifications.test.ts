@@ -435,7 +435,7 @@ describe('sales, subscriptions and boosts', () => {
       [
         'subscription_expiring',
         'Your subscription ends soon',
-        'Your premium subscription ends on 2026-01-18 10:00:00 (UTC).',
+        'Your premium subscription ends on January 18, 2026 at 10:00 UTC.',
       ],
     ]);
     expect(await textsOf(person, 'fa')).toEqual([
@@ -444,7 +444,7 @@ describe('sales, subscriptions and boosts', () => {
       [
         'subscription_expiring',
         'اشتراک شما رو به پایان است',
-        'اشتراک ویژهٔ شما در تاریخ 2026-01-18 10:00:00 (UTC) به پایان می‌رسد.',
+        'اشتراک ویژهٔ شما در تاریخ ۲۸ دی ۱۴۰۴ ساعت ۱۳:۳۰ به وقت تهران به پایان می‌رسد.',
       ],
     ]);
   });

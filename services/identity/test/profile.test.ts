@@ -156,6 +156,17 @@ describe('PUT /auth/me', () => {
     expect(Object.keys(body.errors)).toEqual([field]);
   });
 
+  test.each([
+    ['en', 'This date must be January 1, 1900 or later.'],
+    ['fa', 'این تاریخ نباید پیش از ۱۱ دی ۱۲۷۸ باشد.'],
+  ])('says in %s which day of birth is the earliest', async (language, text) => {
+    const person = await join(harness);
+    const headers = { 'accept-language': language };
+    const body = { birth_date: '1899-12-31' };
+    const answer = await harness.send('PUT', '/auth/me', { as: person.caller, body, headers });
+    expect(answer.body.errors).toEqual({ birth_date: [text] });
+  });
+
   test('accepts the first day of 1900, and characters beyond the basic multilingual plane', async () => {
     const person = await join(harness);
     const fields = { birth_date: '1900-01-01', first_name: 'Sara 🏋' };

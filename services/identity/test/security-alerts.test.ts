@@ -1,8 +1,11 @@
 /** The owner of an account is told what changed its security, by notification and by SMS. */
+
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import { connectBroker } from '@fitness/shared/messaging/broker.ts';
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
@@ -52,8 +55,10 @@ const putByOperator = (person: Person, changes: Record<string, unknown>) =>
 const changePassword = (person: Person, language?: string, current = PASSWORD) =>
   send(person, 'PUT', '/auth/change-password', { current_password: current, password: NEXT }, language);
 const arm = (person: Person) => send(person, 'POST', '/auth/delete-account', { current_password: PASSWORD });
-const commit = (person: Person, code: string) =>
-  send(person, 'POST', '/auth/delete-account', { current_password: PASSWORD, confirmation_code: code });
+const commit = (person: Person, code: string, language?: string) => {
+  const body = { current_password: PASSWORD, confirmation_code: code };
+  return send(person, 'POST', '/auth/delete-account', body, language);
+};
 const newPhone = (): string => String(registration().phone);
 
 /** Asks for the new phone and confirms it. */
@@ -88,7 +93,7 @@ const changesOf = async (person: Person): Promise<unknown[]> =>
 /** The SMS to this phone that are no codes. */
 const noticesTo = async (phone: string): Promise<string[]> =>
   (await sandbox.received(phone))
-    .filter(({ message }) => message.includes('fitness account'))
+    .filter(({ message }) => /fitness account|حساب ورزشی/.test(message))
     .map(({ message }) => message);
 
 describe('an alert tells the owner', () => {
@@ -273,14 +278,23 @@ describe('an SMS tells the owner', () => {
     }
   });
 
-  test('of a scheduled deletion, with its date', async () => {
+  test.each([
+    [
+      'en',
+      'Your fitness account will be deleted on {at}. To keep it, sign in before then and cancel the deletion.',
+    ],
+    [
+      'fa',
+      'حساب ورزشی شما در {at} حذف می‌شود. برای نگه داشتن آن، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
+    ],
+  ])('of a scheduled deletion, with its date in the language of the request (%s)', async (locale, text) => {
     const person = await join(harness);
     expect((await arm(person)).status).toBe(200);
-    const scheduled = await commit(person, await sandbox.newestCode(person.user.phone));
+    const scheduled = await commit(person, await sandbox.newestCode(person.user.phone), locale);
     expect(scheduled.status).toBe(202);
     await sandbox.waitFor(person.user.phone, 2);
     expect(await noticesTo(person.user.phone)).toEqual([
-      `Your fitness account will be deleted on ${scheduled.body.deletion_scheduled_at} (UTC). To keep it, sign in before then and cancel the deletion.`,
+      text.replace('{at}', formatInstant(locale, parseTimestamp(scheduled.body.deletion_scheduled_at))),
     ]);
   });
 

@@ -1,12 +1,14 @@
 /** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
 
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { App } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
@@ -20,7 +22,6 @@ import {
   problemOf,
   SIGN_OUT,
   signedInAs,
-  time,
   type View,
 } from '../views.ts';
 
@@ -151,10 +152,13 @@ export interface ShownSchedule {
   deletion_scheduled_at: string;
 }
 
-const dates = (t: Translate, schedule: ShownSchedule): Html => html`<dl class="facts">
-<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${time(schedule.deletion_scheduled_at)}</strong></dd>
-<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${time(schedule.deletion_requested_at)}</dd>
+const dates = (locale: Locale, schedule: ShownSchedule): Html => {
+  const t = translator(locale);
+  return html`<dl class="facts">
+<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${timeOf(locale, parseTimestamp(schedule.deletion_scheduled_at))}</strong></dd>
+<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${timeOf(locale, parseTimestamp(schedule.deletion_requested_at))}</dd>
 </dl>`;
+};
 
 /** Nobody is signed in any more. */
 export const scheduledPage = (locale: Locale, schedule: ShownSchedule): Page => {
@@ -163,7 +167,7 @@ export const scheduledPage = (locale: Locale, schedule: ShownSchedule): Page => 
     locale,
     message('oauth.pending.title'),
     html`<section class="card">
-${dates(t, schedule)}
+${dates(locale, schedule)}
 <p>${t(message('account_deletion.scheduled'))}</p>
 <p><a href="${url(locale)}">${t(message('account_deletion.to_cancel'))}</a></p>
 </section>`,
@@ -179,7 +183,7 @@ export const pendingPage = (view: View & { username: string; schedule: ShownSche
     locale,
     message('oauth.pending.title'),
     html`<section class="card">${signedInAs(t, username)}
-${dates(t, schedule)}
+${dates(locale, schedule)}
 <p>${t(message('account_deletion.pending'))}</p>
 ${problemOf(view, [])}
 ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])}

@@ -115,7 +115,7 @@ const birthDateField = z.iso
   .date()
   .refine(
     (date) => date >= EARLIEST_BIRTH_DATE,
-    withMessage('validation.min_value', { min: EARLIEST_BIRTH_DATE }),
+    withMessage('validation.date_too_early', { earliest: EARLIEST_BIRTH_DATE }),
   )
   .nullable()
   .meta({ description: 'Date of birth, `YYYY-MM-DD`' });

@@ -200,7 +200,7 @@ export const leavePage = (locale: Locale, to: string): Page => {
 /** While the deletion of the account is pending, no app is granted access. */
 export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
   const t = translator(state.locale);
-  const values = { deletion_scheduled_at: isolate(state.scheduledAt) };
+  const values = { deletion_scheduled_at: state.scheduledAt };
   return formPage(state, {
     status: 403,
     title: message('oauth.pending.title'),

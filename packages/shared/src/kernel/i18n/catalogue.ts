@@ -6,6 +6,56 @@ type FormKey = `${PluralKey<CatalogueKey>}_${Intl.LDMLPluralRule}`;
 
 /** A plural is one message, without the `_one` and `_other` of its forms: its parameter `count` selects the form. */
 export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey>;
-export type MessageParams = Record<string, string | number>;
+
+/**
+ * How the translator writes a parameter, by its name in the texts. Callers pass values and format nothing.
+ *
+ * - `number`: in the digits of the language, grouped. An amount of money is one.
+ * - `instant`: a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. It is written in words, in the calendar and the time zone
+ *   of the language.
+ * - `day`: `YYYY-MM-DD`, written in words and in the calendar of the language.
+ * - `verbatim`: as it is: names, texts that somebody has written, and what people copy or apps fill in, such as codes, ids, phones,
+ *   IBANs and addresses.
+ */
+export const PARAMETERS = {
+  amount: 'number',
+  app: 'verbatim',
+  balance: 'number',
+  client: 'verbatim',
+  code: 'verbatim',
+  count: 'number',
+  /** Of the instant that `language.instant` puts together. */
+  date: 'verbatim',
+  deletion_scheduled_at: 'instant',
+  developer: 'verbatim',
+  earliest: 'day',
+  event: 'verbatim',
+  expires_at: 'instant',
+  field: 'verbatim',
+  filename: 'verbatim',
+  gym_name: 'verbatim',
+  host: 'verbatim',
+  id: 'verbatim',
+  last: 'number',
+  max: 'number',
+  min: 'number',
+  name: 'verbatim',
+  page: 'number',
+  password: 'verbatim',
+  product: 'verbatim',
+  reason: 'verbatim',
+  role: 'verbatim',
+  seconds: 'number',
+  services: 'verbatim',
+  time: 'verbatim',
+  title: 'verbatim',
+  username: 'verbatim',
+  values: 'verbatim',
+} as const;
+
+type Parameters = typeof PARAMETERS;
+export type MessageParams = {
+  [Name in keyof Parameters]?: Parameters[Name] extends 'number' ? number : string;
+};
 /** Every text of English. A language may have more forms of a plural, such as `_few`. */
 export type Catalogue = Record<CatalogueKey, string> & Partial<Record<FormKey, string>>;

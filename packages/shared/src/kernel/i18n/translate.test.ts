@@ -1,16 +1,38 @@
 import { describe, expect, test } from '@jest/globals';
+import { parseTimestamp } from '../clock.ts';
 import { message } from '../error.ts';
-import type { Catalogue, MessageKey } from './catalogue.ts';
+import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
 import { catalogue as en } from './catalogues/en.ts';
 import { negotiateLocale } from './negotiate.ts';
-import { CATALOGUES, LOCALES, translate, translator } from './translate.ts';
+import { CATALOGUES, formatInstant, LOCALES, translate, translator } from './translate.ts';
 
 const keys = Object.keys(en) as (keyof Catalogue)[];
 const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));
 const isForm = (key: string): boolean => plurals.some((plural) => key.startsWith(`${plural}_`));
 const messages = [...keys.filter((key) => !isForm(key)), ...plurals] as MessageKey[];
+/** No texts: what `Intl` and pages need to know of the language. */
+const SETTINGS = ['language.direction', 'language.tag', 'language.time_zone'];
 const parametersOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort();
+
+const parametersIn = (key: MessageKey): (keyof typeof PARAMETERS)[] =>
+  parametersOf(
+    en[key as keyof typeof en] ?? en[`${key}_other` as keyof typeof en],
+  ) as (keyof typeof PARAMETERS)[];
+
+const kindOf = (name: keyof typeof PARAMETERS): string => (name === 'count' ? 'count' : PARAMETERS[name]);
+const sampleParams = (count: number): MessageParams => {
+  const values = { number: 9_876, instant: '2026-01-15 20:29:59', day: '1999-12-31', verbatim: '<as it is>' };
+  const params = Object.entries(PARAMETERS).map(([name, kind]) => [name, values[kind]]);
+  return { ...Object.fromEntries(params), count };
+};
+const samplesOf = (locale: string, count: number): Record<string, string> => ({
+  count: locale === 'fa' ? (count === 1 ? '۱' : '۳٬۰۰۰') : count.toLocaleString('en'),
+  number: locale === 'fa' ? '۹٬۸۷۶' : '9,876',
+  instant: locale === 'fa' ? '۲۵ دی ۱۴۰۴ ساعت ۲۳:۵۹ به وقت تهران' : 'January 15, 2026 at 20:29 UTC',
+  day: locale === 'fa' ? '۱۰ دی ۱۳۷۸' : 'December 31, 1999',
+  verbatim: '<as it is>',
+});
 
 describe('every text', () => {
   describe.each([...CATALOGUES])('in %s', (locale, texts) => {
@@ -39,7 +61,7 @@ describe('every text', () => {
   test('is in Persian letters in the Persian catalogue', () => {
     const texts = CATALOGUES.get('fa');
     expect(texts?.['language.direction']).toBe('rtl');
-    for (const key of keys.filter((name) => name !== 'language.direction')) {
+    for (const key of keys.filter((name) => !SETTINGS.includes(name))) {
       expect(texts?.[key]).toMatch(/\p{Script=Arabic}/u);
     }
   });
@@ -48,23 +70,65 @@ describe('every text', () => {
     expect(LOCALES).toEqual(expect.arrayContaining(['en', 'fa']));
   });
 
-  test('comes out with all parameters filled in', () => {
-    const names = [...new Set(Object.values(en).flatMap(parametersOf))].filter((name) => name !== 'count');
-    const texts = Object.fromEntries(names.map((name) => [name, `<${name}>`]));
-    for (const [locale, catalogue] of CATALOGUES) {
+  test('declares how each of its parameters is written', () => {
+    const used = new Set(Object.values(en).flatMap(parametersOf));
+    expect([...used].sort()).toEqual(Object.keys(PARAMETERS).sort());
+  });
+
+  test('comes out with all parameters filled in, as their kinds are written', () => {
+    for (const locale of LOCALES) {
       for (const key of messages) {
-        const used = parametersOf(
-          catalogue[key as keyof Catalogue] ?? catalogue[`${key}_other` as keyof Catalogue] ?? '',
-        );
-        for (const count of [1, 3]) {
-          const text = translate(locale, key, { ...texts, count });
-          const shown = { ...texts, count: count.toLocaleString(locale) };
-          for (const name of used) expect(text).toContain(shown[name as keyof typeof shown]);
+        for (const count of [1, 3_000]) {
+          const text = translate(locale, key, sampleParams(count));
+          for (const name of parametersIn(key))
+            expect(text).toContain(samplesOf(locale, count)[kindOf(name)]);
           expect(text).not.toMatch(/[{}]/);
           expect(text).not.toBe(key);
         }
       }
     }
+  });
+
+  test('has no Latin digit in Persian, besides those of a name', () => {
+    const names = /MP4|\bHTTP 422\b|\b422\b|CloudEvents 1\.0|AsyncAPI 3|`[^`]*`/g;
+    for (const key of messages.filter((name) => !SETTINGS.includes(name))) {
+      for (const count of [1, 3_000]) {
+        const text = translate('fa', key, sampleParams(count));
+        expect([key, text.replaceAll(names, '').match(/[0-9٠-٩].*/)]).toEqual([key, null]);
+      }
+    }
+  });
+
+  test.each([
+    ['en', 'January 15, 2026 at 20:29 UTC', 'January 15, 2026'],
+    ['fa', '۲۵ دی ۱۴۰۴ ساعت ۲۳:۵۹ به وقت تهران', '۲۵ دی ۱۴۰۴'],
+  ])(
+    'in %s has instants and days in words, in the calendar and zone of the language',
+    (locale, instant, day) => {
+      const expires_at = '2026-01-15 20:29:59';
+      expect(formatInstant(locale, parseTimestamp(expires_at))).toBe(instant);
+      expect(translate(locale, 'blocker.active_premium', { expires_at })).toContain(instant);
+      expect(translate(locale, 'validation.date_too_early', { earliest: '2026-01-15' })).toContain(day);
+    },
+  );
+
+  test('in Persian has the day of Tehran, which begins before that of UTC', () => {
+    expect(formatInstant('fa', parseTimestamp('2026-03-20 20:29:00'))).toMatch(/^۲۹ اسفند ۱۴۰۴ ساعت ۲۳:۵۹ /);
+    expect(formatInstant('fa', parseTimestamp('2026-03-20 20:30:00'))).toMatch(/^۱ فروردین ۱۴۰۵ ساعت ۰۰:۰۰ /);
+  });
+
+  test.each(['', 'soon', '2026-01-15T00:00:00Z'])(
+    'shows a stored %j as it is where a timestamp is expected',
+    (stored) => {
+      expect(translate('fa', 'blocker.active_premium', { expires_at: stored })).toBe(
+        `اشتراک ویژهٔ شما تا ${stored} فعال است.`,
+      );
+    },
+  );
+
+  test('of a language that is not there is English, with English numbers and dates', () => {
+    expect(translate('xx', 'blocker.unsettled_balance', { balance: 5_000 })).toContain('5,000 Tooman');
+    expect(formatInstant('xx', parseTimestamp('2026-01-15 00:00:00'))).toBe('January 15, 2026 at 00:00 UTC');
   });
 
   test.each([
@@ -79,8 +143,8 @@ describe('every text', () => {
   test.each([
     ['en', 1_250_000, '1,250,000 Tooman'],
     ['fa', 1_250_000, '۱٬۲۵۰٬۰۰۰ تومان'],
-    ['en', '1250000', '1250000 Tooman'],
-  ])('in %s writes %j as the language does, and strings as they are', (locale, amount, text) => {
+    ['fa', -5_000, '\u200e−۵٬۰۰۰ تومان'],
+  ])('in %s writes the amount %j as the language does', (locale, amount, text) => {
     expect(translate(locale, 'ops.tooman', { amount })).toBe(text);
   });
 

@@ -5,8 +5,9 @@
  */
 import { readdirSync } from 'node:fs';
 import i18next from 'i18next';
+import { parseTimestamp } from '../clock.ts';
 import type { Message } from '../error.ts';
-import type { Catalogue, MessageKey, MessageParams } from './catalogue.ts';
+import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
 
 /** A language tag of {@link LOCALES}, e.g. `en`. */
 export type Locale = string;
@@ -40,23 +41,61 @@ void instance.init({
   resources: Object.fromEntries([...CATALOGUES].map(([locale, texts]) => [locale, { translation: texts }])),
 } as Parameters<typeof instance.init>[0]);
 
-const NUMBERS: ReadonlyMap<Locale, Intl.NumberFormat> = new Map(
-  LOCALES.map((locale) => [locale, new Intl.NumberFormat(locale)]),
-);
+interface Formats {
+  number: Intl.NumberFormat;
+  /** A day of a calendar, which no time zone moves. */
+  day: Intl.DateTimeFormat;
+  date: Intl.DateTimeFormat;
+  time: Intl.DateTimeFormat;
+}
 
-/**
- * The text of `key` in `locale`; the catalogue marks parameters as `{name}`. A number gets the digits and separators of the
- * language, so an id is passed as a string.
- */
+const formatsOf = (catalogue: Catalogue): Formats => {
+  const tag = catalogue['language.tag'];
+  const timeZone = catalogue['language.time_zone'];
+  const day = { day: 'numeric', month: 'long', year: 'numeric' } as const;
+  return {
+    number: new Intl.NumberFormat(tag),
+    day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
+    date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
+    time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
+  };
+};
+
+const FORMATS: ReadonlyMap<Locale, Formats> = new Map(
+  [...CATALOGUES].map(([locale, catalogue]) => [locale, formatsOf(catalogue)]),
+);
+const formats = (locale: Locale): Formats => FORMATS.get(locale) ?? (FORMATS.get(DEFAULT_LOCALE) as Formats);
+
+/** `1,250,000` in English, `۱٬۲۵۰٬۰۰۰` in Persian. */
+export const formatNumber = (locale: Locale, value: number): string => formats(locale).number.format(value);
+
+/** `January 15, 2026 at 00:00 UTC` in English, `۲۵ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران` in Persian. */
+export const formatInstant = (locale: Locale, instant: Date): string => {
+  const { date, time } = formats(locale);
+  return translate(locale, 'language.instant', { date: date.format(instant), time: time.format(instant) });
+};
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
+
+/** Stored data may have another form than its parameter: it is written as it is. */
+const formatParameter = (locale: Locale, name: string, value: string | number): string => {
+  const kind = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as keyof typeof PARAMETERS] : 'verbatim';
+  if (typeof value === 'number') return kind === 'number' ? formatNumber(locale, value) : String(value);
+  if (kind === 'instant' && TIMESTAMP.test(value)) return formatInstant(locale, parseTimestamp(value));
+  if (kind === 'day' && DAY.test(value)) return formats(locale).day.format(new Date(value));
+  return value;
+};
+
+/** The text of `key` in `locale`; the catalogue marks parameters as `{name}`, and {@link PARAMETERS} says how each is written. */
 export const translate = (locale: Locale, key: MessageKey, params: MessageParams = {}): string => {
   const replace = Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [
-      name,
-      typeof value === 'number' ? NUMBERS.get(locale)?.format(value) : value,
-    ]),
+    Object.entries(params).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, formatParameter(locale, name, value)]],
+    ),
   );
   const { count } = params;
-  return instance.t(key, { lng: locale, replace, ...(typeof count === 'number' ? { count } : {}) });
+  return instance.t(key, { lng: locale, replace, ...(count === undefined ? {} : { count }) });
 };
 
 export type Translate = (text: Message) => string;

@@ -3,6 +3,11 @@ export const catalogue = {
   'language.name': 'English',
   /** Direction of writing: `ltr` or `rtl`. */
   'language.direction': 'ltr',
+  /** Locale, calendar and digits of numbers and dates, as `Intl` takes them. */
+  'language.tag': 'en',
+  /** The zone that `language.instant` names. */
+  'language.time_zone': 'UTC',
+  'language.instant': '{date} at {time} UTC',
 
   'error.bad_request': 'The request could not be understood.',
   'error.malformed_json': 'The request body is not valid JSON.',
@@ -70,6 +75,7 @@ export const catalogue = {
   'validation.common_password': 'This password is too common. Choose another one.',
   'validation.password_is_name': 'Your password must not be your username, email address, or phone number.',
   'validation.date': 'Enter a date in the format YYYY-MM-DD.',
+  'validation.date_too_early': 'This date must be {earliest} or later.',
   'validation.date_in_the_future': 'This date must not be in the future.',
   'validation.timestamp': 'Enter a valid date and time.',
   'validation.time': 'Enter a time in the format HH:MM.',
@@ -130,7 +136,7 @@ export const catalogue = {
   'oauth.consent.deny': 'Do not allow',
   'oauth.pending.title': 'Your account is scheduled for deletion',
   'oauth.pending.body':
-    'Your account will be deleted on {deletion_scheduled_at} (UTC). No app can be connected until you sign in to your account and cancel the deletion.',
+    'Your account will be deleted on {deletion_scheduled_at}. No app can be connected until you sign in to your account and cancel the deletion.',
   'oauth.expired.title': 'This page has expired',
   'oauth.expired.body': 'Go back to the app and start again.',
   'oauth.refused.title': 'The app could not be connected',
@@ -189,7 +195,7 @@ export const catalogue = {
   'blocker.unsettled_balance': 'Your wallet balance is {balance} Tooman. It must be zero.',
   'blocker.pending_withdrawal_one': '{count} withdrawal has not been paid or rejected yet.',
   'blocker.pending_withdrawal_other': '{count} withdrawals have not been paid or rejected yet.',
-  'blocker.active_premium': 'Your premium subscription runs until {expires_at} (UTC).',
+  'blocker.active_premium': 'Your premium subscription runs until {expires_at}.',
   'blocker.active_trainees_one': '{count} trainee is still waiting for your training service.',
   'blocker.active_trainees_other': '{count} trainees are still waiting for your training services.',
 
@@ -245,8 +251,8 @@ export const catalogue = {
   'account_deletion.code.label': 'Code from the SMS',
   'account_deletion.code.submit': 'Delete my account',
   'account_deletion.code.another': 'Send another code',
-  'account_deletion.scheduled_at': 'Deletion date (UTC)',
-  'account_deletion.requested_at': 'Requested on (UTC)',
+  'account_deletion.scheduled_at': 'Deletion date',
+  'account_deletion.requested_at': 'Requested on',
   'account_deletion.scheduled':
     'You have been signed out everywhere. Nothing is deleted before the deletion date. Until then you can sign in on this page again and cancel.',
   'account_deletion.to_cancel': 'Sign in to cancel',
@@ -557,10 +563,10 @@ export const catalogue = {
 
   'notification.account_deletion_requested.title': 'Account deletion scheduled',
   'notification.account_deletion_requested.body':
-    'Your account will be deleted on {deletion_scheduled_at} (UTC). To keep it, sign in before then and cancel the deletion.',
+    'Your account will be deleted on {deletion_scheduled_at}. To keep it, sign in before then and cancel the deletion.',
   'notification.account_deletion_postponed.title': 'Account deletion postponed',
   'notification.account_deletion_postponed.body':
-    'We could not delete your account yet. We will try again on {deletion_scheduled_at} (UTC).',
+    'We could not delete your account yet. We will try again on {deletion_scheduled_at}.',
   'notification.gym_license_reviewed.approved.title': 'Gym license approved',
   'notification.gym_license_reviewed.approved.body': 'The license of {gym_name} has been approved.',
   'notification.gym_license_reviewed.approved.email':
@@ -614,7 +620,7 @@ export const catalogue = {
   'notification.training_service_delivered.email':
     'A training service that you bought has been delivered to you. See the app for details.',
   'notification.subscription_expiring.title': 'Your subscription ends soon',
-  'notification.subscription_expiring.body': 'Your premium subscription ends on {expires_at} (UTC).',
+  'notification.subscription_expiring.body': 'Your premium subscription ends on {expires_at}.',
   'notification.boost_ended.title': 'Boost ended',
   'notification.boost_ended.body': 'The boost of {name} has ended.',
   'notification.boost_ended.email': 'One of your boosts has ended. See the app for details.',
@@ -669,7 +675,7 @@ export const catalogue = {
   'sms.phone_changed':
     'The phone number of your fitness account was changed. If you did not do this, contact us.',
   'sms.deletion_scheduled':
-    'Your fitness account will be deleted on {deletion_scheduled_at} (UTC). To keep it, sign in before then and cancel the deletion.',
+    'Your fitness account will be deleted on {deletion_scheduled_at}. To keep it, sign in before then and cancel the deletion.',
 
   'payments.provider_error': 'We could not reach the payment provider. Please try again later.',
   'payments.insufficient_balance': 'Your balance is too low.',

@@ -4,6 +4,9 @@ import type { Catalogue } from '../catalogue.ts';
 export const catalogue: Catalogue = {
   'language.name': 'فارسی',
   'language.direction': 'rtl',
+  'language.tag': 'fa-IR-u-ca-persian-nu-arabext',
+  'language.time_zone': 'Asia/Tehran',
+  'language.instant': '{date} ساعت {time} به وقت تهران',
 
   'error.bad_request': 'این درخواست قابل فهم نیست.',
   'error.malformed_json': 'بدنهٔ درخواست JSON معتبری نیست.',
@@ -72,6 +75,7 @@ export const catalogue: Catalogue = {
   'validation.common_password': 'این رمز عبور بیش از حد رایج است. رمز دیگری انتخاب کنید.',
   'validation.password_is_name': 'رمز عبور نباید نام کاربری، ایمیل یا شمارهٔ تلفن شما باشد.',
   'validation.date': 'تاریخ را به شکل YYYY-MM-DD وارد کنید.',
+  'validation.date_too_early': 'این تاریخ نباید پیش از {earliest} باشد.',
   'validation.date_in_the_future': 'این تاریخ نباید در آینده باشد.',
   'validation.timestamp': 'تاریخ و ساعت را درست وارد کنید.',
   'validation.time': 'ساعت را به شکل HH:MM وارد کنید.',
@@ -133,7 +137,7 @@ export const catalogue: Catalogue = {
   'oauth.consent.deny': 'اجازه نمی‌دهم',
   'oauth.pending.title': 'درخواست حذف حساب شما ثبت شده است',
   'oauth.pending.body':
-    'حساب شما در تاریخ {deletion_scheduled_at} (UTC) حذف می‌شود. تا وقتی وارد حسابتان نشوید و حذف را لغو نکنید، هیچ اپلیکیشنی به آن متصل نمی‌شود.',
+    'حساب شما در تاریخ {deletion_scheduled_at} حذف می‌شود. تا وقتی وارد حسابتان نشوید و حذف را لغو نکنید، هیچ اپلیکیشنی به آن متصل نمی‌شود.',
   'oauth.expired.title': 'مهلت این صفحه تمام شده است',
   'oauth.expired.body': 'به اپلیکیشن برگردید و دوباره شروع کنید.',
   'oauth.refused.title': 'اپلیکیشن متصل نشد',
@@ -191,7 +195,7 @@ export const catalogue: Catalogue = {
   'blocker.unsettled_balance': 'موجودی کیف پول شما {balance} تومان است. موجودی باید صفر باشد.',
   'blocker.pending_withdrawal_one': '{count} برداشت شما هنوز پرداخت یا رد نشده است.',
   'blocker.pending_withdrawal_other': '{count} برداشت شما هنوز پرداخت یا رد نشده‌اند.',
-  'blocker.active_premium': 'اشتراک ویژهٔ شما تا {expires_at} (UTC) فعال است.',
+  'blocker.active_premium': 'اشتراک ویژهٔ شما تا {expires_at} فعال است.',
   'blocker.active_trainees_one': '{count} شاگرد هنوز منتظر خدمات مربیگری شماست.',
   'blocker.active_trainees_other': '{count} شاگرد هنوز منتظر خدمات مربیگری شما هستند.',
 
@@ -247,8 +251,8 @@ export const catalogue: Catalogue = {
   'account_deletion.code.label': 'کد پیامک‌شده',
   'account_deletion.code.submit': 'حسابم را حذف کن',
   'account_deletion.code.another': 'فرستادن کد دیگر',
-  'account_deletion.scheduled_at': 'تاریخ حذف (UTC)',
-  'account_deletion.requested_at': 'تاریخ درخواست (UTC)',
+  'account_deletion.scheduled_at': 'تاریخ حذف',
+  'account_deletion.requested_at': 'تاریخ درخواست',
   'account_deletion.scheduled':
     'از حسابتان در همه‌جا خارج شدید. پیش از تاریخ حذف چیزی حذف نمی‌شود. تا آن زمان می‌توانید دوباره در همین صفحه وارد شوید و حذف را لغو کنید.',
   'account_deletion.to_cancel': 'ورود برای لغو حذف',
@@ -557,10 +561,10 @@ export const catalogue: Catalogue = {
 
   'notification.account_deletion_requested.title': 'درخواست حذف حساب ثبت شد',
   'notification.account_deletion_requested.body':
-    'حساب شما در تاریخ {deletion_scheduled_at} (UTC) حذف می‌شود. اگر می‌خواهید آن را نگه دارید، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
+    'حساب شما در تاریخ {deletion_scheduled_at} حذف می‌شود. اگر می‌خواهید آن را نگه دارید، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
   'notification.account_deletion_postponed.title': 'حذف حساب عقب افتاد',
   'notification.account_deletion_postponed.body':
-    'هنوز نتوانستیم حساب شما را حذف کنیم. در تاریخ {deletion_scheduled_at} (UTC) دوباره تلاش می‌کنیم.',
+    'هنوز نتوانستیم حساب شما را حذف کنیم. در تاریخ {deletion_scheduled_at} دوباره تلاش می‌کنیم.',
   'notification.gym_license_reviewed.approved.title': 'مجوز باشگاه تأیید شد',
   'notification.gym_license_reviewed.approved.body': 'مجوز {gym_name} تأیید شد.',
   'notification.gym_license_reviewed.approved.email':
@@ -610,7 +614,7 @@ export const catalogue: Catalogue = {
   'notification.training_service_delivered.email':
     'خدمات مربیگری‌ای که خریده‌اید به شما تحویل داده شد. جزئیات را در اپلیکیشن ببینید.',
   'notification.subscription_expiring.title': 'اشتراک شما رو به پایان است',
-  'notification.subscription_expiring.body': 'اشتراک ویژهٔ شما در تاریخ {expires_at} (UTC) به پایان می‌رسد.',
+  'notification.subscription_expiring.body': 'اشتراک ویژهٔ شما در تاریخ {expires_at} به پایان می‌رسد.',
   'notification.boost_ended.title': 'نردبان تمام شد',
   'notification.boost_ended.body': 'نردبان {name} تمام شد.',
   'notification.boost_ended.email': 'یکی از نردبان‌های شما تمام شد. جزئیات را در اپلیکیشن ببینید.',
@@ -664,7 +668,7 @@ export const catalogue: Catalogue = {
     'رمز عبور حساب ورزشی شما بازنشانی شد. اگر کار شما نبوده است، دوباره آن را بازنشانی کنید و با ما تماس بگیرید.',
   'sms.phone_changed': 'شمارهٔ تلفن حساب ورزشی شما تغییر کرد. اگر کار شما نبوده است، با ما تماس بگیرید.',
   'sms.deletion_scheduled':
-    'حساب ورزشی شما در {deletion_scheduled_at} (UTC) حذف می‌شود. برای نگه داشتن آن، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
+    'حساب ورزشی شما در {deletion_scheduled_at} حذف می‌شود. برای نگه داشتن آن، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
 
   'payments.provider_error': 'ارتباط با سرویس پرداخت برقرار نشد. لطفاً بعداً دوباره تلاش کنید.',
   'payments.insufficient_balance': 'موجودی شما کافی نیست.',
