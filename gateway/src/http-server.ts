@@ -12,6 +12,7 @@ import { askServices } from './health/services-health.ts';
 import { addMcp } from './mcp/routes.ts';
 import { addAccountDeletion } from './pages/account-deletion/routes.ts';
 import { addDocs, OPENAPI_PATH } from './pages/docs/routes.ts';
+import { sendMissingPage } from './pages/missing-page.ts';
 import { addOps } from './pages/ops/routes.ts';
 import { addSecurityTxt } from './pages/security-txt.ts';
 import { addStartPage } from './pages/start-page.ts';
@@ -31,6 +32,7 @@ export const createHttpServer = async (
     ...baseOptions(dependencies),
     connections,
     logsRequests: true,
+    sendUnknown: sendMissingPage,
     readBody: (source) => openRequests.readBody(source, JSON_LIMIT_BYTES),
     addFirstHooks: (server) => {
       requireTls(server, baseUrl);

@@ -465,6 +465,56 @@ describe('signed in', () => {
   });
 });
 
+test('the last step says right above its button what it does and when, and the button looks final', async () => {
+  const browser = browse();
+  await signIn(browser);
+  const { html } = await browser.get(`${PATH}?step=code`);
+  const consequences = html.slice(html.indexOf('Before you confirm'), html.indexOf('value="confirm"'));
+  for (const text of ['signed out everywhere', '14 days after you confirm', 'we delete your profile']) {
+    expect(consequences).toContain(text);
+  }
+  expect(html).toContain('<button name="action" value="confirm" class="danger">Delete my account</button>');
+});
+
+describe('an unknown path', () => {
+  const BROWSER = { host: 'x', accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+  const get = (path: string, headers = {}, method = 'GET') =>
+    rawRequest(gateway.url, path, { method, headers: { ...BROWSER, ...headers } });
+
+  test.each(['/nothing', '/docs/nothing', '/account-deletion/x', '/apis'])(
+    'as %s is a page for a browser, in its language',
+    async (path) => {
+      const page = await get(path, { 'accept-language': 'fa' });
+      expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(page.headers.vary).toBe('Accept, Accept-Language');
+      expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; /);
+      expect(page.text).toContain('<html lang="fa" dir="rtl">');
+      expect(page.text).toContain(`<a href="${path}?lang=en" lang="en"`);
+      expect((await get(`${path}?lang=en`, { 'accept-language': 'fa' })).text).toContain('Page not found');
+    },
+  );
+
+  test.each([
+    ['/nothing', { accept: 'application/json' }, 'GET', 404],
+    ['/nothing', { accept: '*/*' }, 'GET', 404],
+    ['/nothing', {}, 'POST', 404],
+    ['/api/v1/nothing', {}, 'GET', 404],
+    ['/api', {}, 'GET', 404],
+    ['/account-deletion', {}, 'PUT', 405],
+  ])('%s with %j and %s stays JSON', async (path, headers, method, status) => {
+    const answer = await get(path, headers, method);
+    expect([answer.status, answer.headers['content-type']]).toEqual([
+      status,
+      'application/json; charset=utf-8',
+    ]);
+  });
+
+  test('that begins with two slashes has no link to another host', async () => {
+    const page = await get('//evil.example/x');
+    expect(page.text).not.toContain('//evil.example');
+  });
+});
+
 describe('the start page', () => {
   const HTML = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
 

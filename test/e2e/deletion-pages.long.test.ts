@@ -84,6 +84,13 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect(restored.user.deletion_scheduled_at).toBeNull();
   });
 
+  test('an unknown path leads back to the start page', async () => {
+    await page.goto(`${baseUrl()}/no-such-page`);
+    await expectFine('not-found', 404);
+    await press('main section a');
+    expect(new URL(page.url()).pathname).toBe('/');
+  });
+
   test('what blocks, and the page in the other language', async () => {
     const account = await register();
     await deposit(account.token, 5_000);

@@ -52,6 +52,19 @@ const REFUSAL_IS_IN_VIEW = `(() => {
   });
 })()`;
 
+/** Visible texts of a Persian page with a timestamp of the API or a long number in Latin digits. What is copied is marked as left to right. */
+const LATIN_DATES_AND_AMOUNTS = `(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const { textContent, parentElement } = walker.currentNode;
+    if (parentElement.closest('[dir=ltr], [dir=auto], .code, code, pre, bdi, script, option') !== null) continue;
+    const text = textContent.replaceAll(/\u2068[^\u2069]*\u2069/g, '');
+    if (/d{4}-dd-dd|d{4,}|d,d/.test(text)) found.push(textContent.trim());
+  }
+  return found;
+})()`;
+
 /** The first Tab of a page may be far from the element. */
 const MAX_STEPS = 120;
 
@@ -80,6 +93,10 @@ export const openVisitor = async (
     expectFine: async (name, refusal) => {
       expect(await page.locator('html').getAttribute('dir')).toBe(direction);
       expect([name, await problemsOf(page)]).toEqual([name, []]);
+      if (locale === 'fa') {
+        const latin = await page.evaluate<string[]>(LATIN_DATES_AND_AMOUNTS);
+        expect([name, latin]).toEqual([name, []]);
+      }
       const others = complaints.filter((text) => refusal === undefined || !text.includes(String(refusal)));
       expect([name, others]).toEqual([name, []]);
       complaints = [];

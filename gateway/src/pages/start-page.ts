@@ -15,7 +15,7 @@ import { addTourScript, TOUR_SCRIPT, tourSection } from './tour/section.ts';
 
 type StartPageDependencies = Pick<Dependencies, 'agents' | 'clock' | 'sandboxUrl' | 'urls'>;
 
-const WITH_HTML = /\btext\/html\b/i;
+export const WITH_HTML = /\btext\/html\b/i;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 /** Anybody may open the page: the services are not asked for each time. */
 const STATUS_VALID_MS = 5 * SECOND_MS;

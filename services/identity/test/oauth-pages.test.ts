@@ -1,6 +1,7 @@
 /** The sign-in and consent pages: their content, their language, and what they allow a browser to do. */
 import { READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createPkce, type OauthClient, type Params } from '@fitness/contracts/testing/oauth-client.ts';
+import { formOf } from '@fitness/shared/testing/browser.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createOauthUser, type OauthUser, oauthOf } from './oauth-support.ts';
 import { callerOf, type Harness, startHarness } from './support.ts';
@@ -99,6 +100,36 @@ test('with an https origin the cookies are secure, however the gateway is reache
   } finally {
     await secure.close();
   }
+});
+
+test('pages lead to themselves in the other language, and the pages after them stay in it', async () => {
+  const { browser, login } = await openLogin();
+  const { action } = formOf(login.html);
+  const [path] = action.split('?');
+  expect(action).toBe(`${path}?lang=en`);
+  expect(login.html).toContain(`<a href="${path}?lang=fa" lang="fa" hreflang="fa">فارسی</a>`);
+  const persian = await browser.get(`${path}?lang=fa`, { 'accept-language': 'en' });
+  expect(persian.html).toContain('<html lang="fa" dir="rtl">');
+  const fields = { login: person.login, password: person.password };
+  const consent = await browser.follow(await browser.submit(persian, 'login', fields));
+  expect(consent.html).toContain('<html lang="fa" dir="rtl">');
+  const english = await browser.get(formOf(consent.html).action.replace('lang=fa', 'lang=en'));
+  expect(english.html).toContain('<html lang="en" dir="ltr">');
+  expect(formOf(english.html).buttons).toEqual(['allow', 'cancel']);
+});
+
+test('a refused authorization request is shown again in the other language, and an answered one is not', async () => {
+  const browser = oauth.browse();
+  const url = oauth.authorizeUrl({ ...(await paramsFor()), prompt: 'none' });
+  const refused = await browser.get(url);
+  const [, link] = /<a href="([^"]*)" lang="fa"/.exec(refused.html) ?? [];
+  const persian = await browser.get(String(link).replaceAll('&amp;', '&'));
+  expect([refused.status, persian.status]).toEqual([400, 400]);
+  expect(persian.html).toContain('<html lang="fa" dir="rtl">');
+  expect(persian.location).toBeUndefined();
+  const { browser: other, login } = await openLogin();
+  const left = await other.follow(await other.submit(login, 'cancel'));
+  expect([left.status, left.html.includes('hreflang')]).toEqual([200, false]);
 });
 
 describe('the consent page', () => {

@@ -128,7 +128,18 @@ ${body}
   );
 };
 
-export const codePage = (view: View & { username: string }): Page => {
+/** What the last button does, right above it, and when. */
+const consequences = (t: Translate, { graceDays: count }: App): Html => html`<div class="notice stack">
+<h2>${t(message('account_deletion.code.consequences'))}</h2>
+<ul>
+<li>${t(message('account_deletion.code.effect'))}</li>
+<li>${t(message('account_deletion.step.wait', { count }))}</li>
+<li>${t(message('account_deletion.data.deleted'))}</li>
+</ul>
+</div>
+`;
+
+export const codePage = (app: App, view: View & { username: string }): Page => {
   const { locale, username, problem } = view;
   const t = translator(locale);
   const fields = [CODE, CURRENT_PASSWORD];
@@ -137,9 +148,11 @@ export const codePage = (view: View & { username: string }): Page => {
     message('account_deletion.code.title'),
     html`<section class="card">${signedInAs(t, username)}
 <p>${t(message('account_deletion.code.lead'))}</p>
-<p>${t(message('account_deletion.code.effect'))}</p>
 ${problemOf(view, fields)}
-${form(view, inputsOf(view, fields), [['confirm', message('account_deletion.code.submit')], SIGN_OUT])}
+${form(view, html`${inputsOf(view, fields)}${consequences(t, app)}`, [
+  ['confirm', message('account_deletion.code.submit'), 'final'],
+  SIGN_OUT,
+])}
 <p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
 </section>`,
     { status: problem?.status },

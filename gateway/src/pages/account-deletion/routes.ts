@@ -159,7 +159,7 @@ const showAccount = async (
   const view = { locale: asking.locale, csrf: asking.visits.csrfOf(visit), problem };
   const { username, schedule } = await readAccount(asking, visit);
   if (schedule !== undefined) return { page: pendingPage({ ...view, username, schedule }) };
-  if (isCodeStep) return { page: codePage({ ...view, username }) };
+  if (isCodeStep) return { page: codePage(asking.app, { ...view, username }) };
   const blockers = known ?? (await findBlockers(asking, visit));
   return { page: overviewPage({ ...view, username, blockers }) };
 };

@@ -120,6 +120,8 @@ export interface BaseServerOptions {
   connections?: Partial<ConnectionLimits>;
   /** Adds hooks that run for unknown paths too. */
   addFirstHooks?: (app: FastifyInstance) => void;
+  /** Answers a request to an unknown path; false: it has not, and the answer is the usual error. */
+  sendUnknown?: (request: FastifyRequest, reply: FastifyReply) => boolean;
   /** Reads JSON bodies instead of Fastify, with its own limits. */
   readBody?: (source: IncomingMessage) => Promise<Buffer>;
 }
@@ -219,7 +221,7 @@ export const createBaseServer = (options: BaseServerOptions): FastifyInstance =>
     return sendError(withAcceptedType(error, route), request, reply, route?.errorStyle);
   });
   options.addFirstHooks?.(app);
-  refuseUnknown(app);
+  refuseUnknown(app, options.sendUnknown);
   addHealthRoutes(app, options.health);
   return app;
 };
@@ -315,12 +317,13 @@ const ROUTED_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /**
  * An unknown path is 404; a known path with another method is 405 with `Allow`. Decided before the body is read.
  */
-const refuseUnknown = (app: FastifyInstance): void => {
+const refuseUnknown = (app: FastifyInstance, sendUnknown: BaseServerOptions['sendUnknown']): void => {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done();
     const { url } = request;
     const allowed = ROUTED_METHODS.filter((method) => app.findRoute({ method, url }) !== null);
-    sendError(allowed.length === 0 ? notFound() : methodNotAllowed(allowed), request, reply);
+    if (allowed.length > 0) return void sendError(methodNotAllowed(allowed), request, reply);
+    if (sendUnknown?.(request, reply) !== true) sendError(notFound(), request, reply);
   });
 };
 

@@ -14,9 +14,17 @@ export const localeOfPage = ({ query, headers }: Asking): Locale => {
   return typeof lang === 'string' && isLocale(lang) ? lang : negotiateLocale(headers['accept-language']);
 };
 
+/** A path with or without a query, in another language. */
+export const inLanguage = (locale: Locale, path: string): string => {
+  const [before = '', query = ''] = path.split('?');
+  const params = new URLSearchParams(query);
+  params.set('lang', locale);
+  return `${before}?${params}`;
+};
+
 /** `path` with every other language; for the `aside` of a page. */
 export const languageLinks = (locale: Locale, path: string): Html =>
   html`<div class="row">${LOCALES.filter((other) => other !== locale).map(
     (other) =>
-      html`<a href="${path}?lang=${other}" lang="${other}" hreflang="${other}">${translate(other, 'language.name')}</a>`,
+      html`<a href="${inLanguage(other, path)}" lang="${other}" hreflang="${other}">${translate(other, 'language.name')}</a>`,
   )}</div>`;

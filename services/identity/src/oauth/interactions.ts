@@ -6,6 +6,7 @@ import { type Clock, DAY_MS, formatTimestamp } from '@fitness/shared/kernel/cloc
 import { isAppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
+import { inLanguage } from '@fitness/shared/pages/languages.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
@@ -66,7 +67,13 @@ const MAX_TOTP_LENGTH = 100;
 /** The library does not validate the types of parameters. */
 const textOf = (param: unknown): string => (typeof param === 'string' ? param : '');
 
-const expired = (locale: Locale): Outcome => ({ page: problemPage(locale, 400) });
+const pathOf = ({ uid, locale }: Pick<InteractionRequest, 'uid' | 'locale'>): string =>
+  inLanguage(locale, `${OAUTH_PATHS.interaction}/${uid}`);
+
+const refused = (request: InteractionRequest, status: number): Outcome => ({
+  page: problemPage(request.locale, { status, path: pathOf(request) }),
+});
+const expired = (request: InteractionRequest): Outcome => refused(request, 400);
 
 export const createInteractions = (dependencies: InteractionDependencies): Interactions => {
   const csrfOf = (uid: string): string =>
@@ -84,7 +91,7 @@ export const createInteractions = (dependencies: InteractionDependencies): Inter
     const form = {
       locale,
       client: { name: client.clientName, redirectUri: textOf(details.params.redirect_uri) },
-      action: `${OAUTH_PATHS.interaction}/${uid}`,
+      action: pathOf(request),
       csrf: csrfOf(uid),
     };
     return { request, details, form };
@@ -93,20 +100,20 @@ export const createInteractions = (dependencies: InteractionDependencies): Inter
   return {
     show: async (request) => {
       const step = await open(request);
-      if (step === undefined) return expired(request.locale);
+      if (step === undefined) return expired(request);
       if (step.details.prompt.name === 'login') return { page: loginPage(step.form) };
       return showConsent(dependencies, step);
     },
 
     answer: async (request, fields) => {
       const step = await open(request);
-      if (step === undefined) return expired(request.locale);
-      if (!isSame(fields.csrf ?? '', step.form.csrf)) return { page: problemPage(request.locale, 403) };
+      if (step === undefined) return expired(request);
+      if (!isSame(fields.csrf ?? '', step.form.csrf)) return refused(request, 403);
       if (fields.action === 'cancel') return finish(step, { error: 'access_denied' });
       const { name } = step.details.prompt;
       if (name === 'login' && fields.action === 'login') return submitLogin(dependencies, step, fields);
       if (name === 'consent' && fields.action === 'allow') return allow(dependencies, step);
-      return expired(request.locale);
+      return expired(request);
     },
   };
 };
@@ -136,11 +143,12 @@ const finish = async (
   { request }: Step,
   result: InteractionResults,
   mergeWithLastSubmission = false,
-): Promise<Outcome> => ({
-  location: await request.provider.interactionResult(request.raw, request.response, result, {
-    mergeWithLastSubmission,
-  }),
-});
+): Promise<Outcome> => {
+  const { provider, raw, response, locale } = request;
+  const returnTo = await provider.interactionResult(raw, response, result, { mergeWithLastSubmission });
+  // The next page has the language of this one.
+  return { location: inLanguage(locale, returnTo) };
+};
 
 /** The same rate limits, refusals and timing as POST /auth/login. */
 const submitLogin = async (
@@ -197,7 +205,7 @@ const findGrantable = async (
 
 const showConsent = async (dependencies: InteractionDependencies, step: Step): Promise<Outcome> => {
   const found = await findGrantable(dependencies, step);
-  if (found === undefined) return expired(step.request.locale);
+  if (found === undefined) return expired(step.request);
   const { user, permissions } = found;
   if (user.deletion_scheduled_at !== null) {
     const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
@@ -211,13 +219,13 @@ const allow = async (dependencies: InteractionDependencies, step: Step): Promise
   const { request, details } = step;
   const epoch = details.lastSubmission?.login?.epoch;
   const grantable = await findGrantable(dependencies, step);
-  if (grantable === undefined || typeof epoch !== 'number') return expired(request.locale);
+  if (grantable === undefined || typeof epoch !== 'number') return expired(request);
   const { permissions, user } = grantable;
-  if (isPendingDeletion(user)) return expired(request.locale);
+  if (isPendingDeletion(user)) return expired(request);
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
   const grantId = await insertGrant(dependencies, step, user, permissions, epoch);
   // Undefined: the form was submitted before, or all credentials of the user were revoked since they signed in here.
-  return grantId === undefined ? expired(request.locale) : finish(step, { consent: { grantId } }, true);
+  return grantId === undefined ? expired(request) : finish(step, { consent: { grantId } }, true);
 };
 
 /** Replaces the library's `save`, because the credential epoch must be checked in the same transaction. */

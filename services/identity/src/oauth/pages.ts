@@ -7,6 +7,7 @@ import { type Locale, type Translate, translator } from '@fitness/shared/kernel/
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { alertOf, type Input, inputsOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
+import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { destinationOf, isPrivateUse } from '../domain/oauth-client.ts';
 
@@ -18,7 +19,7 @@ interface ShownClient {
 export interface FormState {
   locale: Locale;
   client: ShownClient;
-  /** The path that the form is posted to. */
+  /** The path that the form is posted to, with its language. A GET shows the page again. */
   action: string;
   csrf: string;
 }
@@ -32,13 +33,14 @@ const formTarget = (redirectUri: string): string => {
 
 /** A page with a form for `state`. */
 const formPage = (
-  { locale, client }: FormState,
+  { locale, client, action }: FormState,
   { title, body, status }: { title: Message; body: Html; status?: number | undefined },
 ): Page =>
   renderPage({
     locale,
     status,
     title: translator(locale)(title),
+    aside: languageLinks(locale, action),
     body,
     formTargets: [formTarget(client.redirectUri)],
   });
@@ -177,9 +179,9 @@ ${form(
 
 /**
  * Before anybody has signed in nothing leads to a client by itself. `to`: the client's address with the error, which its link
- * leads to.
+ * leads to. `path`: shows the page again; undefined where nothing does.
  */
-export const leavePage = (locale: Locale, to: string): Page => {
+export const leavePage = (locale: Locale, to: string, path: string | undefined): Page => {
   const t = translator(locale);
   const { search, hash } = new URL(to);
   const code = new URLSearchParams(search).get('error') ?? new URLSearchParams(hash.slice(1)).get('error');
@@ -189,6 +191,7 @@ export const leavePage = (locale: Locale, to: string): Page => {
     locale,
     status: isChosen ? 200 : 400,
     title: t(message(isChosen ? 'oauth.left.title' : 'oauth.refused.title')),
+    aside: path === undefined ? undefined : languageLinks(locale, path),
     body: html`<section class="card">
 <p>${t(isChosen ? message('oauth.left.body') : message('oauth.refused.body', { code: isolate(code ?? '') }))}</p>
 <p class="notice">${t(message('oauth.leave.notice', { host }))}</p>
@@ -211,8 +214,16 @@ ${form(state, buttons(['cancel', t(message('oauth.back'))]))}
   });
 };
 
-/** A request that cannot be continued; `code` is an OAuth error code for the developer of the client. */
-export const problemPage = (locale: Locale, status: number, code?: string): Page => {
+interface ProblemPageOptions {
+  status: number;
+  /** An OAuth error code, for the developer of the client. Undefined: the page has expired. */
+  code?: string | undefined;
+  /** Shows the page again. A refused authorization request has none: its page repeats nothing that a stranger has written. */
+  path?: string | undefined;
+}
+
+/** A request that cannot be continued. */
+export const problemPage = (locale: Locale, { status, code, path }: ProblemPageOptions): Page => {
   const t = translator(locale);
   const [title, text] =
     code === undefined
@@ -222,6 +233,7 @@ export const problemPage = (locale: Locale, status: number, code?: string): Page
     locale,
     status,
     title: t(title),
+    aside: path === undefined ? undefined : languageLinks(locale, path),
     body: html`<section class="card"><p>${t(text)}</p></section>`,
   });
 };

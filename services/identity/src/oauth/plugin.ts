@@ -3,8 +3,9 @@ import { IncomingMessage, type ServerResponse } from 'node:http';
 import { isOauthScope, OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
 import { callerOf, clientAddressOf } from '@fitness/shared/http/server.ts';
-import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
+import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type RateLimit, type RateLimiter, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
+import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import { assertSameOrigin } from '@fitness/shared/pages/same-origin.ts';
 import type { CallerSigner } from '@fitness/shared/process-identity/caller-context.ts';
 import type { Transports } from '@fitness/shared/runtime/service-runtime.ts';
@@ -99,8 +100,8 @@ const addLibraryRoutes = (
     const params = normalizeAuthorizationRequest(request.raw);
     // Without a challenge the library would redirect to a client that the user cannot trust with a code.
     if (isTooLong || (params.get('code_challenge') ?? '') === '') {
-      const locale = negotiateLocale(request.headers['accept-language']);
-      return send(reply, { page: problemPage(locale, 400, 'invalid_request') });
+      const refusal = { status: 400, code: 'invalid_request' };
+      return send(reply, { page: problemPage(localeOfPage(request), refusal) });
     }
     // Each request stores a record.
     await takeLimit(limiter, limits.authorizations, request);
@@ -149,10 +150,10 @@ const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
   return unread;
 };
 
-/** Of an authorization request. Others are ignored (RFC 6749, 3.1), those of OpenID Connect among them. */
+/** Parameters of an authorization request, and the language of its pages. Others are ignored (RFC 6749, 3.1), those of OpenID Connect among them. */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource'],
-  ...['code_challenge', 'code_challenge_method', 'response_mode', 'prompt'],
+  ...['code_challenge', 'code_challenge_method', 'response_mode', 'prompt', 'lang'],
 ]);
 /** Of OpenID Connect: clients made for it ask for them by default. */
 const OPENID_SCOPES: ReadonlySet<string> = new Set([
@@ -211,7 +212,7 @@ const addPages = (
     raw: request.raw,
     response: reply.raw as ServerResponse,
     uid: (request.params as { uid: string }).uid,
-    locale: negotiateLocale(request.headers['accept-language']),
+    locale: localeOfPage(request),
     clientAddress: clientAddressOf(request),
   });
   app.get(path, notInOpenApi, async (request, reply) =>
@@ -235,18 +236,25 @@ const send = (reply: RawReply, outcome: Outcome): RawReply => {
   return reply.code(status).headers(headers).serializer(String).send(html);
 };
 
+type Context = Parameters<ProviderOptions['renderError']>[0];
+
+const localeOf = ({ query, headers }: Context): Locale => localeOfPage({ query, headers });
+
 const renderError: ProviderOptions['renderError'] = (ctx, code) => {
-  const locale = negotiateLocale(ctx.get('accept-language'));
   const isExpired =
     code === 'invalid_request' && ctx.oidc.client === undefined && ctx.oidc.params === undefined;
-  const { html, headers } = problemPage(locale, ctx.status, isExpired ? undefined : code);
+  const { html, headers } = problemPage(localeOf(ctx), {
+    status: ctx.status,
+    code: isExpired ? undefined : code,
+  });
   ctx.set(headers);
   ctx.body = html;
 };
 
 const renderLeaving: ProviderOptions['renderLeaving'] = (ctx, location) => {
-  const locale = negotiateLocale(ctx.get('accept-language'));
-  const { status, html, headers } = leavePage(locale, location);
+  // A page that answers the form of an interaction is shown once.
+  const path = ctx.path === OAUTH_PATHS.authorize ? ctx.url : undefined;
+  const { status, html, headers } = leavePage(localeOf(ctx), location, path);
   ctx.remove('location');
   ctx.status = status;
   ctx.set(headers);

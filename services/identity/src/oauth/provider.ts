@@ -10,6 +10,7 @@ import { HTTP_STATUS } from '@fitness/shared/kernel/error.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import { toOutage } from '@fitness/shared/kernel/outage.ts';
 import { currentScope } from '@fitness/shared/kernel/request-scope.ts';
+import { inLanguage } from '@fitness/shared/pages/languages.ts';
 import type Provider from 'oidc-provider';
 import type { Configuration, errors as ErrorClasses, KoaContextWithOIDC } from 'oidc-provider';
 import {
@@ -154,7 +155,10 @@ const configuration = (options: ProviderOptions, library: Library): Configuratio
   },
   features: features(options, library.errors),
   interactions: {
-    url: (_ctx, { uid }) => `${OAUTH_PATHS.interaction}/${uid}`,
+    url: ({ query }, { uid }) => {
+      const path = `${OAUTH_PATHS.interaction}/${uid}`;
+      return typeof query.lang === 'string' ? inLanguage(query.lang, path) : path;
+    },
     policy: policy(library),
   },
   findAccount: async (_ctx, accountId) => {

@@ -46,6 +46,7 @@ export const PARAMETERS = {
   reason: 'verbatim',
   role: 'verbatim',
   seconds: 'number',
+  service: 'verbatim',
   services: 'verbatim',
   time: 'verbatim',
   title: 'verbatim',

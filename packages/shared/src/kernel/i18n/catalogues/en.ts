@@ -246,6 +246,7 @@ export const catalogue = {
   'account_deletion.code.title': 'Confirm the deletion',
   'account_deletion.code.lead':
     'Enter the latest code that we sent to your phone. It is valid for ten minutes.',
+  'account_deletion.code.consequences': 'Before you confirm',
   'account_deletion.code.effect':
     'Once you confirm, you are signed out everywhere immediately: on this page, in the app, and in connected apps.',
   'account_deletion.code.label': 'Code from the SMS',
@@ -516,6 +517,8 @@ export const catalogue = {
   'ops.done.role': 'The role {role} was changed.',
   'ops.done.roles': 'The roles of {name} were changed.',
   'ops.done.removed': 'Two-factor authentication of {name} was turned off, and all sessions were ended.',
+  'missing.title': 'Page not found',
+  'missing.start': 'Go to the start page',
   'start.title': 'Fitness platform',
   'start.lead':
     'The backend of a fitness and nutrition app. One API serves accounts, wallets, gyms, posts, training services, and in-app purchases.',

@@ -246,6 +246,7 @@ export const catalogue: Catalogue = {
   'account_deletion.have_code': 'کد را دارم',
   'account_deletion.code.title': 'تأیید حذف حساب',
   'account_deletion.code.lead': 'آخرین کدی را که به تلفنتان فرستادیم وارد کنید. این کد ده دقیقه اعتبار دارد.',
+  'account_deletion.code.consequences': 'پیش از تأیید بدانید',
   'account_deletion.code.effect':
     'پس از تأیید، بلافاصله از همه‌جا خارج می‌شوید: از این صفحه، از اپلیکیشن و از اپلیکیشن‌های متصل.',
   'account_deletion.code.label': 'کد پیامک‌شده',
@@ -514,6 +515,8 @@ export const catalogue: Catalogue = {
   'ops.done.role': 'نقش {role} تغییر کرد.',
   'ops.done.roles': 'نقش‌های {name} تغییر کرد.',
   'ops.done.removed': 'ورود دومرحله‌ای {name} غیرفعال شد و همهٔ نشست‌ها پایان یافت.',
+  'missing.title': 'این صفحه پیدا نشد',
+  'missing.start': 'رفتن به صفحهٔ اصلی',
   'start.title': 'پلتفرم تناسب اندام',
   'start.lead':
     'زیرساخت یک اپلیکیشن تناسب اندام و تغذیه: یک API برای حساب‌ها، کیف پول، باشگاه‌ها، پست‌ها، خدمات مربیگری و خریدهای درون‌برنامه‌ای.',

@@ -1,0 +1,37 @@
+/** The answer to an unknown path for browsers. Paths of the API stay JSON: their clients read nothing else. */
+import { message } from '@fitness/shared/kernel/error.ts';
+import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { html } from '@fitness/shared/pages/html.ts';
+import { languageLinks, localeOfPage } from '@fitness/shared/pages/languages.ts';
+import { renderPage } from '@fitness/shared/pages/page.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { WITH_HTML } from './start-page.ts';
+
+/** False without a page: another client, or a path below `/api`. */
+export const sendMissingPage = (request: FastifyRequest, reply: FastifyReply): boolean => {
+  const { method, url, headers } = request;
+  const path = url.split('?')[0] ?? '';
+  if (/^\/api(?:\/|$)/.test(path)) return false;
+  reply.header('vary', 'Accept');
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (!isRead || !WITH_HTML.test(headers.accept ?? '')) return false;
+  const locale = localeOfPage(request);
+  const t = translator(locale);
+  const page = renderPage({
+    locale,
+    status: 404,
+    title: t(message('missing.title')),
+    // With one slash: a link that begins with two leads to another host.
+    aside: languageLinks(locale, path.replace(/^\/*/, '/')),
+    body: html`<section class="card">
+<p>${t(message('error.not_found'))}</p>
+<p><a href="/?lang=${locale}">${t(message('missing.start'))}</a></p>
+</section>`,
+  });
+  reply
+    .code(404)
+    .headers({ ...page.headers, vary: 'Accept, Accept-Language' })
+    .serializer(String)
+    .send(page.html);
+  return true;
+};
