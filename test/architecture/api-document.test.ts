@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
+import { tokenKindsOf } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -363,6 +365,40 @@ describe('people can read the document', () => {
     );
     expect(listed.toSorted()).toEqual(others.toSorted());
     expect(listed.length).toBeGreaterThan(5);
+  });
+
+  test('an operation names OAuth with the scopes that open it, if its route is open to apps', () => {
+    const { oauth } = document.components.securitySchemes as unknown as {
+      oauth: { flows: { authorizationCode: { scopes: Record<string, string> } & Record<string, unknown> } };
+    };
+    const { scopes, ...flow } = oauth.flows.authorizationCode;
+    expect(flow).toMatchObject({
+      authorizationUrl: 'https://api.example.com/oauth/authorize',
+      tokenUrl: 'https://api.example.com/oauth/token',
+    });
+    expect(Object.keys(scopes)).toEqual([...OAUTH_SCOPES]);
+    for (const text of Object.values(scopes)) expect(text).toMatch(/^[A-Z][a-z].* /);
+
+    const scopesOf = ({ security }: Found): string[][] =>
+      (security as unknown as { oauth?: string[] }[]).flatMap(({ oauth: one }) =>
+        one === undefined ? [] : [one],
+      );
+    const mistakes = operations.filter((operation) => {
+      const route = routeOf(operation);
+      const { permissions, alsoNeeds = [] } = route;
+      const expected = !tokenKindsOf(route as never).includes('oauth')
+        ? []
+        : (permissions?.map((one) => [one]) ?? [[]])
+            .map((one) => [...one, ...alsoNeeds])
+            .filter((all) => all.every((scope) => scope in scopes));
+      return !isDeepStrictEqual(scopesOf(operation), expected);
+    });
+    expect(mistakes.map(nameOf)).toEqual([]);
+    const byId = new Map(operations.map((operation) => [operation.operationId, scopesOf(operation)]));
+    expect(byId.get('getPayments')).toEqual([['payments.view_own'], ['payments.view_all']]);
+    expect(byId.get('postAuthDeleteAccount')).toEqual([[]]);
+    expect(byId.get('postPaymentsDeposit')).toEqual([]);
+    expect(byId.get('getAuditLog')).toEqual([]);
   });
 
   test('every link leads to an operation that takes the id', () => {

@@ -154,12 +154,22 @@ describe('mergeDocuments', () => {
     expect(given).toEqual(before);
   });
 
-  test('the server is the public origin, the security scheme a bearer token', () => {
+  test('the server is the public origin, and the security schemes are a bearer token and OAuth', () => {
     const merged = merge({ content: document('/api/v1/posts') });
     expect(merged.openapi).toBe('3.1.0');
     expect(merged.servers).toEqual([{ url: 'https://api.example.com' }]);
     expect(merged.components.securitySchemes).toEqual({
       bearer: { type: 'http', scheme: 'bearer', description: expect.stringContaining('OAuth') },
+      oauth: {
+        type: 'oauth2',
+        description: expect.stringContaining('PKCE'),
+        flows: {
+          authorizationCode: expect.objectContaining({
+            authorizationUrl: 'https://api.example.com/oauth/authorize',
+            tokenUrl: 'https://api.example.com/oauth/token',
+          }),
+        },
+      },
     });
   });
 });

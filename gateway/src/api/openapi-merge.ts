@@ -1,7 +1,9 @@
 /** Merges the OpenAPI documents of the services. Does not modify them. */
 
 import { isDeepStrictEqual } from 'node:util';
+import { OAUTH_PATHS, OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { DEFAULT_LOCALE, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { findTarget, type Service } from '../request/routes.ts';
@@ -109,6 +111,31 @@ const describeOperation = (method: string, path: string, operation: Operation): 
   responses: describeResponses(operation.responses),
 });
 
+const oauthScheme = (baseUrl: string): Json => ({
+  type: 'oauth2',
+  description:
+    'OAuth 2.1 for third-party apps: authorization code with PKCE (`S256`) and refresh tokens, without a client secret. An app ' +
+    `registers itself at \`${OAUTH_PATHS.register}\` (RFC 7591). The metadata is at \`/.well-known/oauth-authorization-server\`. ` +
+    'An operation without this scheme is closed to apps.',
+  flows: {
+    authorizationCode: {
+      authorizationUrl: `${baseUrl}${OAUTH_PATHS.authorize}`,
+      tokenUrl: `${baseUrl}${OAUTH_PATHS.token}`,
+      refreshUrl: `${baseUrl}${OAUTH_PATHS.token}`,
+      scopes: Object.fromEntries(
+        OAUTH_SCOPES.map((scope) => [
+          scope,
+          translate(DEFAULT_LOCALE, `oauth.scope.${scope}` as MessageKey).replace(/^./, (letter) =>
+            letter.toUpperCase(),
+          ),
+        ]),
+      ),
+      // For Scalar.
+      'x-usePkce': 'SHA-256',
+    },
+  },
+});
+
 /** The schemas that `root` refers to, directly or indirectly; a service also names unused input variants. */
 const reachable = (root: Json, schemas: Schemas): Schemas => {
   const found = new Set<string>();
@@ -175,6 +202,7 @@ export const mergeDocuments = (
             'Token of a session (`POST /auth/login`), personal access token (`POST /auth/tokens`), or access token of an ' +
             'app that is connected by OAuth 2.1',
         },
+        oauth: oauthScheme(baseUrl),
       },
       schemas: sortByKey(reachable(paths, schemas)),
     },

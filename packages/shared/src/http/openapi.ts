@@ -3,6 +3,7 @@ import type { jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ALL_TOKEN_KINDS } from '../kernel/caller.ts';
 import { type ErrorKind, OUTCOME_UNKNOWN, SECOND_FACTOR_REQUIRED } from '../kernel/error.ts';
+import { DELEGABLE_PERMISSIONS, type Permission } from '../kernel/permissions.ts';
 import { isRead } from './caching.ts';
 import { bodyLimitOf, type Route, tokenKindsOf } from './define-route.ts';
 import { CODED_STATUSES } from './error-handler.ts';
@@ -28,13 +29,29 @@ export const openApiSchema = (route: Route): Record<string, unknown> => {
     ...(route.produces === undefined ? {} : { produces: [...route.produces] }),
     ...(route.idempotent === true ? { headers: idempotencyHeaders } : {}),
     ...(isRead(route) ? { headers: conditionHeaders } : {}),
-    security: route.access === 'user' ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    security: securityOf(route),
     response: {
       ...errorResponses(route),
       ...(isRead(route) ? { 304: notModified } : {}),
       ...Object.fromEntries(responses),
     },
   };
+};
+
+/**
+ * Any one of these is enough. The scopes of an app are those that its user can grant, so a route whose permissions are not
+ * among them has no alternative for apps.
+ */
+const securityOf = (route: Route): Record<string, readonly string[]>[] => {
+  const { access, permissions, alsoNeeds = [] } = route;
+  const isGrantable = (permission: Permission): boolean => DELEGABLE_PERMISSIONS.includes(permission);
+  const alternatives = permissions === undefined ? [[]] : permissions.filter(isGrantable).map((one) => [one]);
+  const isOpenToApps = tokenKindsOf(route).includes('oauth') && alsoNeeds.every(isGrantable);
+  return [
+    ...(access === 'user' ? [] : [{}]),
+    { bearer: [] },
+    ...(isOpenToApps ? alternatives.map((one) => ({ oauth: [...one, ...alsoNeeds] })) : []),
+  ];
 };
 
 type Document = ReturnType<typeof jsonSchemaTransformObject>;

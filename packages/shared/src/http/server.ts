@@ -389,7 +389,10 @@ export const createServer = async (options: ServerOptions): Promise<FastifyInsta
     openapi: {
       openapi: '3.1.0',
       info: { title: options.service, version: '1' },
-      components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
+      // The gateway describes them.
+      components: {
+        securitySchemes: { bearer: { type: 'http', scheme: 'bearer' }, oauth: { type: 'oauth2', flows: {} } },
+      },
     },
     transform: jsonSchemaTransform,
     transformObject: (document) =>
