@@ -4,6 +4,7 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
+import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { SERVICES, type Service } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
@@ -13,6 +14,7 @@ export const TOKEN = 'fps_operator';
 const POLL_MS = 40;
 
 export let gateway: Harness;
+export const clock = new ManualClock();
 
 type Reply = { status: number; body?: unknown };
 /** Answers by service, method and path. */
@@ -67,7 +69,7 @@ const answerAs =
 /** For all tests of the file that calls it. */
 export const arrangeOps = (): void => {
   beforeAll(async () => {
-    gateway = await startHarness({}, { livePollMs: POLL_MS });
+    gateway = await startHarness({}, { livePollMs: POLL_MS, clock });
   });
   afterAll(() => gateway.close());
   beforeEach(() => {
@@ -102,7 +104,7 @@ export const follow = (browser: Browser, page: BrowserPage): Promise<BrowserPage
 };
 export const enter = async (browser: Browser): Promise<BrowserPage> => {
   const page = await browser.get(PATH);
-  return browser.submit(page, 'login', { login: 'op', password: 'secret-password', totp: '123456' });
+  return browser.submit(page, 'login', { login: 'op', password: 'secret-password' });
 };
 export const signIn = async (browser: Browser = browse()): Promise<Browser> => {
   const page = await enter(browser);

@@ -49,7 +49,6 @@ describe('the session', () => {
   });
 
   test.each([
-    ['without a second factor', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
     ['without a permission of an operator', caller(9)],
     ['with a personal token', operatorOf(PERMISSIONS, { tokenKind: 'personal' })],
     ['with the session of another page', operatorOf(PERMISSIONS, { page: 'account_deletion' })],
@@ -91,20 +90,6 @@ describe('the session', () => {
     expect([page.status, page.headers.get('set-cookie')]).toEqual([503, null]);
     replies.set('POST /session-limit', { status: 401, body: { message: 'over' } });
     expect((await browser.get(PATH)).status).toBe(401);
-  });
-
-  test('asks for the code, and repeats no password', async () => {
-    replies.set('POST /auth/login', { status: 422, body: { errors: { totp: ['The code is needed.'] } } });
-    const browser = browse();
-    const page = await browser.submit(await browser.get(PATH), 'login', {
-      login: 'op',
-      password: 'secret-1',
-    });
-    expect([page.status, page.html.includes('name="totp"'), page.html.includes('secret-1')]).toEqual([
-      422,
-      true,
-      false,
-    ]);
   });
 
   test('is over with its token', async () => {

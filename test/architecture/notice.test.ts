@@ -32,6 +32,7 @@ test('NOTICE names every package of the images with its license; npm run generat
 
 /** What an operator may distribute without asking its authors. */
 const ACCEPTED = [
+  '(MIT OR Apache-2.0)',
   '(MIT OR CC0-1.0)',
   '(MIT OR EUPL-1.1+)',
   '0BSD',

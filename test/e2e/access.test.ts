@@ -13,7 +13,9 @@ describe('docs/access.md, for each kind of token', () => checkAccess(EACH_KIND))
 const sessionAt = async (page: Page, fields: Record<string, string>): Promise<string> => {
   const browser = createBrowser(baseUrl());
   const form = await browser.get(page);
-  await browser.submit(form, 'login', { password: PASSWORD, ...fields });
+  const { totp, ...typed } = fields;
+  const next = await browser.submit(form, 'login', { password: PASSWORD, ...typed });
+  if (totp !== undefined) await browser.submit(next, 'code', { totp });
   const [cookie] = [...browser.cookies.values()];
   const token = /^user\.(.+)$/.exec(cookie?.value ?? '')?.[1];
   if (token === undefined) throw new Error(`no session at ${page}`);

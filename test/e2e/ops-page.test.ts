@@ -1,6 +1,7 @@
 /** `/ops` with the real services, as a browser without scripts uses it. */
 import { createHash } from 'node:crypto';
 import { type Browser, type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   busyMember,
@@ -16,10 +17,10 @@ import {
   uploadLicense,
 } from './ops-scene.ts';
 import {
+  administratorToken,
   api,
   baseUrl,
   expectStatus,
-  operatorToken,
   PASSWORD,
   register,
   scheduleDeletion,
@@ -39,8 +40,10 @@ afterAll(removeGymReviewers);
 
 const signIn = async (visitor: Browser, account = operator): Promise<BrowserPage> => {
   const totp = account.recoveryCodes.pop() ?? '';
-  const fields = { login: account.username, password: PASSWORD, totp };
-  const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  const fields = { login: account.username, password: PASSWORD };
+  const step = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  expect([step.status, step.html.includes(PASSWORD)]).toEqual([200, false]);
+  const page = await visitor.submit(step, 'code', { totp });
   if (page.location === undefined) throw new Error(`log-in: ${page.status} ${page.html}`);
   return visitor.get(page.location.href);
 };
@@ -92,19 +95,37 @@ test('the session is one of the list of sessions, ends within two hours, and is 
   expect((await other.get('/ops')).status).toBe(401);
 });
 
-test('nobody without a second factor is let in, and their session is ended', async () => {
-  const member = await register();
-  const page = await createBrowser(baseUrl()).get('/ops');
-  expect(page.status).toBe(200);
-  for (const [login, password, token] of [
-    [member.username, PASSWORD, member.token],
-    ['operator', 'demo-password-1', await operatorToken()],
-  ] as const) {
-    const visitor = createBrowser(baseUrl());
-    const refused = await visitor.submit(await visitor.get('/ops'), 'login', { login, password });
-    expect([login, refused.status]).toEqual([login, 403]);
-    expect((await visitor.get('/ops', { cookie: `ops=user.${token}` })).status).toBe(403);
+test('a member is not let in, and their session is ended', async () => {
+  const { username, token } = await register();
+  const visitor = createBrowser(baseUrl());
+  const fields = { login: username, password: PASSWORD };
+  const refused = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  expect(refused.status).toBe(403);
+  expect((await visitor.get('/ops', { cookie: `ops=user.${token}` })).status).toBe(403);
+});
+
+test('an operator without a second factor sets one up at the log-in, sees nothing before, and goes on', async () => {
+  const account = await register();
+  const body = { role_ids: [MEMBER_ROLE, 2] };
+  expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
+  const visitor = createBrowser(baseUrl());
+  const fields = { login: account.username, password: PASSWORD };
+  const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  expect([page.status, page.html.includes('<nav')]).toEqual([200, false]);
+  const secret = /dir="ltr">([A-Z2-7 ]{32,})</.exec(page.html)?.[1]?.replaceAll(' ', '') ?? '';
+  for (const slug of ['withdrawals', 'users']) {
+    const hidden = await visitor.get(`/ops/${slug}`);
+    expect([hidden.html.includes('<nav'), hidden.html.includes('begin_second_factor')]).toEqual([
+      false,
+      true,
+    ]);
   }
+  expect((await visitor.submit(page, 'arm_second_factor', { totp: '000000' })).status).toBe(422);
+  const done = await visitor.submit(page, 'arm_second_factor', { totp: totpOf(secret, new Date()) });
+  const codes = [...done.html.matchAll(/dir="ltr">([A-Z2-7]{4}(?:-[A-Z2-7]{4})+)</g)];
+  expect([done.status, codes.length]).toEqual([200, 10]);
+  expect((await visitor.get('/ops')).html).toContain('<nav');
+  expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
 });
 
 test('the services and their queues are shown', async () => {

@@ -22,6 +22,7 @@ export interface Asking {
     | 'agents'
     | 'baseUrl'
     | 'callerOf'
+    | 'clock'
     | 'identity'
     | 'random'
     | 'serviceTimeoutMs'

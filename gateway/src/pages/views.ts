@@ -22,6 +22,8 @@ export interface Field {
   isText?: boolean;
   /** The API's name for it. */
   apiName?: string;
+  /** The only field of a step. */
+  isFocused?: boolean;
 }
 
 const apiNameOf = ({ name, apiName = name }: Field): string => apiName;

@@ -1,5 +1,6 @@
 /** Who a browser is on a page: one cookie, which is the key of its forms as well. The gateway stores nothing. */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { type Clock, type Random, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 
 /** A visitor has a secret of their own from the first page on, so that the log-in form is protected too. */
 export type Visit = { kind: 'guest'; secret: string } | { kind: 'user'; token: string };
@@ -25,21 +26,60 @@ export interface Visits {
   /** The hidden field of the visit's forms. The cookie cannot be computed from it. */
   csrfOf(visit: Visit): string;
   isCsrfOf(visit: Visit, given: string): boolean;
+  /** A hidden field for the next step of the visit. Its key comes from the cookie, so neither the page nor the cookie alone shows the value. */
+  seal(visit: Visit, value: Sealed): string;
+  /** Undefined for a field of another visit or path, for one that was changed, and after {@link SEALED_S}. */
+  unseal(visit: Visit, field: string | undefined): Sealed | undefined;
 }
+
+type Sealed = Readonly<Record<string, string>>;
+
+/** Time for the next step. */
+const SEALED_S = 5 * 60;
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
 const COOKIE = /^(guest|user)\.([A-Za-z0-9._~+/=-]{1,500})$/;
 
 const cookieValue = (visit: Visit): string =>
   visit.kind === 'guest' ? `guest.${visit.secret}` : `user.${visit.token}`;
 
-export const createVisits = ({ path, lifetimeS, baseUrl }: VisitOptions): Visits => {
+export const createVisits = (
+  { path, lifetimeS, baseUrl }: VisitOptions,
+  { clock, random }: { clock: Clock; random: Random },
+): Visits => {
   const name = path.slice(1).replaceAll('-', '_');
   const secure = baseUrl.startsWith('https:') ? '; Secure' : '';
   const attributes = `Path=${path}; HttpOnly; SameSite=Strict${secure}`;
   const csrfOf: Visits['csrfOf'] = (visit) =>
     createHmac('sha256', cookieValue(visit)).update(path).digest('base64url');
+  const keyOf = (visit: Visit): Buffer =>
+    Buffer.from(hkdfSync('sha256', cookieValue(visit), '', `${path} next step`, 32));
   return {
     path,
+    seal: (visit, value) => {
+      const nonce = random.bytes(NONCE_BYTES);
+      const cipher = createCipheriv(CIPHER, keyOf(visit), nonce);
+      const text = JSON.stringify({ value, until: clock.now().getTime() + SEALED_S * SECOND_MS });
+      const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
+    },
+    unseal: (visit, field = '') => {
+      const bytes = Buffer.from(field, 'base64url');
+      if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined;
+      const decipher = createDecipheriv(CIPHER, keyOf(visit), bytes.subarray(0, NONCE_BYTES));
+      decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+      try {
+        const encrypted = bytes.subarray(NONCE_BYTES + TAG_BYTES);
+        const text = Buffer.concat([decipher.update(encrypted), decipher.final()]).toString('utf8');
+        const { value, until } = JSON.parse(text) as { value: Sealed; until: number };
+        return clock.now().getTime() < until ? value : undefined;
+      } catch {
+        // Changed, or of another visit: the tag is wrong.
+        return undefined;
+      }
+    },
     read: (cookies) => {
       const pairs = (cookies ?? '').split(';').map((pair) => pair.trim());
       const value = pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);

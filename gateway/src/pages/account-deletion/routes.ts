@@ -55,7 +55,10 @@ export const addAccountDeletion = async (
   dependencies: PageDependencies,
 ): Promise<void> => {
   const { app: named } = dependencies;
-  const visits = createVisits({ path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl });
+  const visits = createVisits(
+    { path: DELETION_PATH, lifetimeS: LIFETIME_S, baseUrl: dependencies.baseUrl },
+    dependencies,
+  );
   await addFormPages(app, dependencies, {
     visits,
     stale: message('account_deletion.stale'),

@@ -30,6 +30,7 @@ import { sendAuditCsv } from './audit-csv.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
+import { secondFactorSetUp } from './second-factor.ts';
 import { addressOf, idIn, isDone, type Operator, pathOf, type Section } from './section.ts';
 import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
 import { SECTIONS } from './sections.ts';
@@ -48,7 +49,10 @@ const SESSION_S = 2 * 60 * 60;
 const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
 export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies): Promise<void> => {
-  const visits = createVisits({ path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl });
+  const visits = createVisits(
+    { path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl },
+    dependencies,
+  );
   const script = readFileSync(new URL('./live.js', import.meta.url));
   await addFormPages(app, dependencies, {
     visits,
@@ -93,7 +97,7 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
 
 const logIn = createLogIn<OpsAsking, Opened>({
   page: (_asking, view) => loginPage(view),
-  enter: (asking, visit) => enter(asking, visit),
+  enter: (asking, visit, password) => enter(asking, visit, password),
   open: async (asking, visit) => {
     const opened = await openVisit(asking, visit);
     return { ...opened, username: await readUsername(opened.operator) };
@@ -105,6 +109,7 @@ const slugOf = ({ params }: FastifyRequest): string => (params as { section?: st
 
 const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): Promise<Outcome> => {
   if (visit?.kind !== 'user') return logIn.show(asking, visit);
+  if (await needsSetUp(asking, visit)) return setUp(asking, visit, secondFactorSetUp.show);
   return logIn.whileSignedIn(asking, visit, async (opened) => {
     // The first page of an operator who may not see the overview is the first one that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
@@ -117,6 +122,8 @@ const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): 
 const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields): Promise<Outcome> => {
   if (visit.kind === 'guest') return logIn.submit(asking, visit, fields);
   if (fields.action === 'sign_out') return signOut(asking, visit);
+  if (await needsSetUp(asking, visit))
+    return setUp(asking, visit, () => secondFactorSetUp.act(asking, visit, fields));
   return logIn.whileSignedIn(asking, visit, async (opened) => {
     const section = sectionAt(asking, opened, slug);
     const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
@@ -178,11 +185,30 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
 };
 
 /** None for a token that is no session, for the session of another page, and for an account without a second factor: every session of others has passed it. */
-const sectionsFor = (caller: UserCaller): Section[] => {
-  if (!isSessionOf(caller, 'ops') || caller.hasSecondFactor !== true) return [];
-  return SECTIONS.filter(({ permissions }) =>
-    permissions.some((all) => all.every((permission) => can(caller, permission))),
-  );
+const sectionsFor = (caller: UserCaller): Section[] =>
+  isSessionOf(caller, 'ops') && caller.hasSecondFactor === true
+    ? SECTIONS.filter(({ permissions }) =>
+        permissions.some((all) => all.every((permission) => can(caller, permission))),
+      )
+    : [];
+
+/** An operator who would have sections with a second factor. */
+const lacksSecondFactor = (caller: UserCaller): boolean =>
+  caller.hasSecondFactor !== true &&
+  sectionsFor({
+    ...caller,
+    hasSecondFactor: true,
+    permissions: new Set([...caller.permissions, ...(caller.withheld ?? [])]),
+  }).length > 0;
+
+const needsSetUp = async ({ dependencies }: OpsAsking, { token }: SignedIn): Promise<boolean> => {
+  try {
+    return lacksSecondFactor(await dependencies.callerOf(token));
+  } catch (error) {
+    // The page says that the session is over.
+    if (isAppError(error) && error.kind === 'unauthenticated') return false;
+    throw error;
+  }
 };
 
 /** The id of a path is one of the query, as on the pages that have it there. */
@@ -190,6 +216,17 @@ const queryOf = ({ query, params }: FastifyRequest): Fields => {
   const { id } = params as { id?: string };
   return { ...(query as Fields), ...(id === undefined ? {} : { id }) };
 };
+
+/** Renews the session, as each page does. */
+const setUp = (
+  asking: OpsAsking,
+  visit: SignedIn,
+  step: (asking: OpsAsking, visit: SignedIn) => Outcome | Promise<Outcome>,
+): Promise<Outcome> =>
+  logIn.unlessOver(asking, async () => {
+    await limitSession(asking, visit, LIMIT);
+    return step(asking, visit);
+  });
 
 const sectionOf = (sections: readonly Section[], slug: string): Section => {
   const section = SECTIONS.find((one) => one.slug === slug);
@@ -236,9 +273,13 @@ const showSection = async (
   };
 };
 
-/** The session of an account that may not be here ends at once; that of an operator soon. */
-const enter = async (asking: OpsAsking, visit: SignedIn): Promise<Outcome> => {
+/** The session of an account that may not be here ends at once; that of an operator soon. One without a second factor sets it up first. */
+const enter = async (asking: OpsAsking, visit: SignedIn, password: string): Promise<Outcome> => {
   const caller = await asking.dependencies.callerOf(visit.token);
+  if (lacksSecondFactor(caller)) {
+    await beginSession(asking, visit, LIMIT);
+    return secondFactorSetUp.begin(asking, visit, password);
+  }
   if (sectionsFor(caller).length === 0) {
     await endSession(asking, visit);
     return logIn.show(asking, undefined, { notice: message('ops.not_for_you'), status: 403 });

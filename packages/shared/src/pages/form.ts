@@ -15,6 +15,8 @@ export interface Input {
   maxLength?: number | undefined;
   /** In the language of the page, and not a name or a code. */
   isText?: boolean | undefined;
+  /** The only input of a step. It has the focus when nothing was refused. */
+  isFocused?: boolean | undefined;
   /** Why the value was refused. */
   refused?: readonly string[] | undefined;
 }
@@ -25,16 +27,15 @@ const isRefused = ({ refused = [] }: Input): boolean => refused.length > 0;
 const inputOf = (input: Input, isFocused: boolean): Html => {
   const { name, label, autocomplete, type = 'text', value, inputmode, maxLength = 1_000, isText } = input;
   const id = `${name}-problem`;
-  const state =
-    isRefused(input) && html` aria-invalid="true" aria-describedby="${id}"${isFocused && html` autofocus`}`;
+  const refused = isRefused(input) && html` aria-invalid="true" aria-describedby="${id}"`;
   return html`${isRefused(input) && html`<p class="problem" id="${id}">${input.refused?.join(' ')}</p>`}
 <label>${label}
-<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${state}></label>`;
+<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${refused}${isFocused && html` autofocus`}></label>`;
 };
 
-/** The inputs of one form. The first refused one has the focus. */
+/** The inputs of one form. The first refused one has the focus, else the one that is marked. */
 export const inputsOf = (inputs: readonly Input[]): Html => {
-  const focused = inputs.find(isRefused);
+  const focused = inputs.find(isRefused) ?? inputs.find((input) => input.isFocused === true);
   return html`${inputs.map((input) => html`${inputOf(input, input === focused)}\n`)}`;
 };
 

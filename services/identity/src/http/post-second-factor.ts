@@ -40,6 +40,7 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
       'they were issued without a code; the session of this request stays valid. Returns 409 while two-factor ' +
       'authentication is on.',
     tag: 'auth',
+    pages: ['ops'],
     access: 'user',
     tokenKinds: SESSION_ONLY,
     body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),

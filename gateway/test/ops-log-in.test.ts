@@ -1,0 +1,193 @@
+/** The log-in in two steps, and the second factor that an operator sets up there. */
+import { OPERATOR_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import { type BrowserPage, createBrowser } from '@fitness/shared/testing/browser.ts';
+import { caller } from '@fitness/shared/testing/harness.ts';
+import { describe, expect, test } from '@jest/globals';
+import decodeQR from 'qr/decode.js';
+import {
+  arrangeOps,
+  browse,
+  calls,
+  clock,
+  enter,
+  gateway,
+  operatorOf,
+  PATH,
+  replies,
+  TOKEN,
+} from './ops-support.ts';
+
+arrangeOps();
+
+const PASSWORD = 'secret-password';
+const CODE_NEEDED = { status: 422, body: { errors: { totp: ['Enter a code.'] } } };
+const keptIn = ({ html }: BrowserPage): string => /name="kept" value="([^"]*)"/.exec(html)?.[1] ?? '';
+const logIns = (): string[] => calls.filter((call) => call.includes('POST /auth/login'));
+
+describe('the log-in of an account with a second factor', () => {
+  test('asks for the code on a page of its own, without a problem, and does not ask for the password again', async () => {
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const browser = browse();
+    const page = await enter(browser);
+    expect([page.status, page.html.includes('class="problem"')]).toEqual([200, false]);
+    expect([...page.html.matchAll(/<input name="(\w+)"/g)].map(([, name]) => name)).toEqual(['totp']);
+    replies.set('POST /auth/login', { status: 200, body: { token: TOKEN } });
+    const done = await browser.submit(page, 'code', { totp: '123456' });
+    expect([done.status, done.location?.pathname]).toEqual([303, PATH]);
+    expect(logIns()).toEqual([
+      `identity POST /auth/login {"login":"op","password":"${PASSWORD}"}`,
+      `identity POST /auth/login {"login":"op","password":"${PASSWORD}","totp":"123456"}`,
+    ]);
+  });
+
+  test('shows the password neither in the page nor in the cookie, in no encoding, and never twice the same', async () => {
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const browser = browse();
+    const [first, second] = [await enter(browser), await enter(browser)];
+    const shown = [first, second].map(({ html, headers }) => html + headers.get('set-cookie')).join();
+    const bytes = Buffer.from(keptIn(first), 'base64url');
+    for (const secret of [PASSWORD, Buffer.from(PASSWORD).toString('base64url').slice(0, 16)])
+      expect(shown).not.toContain(secret);
+    expect(bytes.includes(PASSWORD)).toBe(false);
+    expect(keptIn(first)).not.toBe(keptIn(second));
+  });
+
+  test('shows a wrong code at its field, and is over when the password is another one by then', async () => {
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const browser = browse();
+    const page = await enter(browser);
+    const wrong = await browser.submit(page, 'code', { totp: '000000' });
+    expect(wrong.status).toBe(422);
+    expect(wrong.html).toMatch(/<input name="totp"[^>]* aria-invalid="true" aria-describedby="totp-problem"/);
+    replies.set('POST /auth/login', { status: 429, body: { message: 'Too many.' } });
+    const limited = await browser.submit(wrong, 'code', { totp: '000000' });
+    expect([limited.status, limited.html.includes('Too many.'), keptIn(limited)]).toEqual([
+      429,
+      true,
+      keptIn(page),
+    ]);
+    replies.set('POST /auth/login', { status: 422, body: { errors: { login: ['They do not match.'] } } });
+    const again = await browser.submit(limited, 'code', { totp: '000000' });
+    expect([again.status, again.html.includes('name="password"')]).toEqual([422, true]);
+  });
+
+  test.each([
+    ['of another visitor', async () => keptIn(await enter(browse()))],
+    ['that was changed', async (kept: string) => `${kept.slice(0, -2)}AA`],
+    ['that is none', async () => 'x'],
+    ['that is missing', async () => ''],
+  ])('a first step %s leads to the log-in, and identity is not asked', async (_which, change) => {
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const browser = browse();
+    const page = await enter(browser);
+    const kept = await change(keptIn(page));
+    const before = logIns().length;
+    const refused = await browser.submit(page, 'code', { kept, totp: '123456' });
+    expect([refused.status, refused.html.includes('name="password"')]).toEqual([403, true]);
+    expect(logIns()).toHaveLength(before);
+  });
+
+  test('has five minutes for the code', async () => {
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const browser = browse();
+    const page = await enter(browser);
+    clock.advance(299_000);
+    const wrong = await browser.submit(page, 'code', { totp: '000000' });
+    expect(wrong.status).toBe(422);
+    clock.advance(1_000);
+    // A wrong code does not make it longer.
+    expect((await browser.submit(wrong, 'code', { totp: '123456' })).status).toBe(403);
+  });
+});
+
+describe('an operator without a second factor', () => {
+  const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+  const URL_OF = `otpauth://totp/Fitness:op?issuer=Fitness&secret=${SECRET}&algorithm=SHA1&digits=6&period=30`;
+  const arrange = (operator = operatorOf(PERMISSIONS, { hasSecondFactor: false })): void => {
+    gateway.tokens.set(TOKEN, operator);
+    replies.set('POST /auth/second-factor', { status: 200, body: { secret: SECRET, otpauth_url: URL_OF } });
+  };
+  const RECOVERY = { status: 200, body: { recovery_codes: ['ABCD-EFGH', 'IJKL-MNOP'] } };
+
+  /** As a camera sees it. */
+  const readQr = ({ html }: BrowserPage): string => {
+    const size = Number(/viewBox="0 0 (\d+) /.exec(html)?.[1]);
+    const scale = 4;
+    const width = size * scale;
+    const data = new Uint8Array(width * width * 4).fill(255);
+    for (const [, x, y] of html.matchAll(/M(\d+) (\d+)h1v1h-1z/g))
+      for (let dy = 0; dy < scale; dy += 1)
+        for (let dx = 0; dx < scale; dx += 1) {
+          const at = ((Number(y) * scale + dy) * width + Number(x) * scale + dx) * 4;
+          data.fill(0, at, at + 3);
+        }
+    return decodeQR({ width, height: width, data });
+  };
+
+  test.each([
+    ['whose permissions are withheld', { ...caller(9, ['posts.view']), withheld: OPERATOR_PERMISSIONS }],
+    ['where none is required', operatorOf(PERMISSIONS, { hasSecondFactor: false })],
+  ])('%s scans a code at the log-in, and is in after a code of the app', async (_which, operator) => {
+    arrange(operator);
+    const browser = browse();
+    const page = await enter(browser);
+    expect([page.status, page.html.includes('<nav')]).toEqual([200, false]);
+    expect(readQr(page)).toBe(URL_OF);
+    expect(page.html).toContain('GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ');
+    expect(calls).toContain(`identity POST /auth/second-factor {"current_password":"${PASSWORD}"}`);
+    replies.set('POST /auth/second-factor', RECOVERY);
+    const done = await browser.submit(page, 'arm_second_factor', { totp: '123456' });
+    expect(calls.at(-1)).toBe('identity POST /auth/second-factor {"totp":"123456"}');
+    for (const code of RECOVERY.body.recovery_codes) expect(done.html).toContain(code);
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS));
+    expect((await browser.get(PATH)).html).toContain('<nav');
+  });
+
+  test('sees the same code after a wrong one, which stands at its field', async () => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    replies.set('POST /auth/second-factor', { status: 422, body: { errors: { totp: ['It is wrong.'] } } });
+    const wrong = await browser.submit(page, 'arm_second_factor', { totp: '000000' });
+    expect([wrong.status, readQr(wrong)]).toEqual([422, URL_OF]);
+    expect(wrong.html).toContain('id="totp-problem" role="alert">It is wrong.');
+  });
+
+  test('sees nothing of the page before, and begins again with the password', async () => {
+    arrange();
+    const browser = browse();
+    await enter(browser);
+    calls.length = 0;
+    for (const slug of ['', '/withdrawals', '/users?id=5']) {
+      const page = await browser.get(`${PATH}${slug}`);
+      expect([page.status, page.html.includes('<nav'), page.html.includes('begin_second_factor')]).toEqual([
+        200,
+        false,
+        true,
+      ]);
+    }
+    const page = await browser.get(PATH);
+    for (const action of ['pay', 'confirm_pay']) await browser.submit(page, action, { payment_id: '31' });
+    expect(calls.filter((call) => !call.includes('/session-limit'))).toEqual([]);
+    const errors = { current_password: ['It is wrong.'] };
+    replies.set('POST /auth/second-factor', { status: 422, body: { errors } });
+    const wrong = await browser.submit(page, 'begin_second_factor', { password: 'x' });
+    expect([wrong.status, wrong.html.includes('id="password-problem" role="alert">It is wrong.')]).toEqual([
+      422,
+      true,
+    ]);
+    arrange();
+    expect(readQr(await browser.submit(wrong, 'begin_second_factor', { password: PASSWORD }))).toBe(URL_OF);
+  });
+
+  test('has a session that is limited like any other, and may sign out', async () => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    expect(calls.some((call) => call.startsWith('identity POST /session-limit {"page":"ops"'))).toBe(true);
+    const left = await browser.submit(page, 'sign_out');
+    expect([left.status, [...browser.cookies]]).toEqual([303, []]);
+    gateway.tokens.delete(TOKEN);
+    expect((await createBrowser(gateway.url).get(PATH, { cookie: `ops=user.${TOKEN}` })).status).toBe(401);
+  });
+});
