@@ -128,6 +128,18 @@ describe('the pages of a list', () => {
     created_at: '2026-01-01 00:00:00',
   };
 
+  test.each([
+    ['en', 'January 1, 2026 at 00:00 UTC', '50,000 Tooman'],
+    ['fa', '۱۱ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران', '۵۰٬۰۰۰ تومان'],
+  ])(
+    'in %s have the dates and amounts of the language, and an IBAN as the bank writes it',
+    async (lang, date, amount) => {
+      replies.set('GET /payments', body([WITHDRAWAL], 1, 1));
+      const { html } = await (await signIn()).get(`${PATH}/withdrawals?lang=${lang}`);
+      for (const text of [date, amount, WITHDRAWAL.meta.bank_account_number]) expect(html).toContain(text);
+    },
+  );
+
   test('of two lists of a page are turned each by itself', async () => {
     replies.set('GET /payments/deposit/disputed', body([DEPOSIT], 2, 3));
     replies.set('GET /payments/store-purchases/refund-queue', body([REFUND], 1, 2));

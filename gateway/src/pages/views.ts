@@ -1,8 +1,10 @@
 /** The parts of pages with forms. No page repeats a password that was typed. */
+import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf, inputsOf as renderInputs } from '@fitness/shared/pages/form.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { Problem } from './api.ts';
 
 export interface View {
@@ -95,5 +97,5 @@ export const signedInAs = (t: Translate, username: string): Html =>
   html`<p>${t(message('oauth.consent.account', { username: isolate(username) }))}</p>`;
 
 /** A timestamp of the API: `YYYY-MM-DD HH:MM:SS`, UTC. */
-export const time = (timestamp: string): Html =>
-  html`<time dir="ltr" datetime="${timestamp.replace(' ', 'T')}Z">${timestamp}</time>`;
+export const time = ({ locale }: Pick<View, 'locale'>, timestamp: string): Html =>
+  timeOf(locale, parseTimestamp(timestamp));

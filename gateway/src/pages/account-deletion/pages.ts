@@ -1,14 +1,12 @@
 /** The pages of `/account-deletion`: plain forms without scripts. No page repeats a password that was typed. */
 
 import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
-import { parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { App } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
@@ -22,6 +20,7 @@ import {
   problemOf,
   SIGN_OUT,
   signedInAs,
+  time,
   type View,
 } from '../views.ts';
 
@@ -168,8 +167,8 @@ export interface ShownSchedule {
 const dates = (locale: Locale, schedule: ShownSchedule): Html => {
   const t = translator(locale);
   return html`<dl class="facts">
-<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${timeOf(locale, parseTimestamp(schedule.deletion_scheduled_at))}</strong></dd>
-<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${timeOf(locale, parseTimestamp(schedule.deletion_requested_at))}</dd>
+<dt>${t(message('account_deletion.scheduled_at'))}</dt><dd><strong>${time({ locale }, schedule.deletion_scheduled_at)}</strong></dd>
+<dt>${t(message('account_deletion.requested_at'))}</dt><dd>${time({ locale }, schedule.deletion_requested_at)}</dd>
 </dl>`;
 };
 

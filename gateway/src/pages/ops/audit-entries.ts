@@ -96,7 +96,7 @@ const actorOf = (operator: Operator, { actor_id: id }: Entry, names: Names): Htm
 /** Undefined without entries. */
 export const auditTable = (operator: Operator, entries: readonly Entry[], names: Names): Html | undefined => {
   const columns: readonly Column<Entry>[] = [
-    { label: 'ops.audit.at', value: ({ created_at: at }) => time(at) },
+    { label: 'ops.audit.at', value: ({ created_at: at }) => time(operator, at) },
     { label: 'ops.audit.actor', value: (entry) => actorOf(operator, entry, names) },
     {
       label: 'ops.audit.action',

@@ -42,6 +42,6 @@ export const refundFacts = (operator: Operator, refund: Refund, buyers: Names): 
     ],
     ['ops.refund.token', copyable(t, refund.purchase_token)],
     ['ops.reason', reasonOf(operator, refund)],
-    ['ops.created', time(refund.created_at)],
+    ['ops.created', time(operator, refund.created_at)],
   ]);
 };

@@ -25,8 +25,8 @@ export const deletions: Section = {
     const items = (body.data as PendingUser[]).map(
       (user) => html`<li>${memberLink(operator, user)}
 ${factsOf(t, [
-  ['ops.deletion_at', time(user.deletion_scheduled_at)],
-  ['account_deletion.requested_at', time(user.deletion_requested_at)],
+  ['ops.deletion_at', time(operator, user.deletion_scheduled_at)],
+  ['account_deletion.requested_at', time(operator, user.deletion_requested_at)],
 ])}</li>\n`,
     );
     const turn = turnByLink(operator, SLUG);

@@ -56,7 +56,7 @@ const depositFacts = (operator: Operator, { payment, track_id: trackId, reported
     ['ops.track_id', trackId === undefined ? null : html`<span class="code" dir="ltr">${trackId}</span>`],
     ['ops.ref_number', reported?.ref_number],
     ['ops.card_number', reported?.card_number],
-    ['ops.created', time(payment.created_at)],
+    ['ops.created', time(operator, payment.created_at)],
   ]);
 };
 

@@ -121,18 +121,18 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
     ['ops.member.license', licenseOf(operator, member)],
     ['ops.member.referrer', referrer === null ? null : memberLink(operator, names.get(referrer), referrer)],
     ['ops.member.referrals', member.referrals_count],
-    ['ops.created', time(member.created_at)],
+    ['ops.created', time(operator, member.created_at)],
   ])}
 <p><a href="${pathOf(operator, 'users', `&id=${member.id}`)}">${t(message('ops.member.roles'))}</a></p>`;
 };
 
-const subscriptionOf = ({ t }: Operator, { current_subscription: current }: Member): Html =>
+const subscriptionOf = (operator: Operator, { current_subscription: current }: Member): Html =>
   current === null
-    ? emptyList(t, 'ops.member.subscription.none')
-    : factsOf(t, [
+    ? emptyList(operator.t, 'ops.member.subscription.none')
+    : factsOf(operator.t, [
         ['ops.product', current.type],
-        ['ops.member.starts', time(current.starts_at)],
-        ['ops.member.expires', time(current.expires_at)],
+        ['ops.member.starts', time(operator, current.starts_at)],
+        ['ops.member.expires', time(operator, current.expires_at)],
       ]);
 
 interface Payment {
@@ -173,7 +173,7 @@ const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
   { label: 'ops.description', value: ({ description }) => description },
-  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
 /** The lists of the page that have pages of their own, by the parameters of the address. */
@@ -240,7 +240,7 @@ const gymColumns = (operator: Operator): readonly Column<Gym>[] => [
   { label: 'ops.id', value: ({ id }) => id },
   { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
   { label: 'ops.member.license', value: (gym) => gymLicense(operator, gym) },
-  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
 interface Service {
@@ -256,7 +256,7 @@ const serviceColumns = (operator: Operator): readonly Column<Service>[] => [
   { label: 'ops.id', value: ({ id }) => id },
   { label: 'ops.member.price', value: ({ price }) => amountOf(operator.t, price), kind: 'number' },
   { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
-  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
 interface Session {
@@ -268,15 +268,18 @@ interface Session {
   device: { platform: string; locale: string } | null;
 }
 
-const sessionColumns = ({ t }: Operator): readonly Column<Session>[] => [
-  { label: 'ops.member.program', value: ({ name }) => name ?? t(message('ops.member.program.unknown')) },
+const sessionColumns = (operator: Operator): readonly Column<Session>[] => [
+  {
+    label: 'ops.member.program',
+    value: ({ name }) => name ?? operator.t(message('ops.member.program.unknown')),
+  },
   { label: 'ops.member.address', value: ({ address }) => address },
   {
     label: 'ops.member.device',
     value: ({ device }) => device && html`<bdi dir="ltr">${device.platform}, ${device.locale}</bdi>`,
   },
-  { label: 'ops.member.signed_in', value: ({ created_at: at }) => time(at) },
-  { label: 'ops.member.used', value: ({ last_used_at: at }) => time(at) },
+  { label: 'ops.member.signed_in', value: ({ created_at: at }) => time(operator, at) },
+  { label: 'ops.member.used', value: ({ last_used_at: at }) => time(operator, at) },
 ];
 
 interface Blocker extends Record<string, unknown> {
@@ -298,8 +301,8 @@ const deletionOf = async (operator: Operator, member: Member): Promise<Html | fa
   const mayDelete = can(caller, 'users.delete');
   if (scheduledAt === null && !mayDelete) return false;
   const dates = factsOf(t, [
-    ['account_deletion.requested_at', requestedAt === null ? null : time(requestedAt)],
-    ['ops.deletion_at', scheduledAt === null ? null : time(scheduledAt)],
+    ['account_deletion.requested_at', requestedAt === null ? null : time(operator, requestedAt)],
+    ['ops.deletion_at', scheduledAt === null ? null : time(operator, scheduledAt)],
   ]);
   if (!mayDelete) return dates;
   const blockers = await readBlockers(operator, id);
@@ -412,7 +415,7 @@ const deletionOfId = (id: string): Record<string, Action> =>
         ['ops.id', live.id],
         ['ops.email', live.email],
         ['ops.phone', live.phone],
-        ['ops.created', time(live.created_at)],
+        ['ops.created', time(operator, live.created_at)],
       ])}
 ${blockerList(operator, blockers)}`,
       repeated: [],

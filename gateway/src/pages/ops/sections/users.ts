@@ -51,7 +51,7 @@ const columnsOf = (operator: Operator): readonly Column<User>[] => [
   { label: 'ops.email', value: ({ email }) => email },
   { label: 'ops.phone', value: ({ phone }) => phone },
   { label: 'ops.roles', value: rolesOf },
-  { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+  { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
 /** Its pages are turned by forms: what was searched must not be in an address. */
@@ -89,14 +89,17 @@ ${boxes}</fieldset>`;
   ]);
 };
 
-const identityOf = ({ t }: Operator, user: User): Html =>
-  factsOf(t, [
+const identityOf = (operator: Operator, user: User): Html =>
+  factsOf(operator.t, [
     ['ops.id', user.id],
     ['ops.email', user.email],
     ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
-    ['ops.created', time(user.created_at)],
+    ['ops.created', time(operator, user.created_at)],
     ['ops.roles', rolesOf(user)],
-    ['ops.deletion_at', user.deletion_scheduled_at == null ? null : time(user.deletion_scheduled_at)],
+    [
+      'ops.deletion_at',
+      user.deletion_scheduled_at == null ? null : time(operator, user.deletion_scheduled_at),
+    ],
   ]);
 
 const detail = async (operator: Operator, id: string): Promise<Html> => {

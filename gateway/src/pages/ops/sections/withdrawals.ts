@@ -62,7 +62,7 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
     { label: 'ops.bank_account', value: accountOf },
     { label: 'ops.description', value: ({ description }) => description },
-    { label: 'ops.created', value: ({ created_at: at }) => time(at) },
+    { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
     { label: 'ops.decision', value: (withdrawal) => buttonsOf(operator, withdrawal) },
   ];
 };
@@ -76,7 +76,7 @@ const factsOfOne = (operator: Operator, withdrawal: Withdrawal): Html => {
     ['ops.bank_account', accountOf(withdrawal)],
     ['ops.balance', balance === undefined ? null : amountOf(t, balance)],
     ['ops.description', description],
-    ['ops.created', time(createdAt)],
+    ['ops.created', time(operator, createdAt)],
   ]);
 };
 
