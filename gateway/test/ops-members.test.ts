@@ -285,7 +285,7 @@ describe('a name on a page of /ops', () => {
     const { html } = await browser.get(`${PATH}/disputes`);
     expect(html).toMatch(/>\Wreza\W \(\WReza Karimi\W\)<\/a>/);
     expect(html).toContain('data-copy="tok&quot;en-1"');
-    expect(html).toContain('<span class="code whole" dir="ltr">tok&quot;en-1</span>');
+    expect(html).toContain('<span class="code" dir="ltr">tok&quot;en-1</span>');
     expect(html).toContain('A subscription or boost was already running');
     expect(html).toContain('gym #4');
     expect((await browser.get(`${PATH}/disputes?lang=fa`)).html).toContain('نردبان از قبل فعال بود');

@@ -235,7 +235,7 @@ export const amountOf = (t: Translate, tooman: unknown): Html =>
 
 /** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
 export const copyable = (t: Translate, code: string): Html =>
-  html`<span class="row"><span class="code whole" dir="ltr">${code}</span>
+  html`<span class="row"><span class="code" dir="ltr">${code}</span>
 <button type="button" hidden data-copy="${code}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button></span>`;
 
 export interface NamedUser {
