@@ -44,8 +44,8 @@ interface RecordedSelection extends DeadLetterSelection {
 }
 
 export interface DeadLetters {
-  /** The first thousand, oldest first; of an id wherever they are. */
-  list(service: string, selection?: DeadLetterSelection): Promise<DeadLetter[]>;
+  /** The first `limit`, a thousand by default, in the order of the queue; of an id wherever they are. */
+  list(service: string, selection?: DeadLetterSelection & { limit?: number }): Promise<DeadLetter[]>;
   /**
    * Sends dead letters back to the queue of the consumer that failed, with all its tries. Each is confirmed there before it is
    * removed here. Resolves with their number.
@@ -79,8 +79,8 @@ export const createDeadLetters = (broker: Broker, { limit = LIMIT } = {}): DeadL
     list: (service, selection = {}) =>
       withLock(service, (channel) => {
         const isWanted = isSelected(selection);
-        const longest = selection.id === undefined ? limit : Number.POSITIVE_INFINITY;
-        const { progress = NO_PROGRESS } = selection;
+        const { progress = NO_PROGRESS, limit: most = limit } = selection;
+        const longest = selection.id === undefined ? most : Number.POSITIVE_INFINITY;
         return read(channel, queueOf(service), { limit: longest, progress }, async (messages) => {
           const letters: DeadLetter[] = [];
           for await (const message of messages) {

@@ -31,6 +31,9 @@ import {
 import type { Connection } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 
+/** As far as page numbers reach in other lists. Reading a thousand takes about half a second. */
+const DEAD_LETTERS_LISTED = 10_000;
+
 interface OperationsOptions {
   service: string;
   connection: Connection;
@@ -176,6 +179,16 @@ export const operationsRoutes = ({
   clock,
 }: OperationsOptions): Route[] => {
   const deadLetters = createDeadLetters(broker);
+
+  /** Sorted as a whole: the broker returns what was read in any order, so that a part of the queue is never the same part. */
+  const readDeadLetters = async (): Promise<{ letters: DeadLetter[]; total: number }> => {
+    const letters = await deadLetters.list(service, { limit: DEAD_LETTERS_LISTED });
+    letters.sort(byFirstFailure);
+    if (letters.length < DEAD_LETTERS_LISTED) return { letters, total: letters.length };
+    const queues = await readQueues(broker, service);
+    return { letters, total: Math.max(letters.length, queues?.dead_letters ?? 0) };
+  };
+
   return [
     defineRoute({
       ...common,
@@ -199,12 +212,10 @@ export const operationsRoutes = ({
       query: z.object({ page: z.coerce.number().pipe(z.int().min(1).max(1_000_000)).default(1) }),
       responses: { 200: deadLettersSchema },
       handle: async ({ query: { page } }) => {
-        const letters = await deadLetters.list(service);
-        // The broker returns what was read in any order.
-        letters.sort(byFirstFailure);
+        const { letters, total } = await readDeadLetters();
         const start = (page - 1) * DEAD_LETTERS_PER_PAGE;
         const shown = letters.slice(start, start + DEAD_LETTERS_PER_PAGE);
-        return ok({ data: shown.map(toResource), total: letters.length });
+        return ok({ data: shown.map(toResource), total });
       },
     }),
     defineRoute({

@@ -140,6 +140,21 @@ test('dead letters are listed in pages, the oldest first', async () => {
   expect((await send('GET', '/operations/dead-letters?page=0')).status).toBe(422);
 });
 
+test('dead letters beyond the first thousand have pages of their own', async () => {
+  const ids = await Promise.all(Array.from({ length: 1_101 }, addDeadLetter));
+  const seen: string[] = [];
+  for (const [page, length] of [
+    [10, 100],
+    [11, 100],
+    [12, 1],
+  ] as const) {
+    const { body } = await send('GET', `/operations/dead-letters?page=${page}`);
+    expect([page, body.total, body.data.length]).toEqual([page, ids.length, length]);
+    seen.push(...body.data.map(({ id }: { id: string }) => id));
+  }
+  expect(seen).toEqual(ids.sort().slice(900));
+}, 60_000);
+
 test('a dead letter is listed without its data, and its replay is recorded with who did it', async () => {
   const id = await addDeadLetter();
   const listed = await send('GET', '/operations/dead-letters');
