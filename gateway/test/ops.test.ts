@@ -186,7 +186,7 @@ describe('sections', () => {
     gateway.upstreams.wallet.ready = false;
     gateway.upstreams.wallet.internal = (_request, response) => void response.destroy();
     const { status, html } = await (await signIn()).get(PATH);
-    expect([status, html.split('This service is not responding.').length]).toEqual([200, 2]);
+    expect([status, html.split('This service is not responding.').length]).toEqual([200, 3]);
     expect(html).toContain('(oldest: 7 s)');
   });
 });

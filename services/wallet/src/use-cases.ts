@@ -1,6 +1,7 @@
 /** Every use case of the wallet. */
 import { createBlockers } from './app/blockers.ts';
 import { createBook } from './app/book.ts';
+import { createCountPaymentHours } from './app/count-payment-hours.ts';
 import { createEraseAccount } from './app/erase-account.ts';
 import { createGetRates } from './app/get-rates.ts';
 import { createListDisputedDeposits } from './app/list-disputed-deposits.ts';
@@ -29,6 +30,7 @@ export const createUseCases = (dependencies: Dependencies) => {
     book: createBook(dependencies),
     getRates: createGetRates(dependencies),
     listPayments: createListPayments(dependencies),
+    countPaymentHours: createCountPaymentHours(dependencies),
     listDisputedDeposits: createListDisputedDeposits(dependencies),
     showPayment: createShowPayment(dependencies),
     showBalance: createShowBalance(dependencies),

@@ -199,6 +199,7 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a payment', () => payments().find(1)],
   ['payments', () => payments().findMany([1, 2])],
   ['a deposit by its track id', () => payments().findByTrackId('5')],
+  ['payments by hour', () => payments().hours('deposit', after(100))],
   ['open withdrawals', () => payments().countOpenWithdrawals(1)],
   [
     'a deposit is credited',

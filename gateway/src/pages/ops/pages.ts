@@ -9,7 +9,8 @@ import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
 import { formOf, problemOf, SIGN_OUT } from '../views.ts';
-import { addressOf, type Operator, pathOf, type Section } from './section.ts';
+import { addressOf, type Operator, pathOf, type Section, type WaitingBySection } from './section.ts';
+import { waitingBadge } from './waiting.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
 export const LIVE_PATH = `${OPS_PATH}/live`;
@@ -30,13 +31,16 @@ ${loginForm(view, pathOf(view, ''))}
 };
 
 /** The first of them is the start page of `/ops` for this operator. */
-const navigation = (operator: Operator, sections: readonly Section[], current: Section): Html => {
+const navigation = (
+  operator: Operator,
+  { sections, section: current, waiting }: Pick<Shown, 'sections' | 'section' | 'waiting'>,
+): Html => {
   const { t } = operator;
   const links = sections
     .filter(({ within }) => within === undefined)
     .map(
       (section) =>
-        html`<li><a href="${pathOf(operator, section.slug)}"${section === current && html` aria-current="page"`}${section.slug === current.within && html` aria-current="true"`}>${t(message(section.title))}</a></li>\n`,
+        html`<li><a href="${pathOf(operator, section.slug)}"${section === current && html` aria-current="page"`}${section.slug === current.within && html` aria-current="true"`}>${t(message(section.title))}${waitingBadge(operator, waiting, section)}</a></li>\n`,
     );
   return html`<nav aria-label="${t(message('ops.title'))}"><ul class="tabs" role="list">${links}</ul></nav>`;
 };
@@ -47,6 +51,7 @@ interface Shown {
   sections: readonly Section[];
   content: Html;
   username: string;
+  waiting: WaitingBySection;
   notice: Message | undefined;
   /** A step of an action, which shows its own problems and does not change by itself. */
   isStep: boolean;
@@ -57,7 +62,7 @@ const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
 
 export const sectionPage = (operator: Operator, shown: Shown): Page => {
-  const { section, sections, content, username, notice, isStep } = shown;
+  const { section, content, username, notice, isStep } = shown;
   const { locale, t, query, problem } = operator;
   const isWatched = section.watch !== undefined && problem === undefined && !isStep;
   const source = `${LIVE_PATH}?${new URLSearchParams({ lang: locale, section: section.slug, ...filtersOf(query) })}`;
@@ -68,7 +73,7 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     script: isWatched ? LIVE_SCRIPT : undefined,
     title: `${t(message(section.title))} · ${t(message('ops.title'))}`,
     aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`),
-    body: html`<div class="top">${navigation(operator, sections, section)}
+    body: html`<div class="top">${navigation(operator, shown)}
 ${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
 ${section.showsProblems !== true && !isStep && problemOf(operator, [])}

@@ -31,9 +31,18 @@ import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
 import { secondFactorSetUp } from './second-factor.ts';
-import { addressOf, idIn, isDone, type Operator, pathOf, type Section } from './section.ts';
+import {
+  addressOf,
+  idIn,
+  isDone,
+  type Operator,
+  pathOf,
+  type Section,
+  type WaitingBySection,
+} from './section.ts';
 import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
 import { SECTIONS } from './sections.ts';
+import { readWaiting } from './waiting.ts';
 
 type OpsDependencies = Asking['dependencies'] &
   Pick<Dependencies, 'addressLimit' | 'openRequests' | 'livePollMs'>;
@@ -170,6 +179,7 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
   const caller = await dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
   if (sections.length === 0) throw notHere();
+  let waiting: Promise<WaitingBySection> | undefined;
   const operator: Operator = {
     locale,
     t: translator(locale),
@@ -177,6 +187,10 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
     caller,
     query: queryOf(request),
     dependencies,
+    waiting: () => {
+      waiting ??= readWaiting(operator, sections);
+      return waiting;
+    },
     api: (apiCall) => call(asking, visit, apiCall),
     download: (path) => download(asking, visit, path),
     internal: (service, internal) => callOf(asking, visit, service, internal),
@@ -266,9 +280,10 @@ const showSection = async (
 ): Promise<Outcome> => {
   await limitSession(asking, visit, LIMIT);
   const { done } = operator.query;
+  const waiting = await operator.waiting();
   const notice = !isStep && isDone(done) ? await section.notice?.(operator, done) : undefined;
   return {
-    page: sectionPage(operator, { section, sections, content, username, notice, isStep }),
+    page: sectionPage(operator, { section, sections, content, username, waiting, notice, isStep }),
     visit,
   };
 };

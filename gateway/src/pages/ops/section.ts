@@ -30,7 +30,9 @@ export interface Operator extends View {
   internal(service: Service, call: ApiCall): Promise<ApiAnswer>;
   /** A file of the public API. Throws 401. */
   download(path: string): Promise<Dispatcher.ResponseData>;
-  dependencies: Pick<Dependencies, 'agents' | 'urls'>;
+  /** In the sections that the operator may use. Read once for a page. */
+  waiting(): Promise<WaitingBySection>;
+  dependencies: Pick<Dependencies, 'agents' | 'clock' | 'urls'>;
 }
 
 /**
@@ -44,6 +46,19 @@ export type ActionResult =
 
 export type Action = (operator: Operator, fields: Fields) => Promise<ActionResult>;
 
+/** What waits in a section for an operator. */
+export interface Waiting {
+  label: MessageKey;
+  count: number;
+  /** Timestamp of the API of the oldest case, where its list shows it. */
+  oldest?: string | undefined;
+  /** Undefined: it has no limit. */
+  lateAfterMs?: number | undefined;
+}
+
+/** Undefined for a section whose services do not answer. */
+export type WaitingBySection = ReadonlyMap<Section, readonly Waiting[] | undefined>;
+
 export interface Section {
   /** Its last path segment; empty for the first one. */
   slug: string;
@@ -53,6 +68,8 @@ export interface Section {
   /** The operator needs all of one of these. */
   permissions: readonly (readonly Permission[])[];
   show(operator: Operator): Promise<Html>;
+  /** What waits in it for an operator. */
+  waiting?(operator: Operator): Promise<readonly Waiting[]>;
   /** Changes with what the page shows. Undefined: nothing is told about changes. */
   watch?(operator: Operator): Promise<string>;
   /** The page shows the new content by itself: it has no forms, in which somebody may be typing. */
@@ -95,6 +112,28 @@ export const read = async (operator: Operator, path: string): Promise<Record<str
   return answer.body;
 };
 
+interface ListMeta {
+  current_page?: number | null;
+  last_page?: number | null;
+  total?: number | null;
+}
+
+/** How many rows a list has, and one of them: the first, or the last one that a page number reaches. */
+export const countOf = async <Row>(
+  operator: Operator,
+  list: string,
+  { isLast = false }: { isLast?: boolean } = {},
+): Promise<{ count: number; row: Row | undefined }> => {
+  const pageOf = (page: number): Promise<Record<string, unknown>> =>
+    read(operator, `${list}${list.includes('?') ? '&' : '?'}per_page=1&page=${page}`);
+  const first = await pageOf(1);
+  const count = ((first.meta ?? {}) as ListMeta).total ?? 0;
+  const shown = isLast && count > 1 ? await pageOf(Math.min(count, LAST_SINGLE_PAGE)) : first;
+  return { count, row: (shown.data as Row[])[0] };
+};
+/** Of pages with one row each. */
+const LAST_SINGLE_PAGE = 10_000;
+
 /** Undefined for what is no payment. */
 export const readPayment = async <Payment>(
   operator: Operator,
@@ -111,11 +150,6 @@ export const outcomeOf = (answer: ApiAnswer, done: Done, query?: string): Action
 export const gone = ({ t }: Operator): { refused: ApiAnswer } => ({
   refused: { status: 404, headers: {}, body: { message: t(message('error.not_found')) } },
 });
-
-interface ListMeta {
-  current_page?: number | null;
-  last_page?: number | null;
-}
 
 interface List {
   /** Of the API, with `meta`. */

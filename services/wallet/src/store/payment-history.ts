@@ -87,3 +87,30 @@ export const createPage =
       request.mode === 'cursor' ? undefined : (extent ?? (await extentOf(payments, filter))).total;
     return toPage(rows.map(fromDocument), request, ({ id }) => id, total);
   };
+
+/** The payments of one type that were created in one hour, complete or not. */
+export interface PaymentHour {
+  /** Its begin. */
+  hour: Date;
+  type: PaymentType;
+  isDone: boolean;
+  count: number;
+}
+
+interface HourGroup {
+  _id: { hour: Date; isDone: boolean };
+  count: number;
+}
+
+const HOUR_OF = { $dateTrunc: { date: '$created_at', unit: 'hour' } };
+
+/** Hours without a payment are missing. All fields are in the index of the filter. */
+export const createHours =
+  ({ payments }: Models) =>
+  async (type: PaymentType, from: Date): Promise<PaymentHour[]> => {
+    const groups = await payments.aggregate<HourGroup>([
+      ...toStages({ type, from, order: 'ASC' }),
+      { $group: { _id: { hour: HOUR_OF, isDone: '$is_done' }, count: { $sum: 1 } } },
+    ]);
+    return groups.map(({ _id: { hour, isDone }, count }) => ({ hour, type, isDone, count }));
+  };

@@ -4,14 +4,14 @@ import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
-import type { Payment } from '../domain/payment.ts';
+import type { Payment, PaymentType } from '../domain/payment.ts';
 import type { WithdrawalMeta } from '../domain/payment-meta.ts';
 import type { Insert } from './bulk-write.ts';
 import { createDeposits, type Deposits } from './deposits.ts';
 import { isPersonalPaymentField, type Models, type PaymentDocument } from './models.ts';
 import { fromDocument, toDocument } from './payment-document.ts';
 import { createErasePersonal } from './payment-erasure.ts';
-import { createPage, type PaymentFilter } from './payment-history.ts';
+import { createHours, createPage, type PaymentFilter, type PaymentHour } from './payment-history.ts';
 
 /** `deposit`: open at the bank. `withdrawal`: to be paid or rejected. `dispute`: a deposit that an operator decides. */
 type WaitingKind = 'deposit' | 'withdrawal' | 'dispute';
@@ -34,6 +34,8 @@ export interface Payments extends Deposits {
   findMany(ids: readonly number[], session?: ClientSession): Promise<Payment[]>;
   findByTrackId(trackId: string): Promise<Payment | undefined>;
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
+  /** By the hour of their creation, from `from` on. */
+  hours(type: PaymentType, from: Date): Promise<PaymentHour[]>;
   countOpenWithdrawals(userId: number): Promise<number>;
   /** What waits for the bank or for an operator. */
   waiting(): Promise<Record<WaitingKind, Waiting>>;
@@ -90,6 +92,7 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     },
     findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
+    hours: createHours(models),
     countOpenWithdrawals: (userId) =>
       payments.countDocuments({ user_id: userId, type: 'withdrawal', is_done: false, is_rejected: false }),
     waiting: async () => {

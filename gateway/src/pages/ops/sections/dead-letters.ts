@@ -15,6 +15,7 @@ import {
   type Section,
   turnByLink,
 } from '../section.ts';
+import { LATE_AFTER_MS } from '../waiting.ts';
 import { readStatus } from './overview.ts';
 
 const SLUG = 'dead-letters';
@@ -78,6 +79,12 @@ export const deadLetters: Section = {
     return some.length === 0 ? emptyList(operator.t, 'ops.dead_letters.none') : html`${some}`;
   },
   watch: async (operator) => (await Promise.all(SERVICES.map((service) => count(operator, service)))).join(),
+  waiting: async (operator) => {
+    const counts = await Promise.all(SERVICES.map((service) => count(operator, service)));
+    if (counts.includes(undefined)) throw unavailable('the dead letters of a service are not known');
+    const sum = counts.reduce<number>((total, one = 0) => total + one, 0);
+    return [{ label: 'ops.dead_letters', count: sum, lateAfterMs: LATE_AFTER_MS.dead_letter }];
+  },
   actions: {
     replay: async (operator, { service, event_id: id = '' }) => {
       const target = SERVICES.find((name) => name === service);

@@ -11,6 +11,7 @@ import { type Refund, readBuyers, refundFacts } from '../refund-facts.ts';
 import {
   actionForm,
   amountOf,
+  countOf,
   factsOf,
   idIn,
   listOf,
@@ -22,6 +23,7 @@ import {
   type Section,
   turnByLink,
 } from '../section.ts';
+import { LATE_AFTER_MS } from '../waiting.ts';
 
 const SLUG = 'disputes';
 const DEPOSITS = '/payments/deposit/disputed';
@@ -208,6 +210,27 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
     const { deposits, refunds } = await readBoth(operator);
     const depositIds = (deposits.data as Deposit[]).map(({ payment }) => `d${payment.id}`);
     return [...depositIds, ...(refunds.data as Refund[]).map(({ id }) => `r${id}`)].join();
+  },
+  waiting: async (operator) => {
+    const [deposits, refunds] = await Promise.all([
+      // Both are listed newest first.
+      countOf<Deposit>(operator, DEPOSITS, { isLast: true }),
+      countOf<Refund>(operator, REFUNDS, { isLast: true }),
+    ]);
+    return [
+      {
+        label: 'ops.disputes.deposits',
+        count: deposits.count,
+        oldest: deposits.row?.payment.created_at,
+        lateAfterMs: LATE_AFTER_MS.dispute,
+      },
+      {
+        label: 'ops.disputes.refunds',
+        count: refunds.count,
+        oldest: refunds.row?.created_at,
+        lateAfterMs: LATE_AFTER_MS.refund,
+      },
+    ];
   },
   actions: {
     ...depositDecision('credited'),

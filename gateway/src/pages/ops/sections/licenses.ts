@@ -14,6 +14,7 @@ import { memberLink, readNames } from '../members.ts';
 import {
   type ActionResult,
   actionForm,
+  countOf,
   emptyList,
   factsOf,
   gone,
@@ -223,6 +224,13 @@ export const licenses: Section = {
     const bodies = await Promise.all(kindsFor(operator).map((one) => pending(operator, one)));
     return JSON.stringify(bodies.map(({ data }) => (data as Owner[]).map(({ id }) => id)));
   },
+  waiting: (operator) =>
+    Promise.all(
+      kindsFor(operator).map(async ({ list: path, pages }) => {
+        const { count } = await countOf<Owner>(operator, path);
+        return { label: `ops.license.${pages}` as const, count };
+      }),
+    ),
   actions: {
     approve: (operator, fields) => decide(operator, fields, true),
     reject: (operator, fields) => decide(operator, fields, false),

@@ -1,11 +1,13 @@
-/** The services with what they depend on, their outboxes and their queues. */
+/** What waits for operators, and the services with what they depend on, their outboxes and their queues. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { askServices, type ServiceHealth } from '../../../health/services-health.ts';
 import { SERVICES, type Service } from '../../../request/routes.ts';
+import { paymentHours } from '../payment-hours.ts';
 import { factsOf, type Operator, type Section } from '../section.ts';
+import { waitingCard } from '../waiting.ts';
 
 /** Undefined without an answer. */
 export const readStatus = async (
@@ -43,8 +45,10 @@ ${queues === null && html`<p class="problem">${t(message('ops.queues.unknown'))}
 
 const show = async (operator: Operator): Promise<Html> => {
   const { t, dependencies } = operator;
-  const [health, ...statuses] = await Promise.all([
+  const [health, waitingCases, hours, ...statuses] = await Promise.all([
     askServices(dependencies.agents.internal, dependencies.urls),
+    operator.waiting(),
+    paymentHours(operator),
     ...SERVICES.map((service) => readStatus(operator, service)),
   ]);
   const cards = SERVICES.map(
@@ -55,7 +59,9 @@ ${dependenciesOf(t, health[service])}
 ${waiting(t, statuses[index])}
 </section>`,
   );
-  return html`<div class="grid">${cards}</div>`;
+  return html`${waitingCard(operator, waitingCases)}
+${hours}
+<div class="grid">${cards}</div>`;
 };
 
 export const overview: Section = {

@@ -9,6 +9,7 @@ import {
   actionForm,
   amountOf,
   type Column,
+  countOf,
   type Done,
   factsOf,
   listOf,
@@ -21,6 +22,7 @@ import {
   tableOf,
   turnByLink,
 } from '../section.ts';
+import { isPast, LATE_AFTER_MS } from '../waiting.ts';
 
 const SLUG = 'withdrawals';
 /** The oldest first: people wait for their money. */
@@ -62,7 +64,11 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
     { label: 'ops.bank_account', value: accountOf },
     { label: 'ops.description', value: ({ description }) => description },
-    { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
+    {
+      label: 'ops.created',
+      value: ({ created_at: at }) =>
+        html`${time(operator, at)}${isPast(operator, at, LATE_AFTER_MS.withdrawal) && html` <span class="badge bad">${t(message('ops.waiting.late'))}</span>`}`,
+    },
     { label: 'ops.decision', value: (withdrawal) => buttonsOf(operator, withdrawal) },
   ];
 };
@@ -146,6 +152,11 @@ ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
   watch: async (operator) => {
     const body = await read(operator, `${LIST}&page=${pageIn(operator.query)}`);
     return (body.data as Withdrawal[]).map(({ id }) => id).join();
+  },
+  waiting: async (operator) => {
+    const { count, row } = await countOf<Withdrawal>(operator, LIST);
+    const lateAfterMs = LATE_AFTER_MS.withdrawal;
+    return [{ label: 'ops.withdrawals', count, oldest: row?.created_at, lateAfterMs }];
   },
   actions: { ...pay, ...reject },
   notice: async (operator, done) => {

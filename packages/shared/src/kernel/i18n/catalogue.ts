@@ -40,6 +40,7 @@ export const PARAMETERS = {
   max: 'number',
   min: 'number',
   name: 'verbatim',
+  names: 'verbatim',
   page: 'number',
   password: 'verbatim',
   product: 'verbatim',

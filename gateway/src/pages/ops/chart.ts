@@ -1,0 +1,47 @@
+/** Bars by hour as SVG, without a script: what a number alone does not show. */
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
+import type { Operator } from './section.ts';
+
+export interface Bar {
+  /** `HH:00`, UTC. */
+  hour: string;
+  done: number;
+  open: number;
+}
+
+const STEP = 10;
+const WIDTH = 8;
+const HEIGHT = 60;
+
+interface Chart {
+  title: Message;
+  /** Of both parts of a bar. */
+  done: Message;
+  open: Message;
+}
+
+/** The hours go from left to right in every language, as on a clock that is read by everybody. */
+export const hourChart = (
+  { t, locale }: Operator,
+  { title, done, open }: Chart,
+  bars: readonly Bar[],
+): Html => {
+  const sum = (part: 'done' | 'open'): number => bars.reduce((total, bar) => total + bar[part], 0);
+  const top = Math.max(1, ...bars.map((bar) => bar.done + bar.open));
+  const height = (count: number): number => Math.round((count / top) * HEIGHT * 100) / 100;
+  const shapes = bars.map((bar, index) => {
+    const [doneHeight, openHeight] = [height(bar.done), height(bar.open)];
+    const rect = (kind: 'good' | 'waiting', size: number, y: number): Html | false =>
+      size > 0 &&
+      html`<rect class="${kind}" x="${index * STEP}" y="${y}" width="${WIDTH}" height="${size}"/>`;
+    return html`<g><title>${bar.hour}: ${bar.done} + ${bar.open}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
+  });
+  const numbers = { done: sum('done').toLocaleString(locale), open: sum('open').toLocaleString(locale) };
+  const most = t(message('ops.chart.most', { count: top }));
+  return html`<figure class="stack"><figcaption class="row"><strong>${t(title)}</strong>
+<span class="badge good">${t(done)}: ${numbers.done}</span> <span class="badge waiting">${t(open)}: ${numbers.open}</span></figcaption>
+<svg class="chart" role="img" aria-label="${t(title)}. ${t(done)}: ${numbers.done}. ${t(open)}: ${numbers.open}. ${most}" viewBox="0 0 ${bars.length * STEP} ${HEIGHT}" preserveAspectRatio="none">${shapes}<line x1="0" x2="${bars.length * STEP}" y1="${HEIGHT}" y2="${HEIGHT}"/></svg>
+<p class="top quiet" dir="ltr"><span>${bars[0]?.hour}</span><span>${bars.at(-1)?.hour}</span></p>
+<p class="quiet">${most}</p></figure>`;
+};

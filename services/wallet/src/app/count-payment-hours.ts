@@ -1,0 +1,17 @@
+/** How many deposits and withdrawals were requested in each of the last hours, for the page of operators. */
+import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { PaymentType } from '../domain/payment.ts';
+import type { PaymentHour } from '../store/payment-history.ts';
+
+const SHOWN_HOURS = 24;
+export const SHOWN_TYPES = ['deposit', 'withdrawal'] as const satisfies readonly PaymentType[];
+
+/** Hours without a payment are missing; the current one is the last. */
+export const createCountPaymentHours =
+  ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
+  async (): Promise<PaymentHour[]> => {
+    const now = clock.now().getTime();
+    const from = new Date(now - (now % HOUR_MS) - (SHOWN_HOURS - 1) * HOUR_MS);
+    return (await Promise.all(SHOWN_TYPES.map((type) => store.payments.hours(type, from)))).flat();
+  };

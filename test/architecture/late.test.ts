@@ -1,0 +1,20 @@
+/** `/ops` and the alerts say alike when a case is late. */
+import { expect, test } from '@jest/globals';
+import { LATE_AFTER_MS } from '../../gateway/src/pages/ops/waiting.ts';
+import { read } from './support.ts';
+
+const rules = read('deploy/observability/alerts.yml');
+
+test.each(['withdrawal', 'refund'] as const)('a %s is late when its alert fires', (kind) => {
+  const rule = new RegExp(`waiting_oldest_case_age_seconds\\{kind="${kind}"\\}\\) > ([\\d* ]+)\\n`);
+  const seconds = (rule.exec(rules)?.[1] ?? '')
+    .split('*')
+    .reduce((product, part) => product * Number(part), 1);
+  expect(seconds * 1_000).toBe(LATE_AFTER_MS[kind]);
+});
+
+test('a disputed deposit and a dead letter are late at once, as in their alerts', () => {
+  expect(rules).toContain('max by (kind) (waiting_cases{kind="dispute"}) > 0');
+  expect(rules).toContain('max by (service) (dead_letters) > 0');
+  expect([LATE_AFTER_MS.dispute, LATE_AFTER_MS.dead_letter]).toEqual([0, 0]);
+});
