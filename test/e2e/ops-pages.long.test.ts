@@ -61,6 +61,7 @@ const logIn = async ({ page, type, press, expectFine }: Visitor, isShown: boolea
   await press('button[value=login]');
   if (isShown) await expectFine('ops-login-code');
   // The only field of the step has the focus.
+  await page.locator('input[name=totp]:focus').waitFor();
   await page.keyboard.type(operator.recoveryCodes.pop() ?? '');
   await press('button[value=code]');
 };
