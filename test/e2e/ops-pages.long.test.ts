@@ -1,5 +1,6 @@
 /** `/ops` in a real Chromium, by keyboard alone. */
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import sharp from 'sharp';
@@ -150,6 +151,26 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect(paid.payment.is_done).toBe(true);
   });
 });
+
+test.each(VIEWS)(
+  'a second factor is set up by keyboard alone in $locale, $width px wide, $colorScheme',
+  async (view) => {
+    const account = await register();
+    const body = { role_ids: [3] };
+    expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
+    const { page, type, press, expectFine } = await open(view);
+    await type('login', account.username);
+    await type('password', PASSWORD);
+    await press('button[value=login]');
+    await expectFine('ops-set-up');
+    const secret = (await page.locator('p.code').textContent())?.replaceAll(' ', '') ?? '';
+    await type('totp', totpOf(secret, new Date()));
+    await press('button[value=arm_second_factor]');
+    await expectFine('ops-set-up-codes');
+    await press('a.button');
+    await page.locator('nav a[aria-current]').waitFor();
+  },
+);
 
 describe('live', () => {
   const STREAM = '**/ops/live?*';
