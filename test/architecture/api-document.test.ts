@@ -379,10 +379,8 @@ describe('people can read the document', () => {
     expect(Object.keys(scopes)).toEqual([...OAUTH_SCOPES]);
     for (const text of Object.values(scopes)) expect(text).toMatch(/^[A-Z][a-z].* /);
 
-    const scopesOf = ({ security }: Found): string[][] =>
-      (security as unknown as { oauth?: string[] }[]).flatMap(({ oauth: one }) =>
-        one === undefined ? [] : [one],
-      );
+    const scopesOf = (operation: Found): string[][] =>
+      (operation['x-oauth-scopes'] as string[][] | undefined) ?? [];
     const mistakes = operations.filter((operation) => {
       const route = routeOf(operation);
       const { permissions, alsoNeeds = [] } = route;

@@ -116,7 +116,7 @@ const oauthScheme = (baseUrl: string): Json => ({
   description:
     'OAuth 2.1 for third-party apps: authorization code with PKCE (`S256`) and refresh tokens, without a client secret. An app ' +
     `registers itself at \`${OAUTH_PATHS.register}\` (RFC 7591). The metadata is at \`/.well-known/oauth-authorization-server\`. ` +
-    'An operation without this scheme is closed to apps.',
+    '`x-oauth-scopes` of an operation lists alternatives that open it to apps; without it the operation is closed to them.',
   flows: {
     authorizationCode: {
       authorizationUrl: `${baseUrl}${OAUTH_PATHS.authorize}`,

@@ -72,11 +72,25 @@ const presentTags = (names: readonly string[]): ApiDocument['tags'] => {
   ];
 };
 
+/**
+ * The scopes that open an operation to apps, as alternatives, in an extension. As security requirements they break clients of
+ * typescript-fetch, which then send every token without `Bearer`.
+ */
+const withScopesBesides = ({ security }: Operation): Operation => {
+  if (!Array.isArray(security)) return {};
+  const scopes = security.flatMap((one) => (isObject(one) && one.oauth !== undefined ? [one.oauth] : []));
+  return {
+    security: security.filter((one) => !isObject(one) || one.oauth === undefined),
+    ...(scopes.length === 0 ? {} : { 'x-oauth-scopes': scopes }),
+  };
+};
+
 const presentOperation = (operation: Operation, context: Context): Operation => {
   const { requestBody, parameters, responses } = operation;
   const operationId = String(operation.operationId);
   return {
     ...operation,
+    ...withScopesBesides(operation),
     description: operation.description ?? String(operation.summary),
     ...(Array.isArray(parameters) ? { parameters: parameters.map(presentParameter) } : {}),
     ...(isObject(requestBody) ? { requestBody: presentRequest(requestBody, operationId, context) } : {}),
