@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { takesIdempotencyKey } from '../gateway/src/api/code-samples.ts';
 import { ERROR_CATALOGUE } from '../gateway/src/api/error-catalogue.ts';
 import { loadApiDocument } from '../test/architecture/api-document.ts';
+import { clientMethods } from './lib/client-methods.mjs';
 import { root } from './lib/paths.mjs';
 
 const TYPES = join(root, 'packages/client/src/generated');
@@ -57,11 +58,19 @@ ${[...codes]
 `;
 }
 
+/** @param {ApiDocument} document @returns {string} TypeScript */
+function methodsOf(document) {
+  return `/** By namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
+export const METHODS = ${JSON.stringify(clientMethods(document), null, 2)} as const;
+`;
+}
+
 const document = await loadApiDocument();
 const wanted = Object.entries({
   'schema.ts': typesOf(document),
   'idempotent.ts': idempotentOf(document),
   'error-codes.ts': errorCodesOf(),
+  'methods.ts': methodsOf(document),
 });
 
 if (process.argv.includes('--check')) {

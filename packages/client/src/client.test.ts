@@ -309,6 +309,50 @@ describe('a list', () => {
   });
 });
 
+describe('a method by name', () => {
+  test('sends what it is given: the id in the path, the body, the query, and a key', async () => {
+    answers = [
+      { status: 200, body: { data: { id: 3 } } },
+      { status: 201, body: { payment: { id: 1 } } },
+      { status: 200, body: { balance: 7 } },
+      { status: 204 },
+    ];
+    const client = connect();
+    const refund = await client.refunds.resolve(3, { outcome: 'refunded', note: 'Paid back.' });
+    expect(refund.data.id).toBe(3);
+    await client.deposits.create(deposit, { idempotencyKey: 'mine' });
+    expect((await client.balance.retrieve({ user_id: 5 })).balance).toBe(7);
+    expect(await client.posts.delete(9)).toBeUndefined();
+    expect(received.map(({ method, url, body }) => [method, url, body])).toEqual([
+      [
+        'POST',
+        '/api/v1/payments/store-purchases/refund-queue/3/resolve',
+        '{"outcome":"refunded","note":"Paid back."}',
+      ],
+      ['POST', '/api/v1/payments/deposit', JSON.stringify(deposit)],
+      ['GET', '/api/v1/payments/balance?user_id=5', ''],
+      ['DELETE', '/api/v1/posts/9', ''],
+    ]);
+    expect(received[1]?.headers['idempotency-key']).toBe('mine');
+  });
+
+  test('reads a list row by row', async () => {
+    answers = [page([1], 'c1'), page([2], null)];
+    const ids: number[] = [];
+    for await (const { id } of connect().gyms.list({ search: 'iron' })) ids.push(id);
+    expect([ids, received[1]?.url]).toEqual([[1, 2], '/api/v1/gyms?search=iron&cursor=c1']);
+  });
+
+  test('rejects with the error of the answer, and stops with its signal', async () => {
+    answers = [{ status: 409, body: { message: 'Resolved.' } }, { status: -1 }];
+    const client = connect();
+    const resolution = { outcome: 'credited', note: 'Seen.' } as const;
+    await expect(client.deposits.resolve(1, resolution)).rejects.toBeInstanceOf(ConflictError);
+    const stopped = client.posts.retrieve(1, { signal: AbortSignal.timeout(50) });
+    await expect(stopped).rejects.toThrow();
+  });
+});
+
 describe('an error', () => {
   const failing = async (answer: Laid): Promise<ApiError> => {
     answers = [answer];

@@ -3,7 +3,10 @@ import createFetchClient, { type Client as FetchClient, type Middleware } from '
 import { toApiError } from './errors.ts';
 import { IDEMPOTENT } from './generated/idempotent.ts';
 import type { components, paths } from './generated/schema.ts';
+import type { ListBody, ListPath, Query, Row } from './lists.ts';
+import { createMethods, type Methods } from './methods.ts';
 import { createSend, type Send, type SendOptions } from './retry.ts';
+import { unwrap } from './unwrap.ts';
 
 export {
   ApiError,
@@ -16,6 +19,10 @@ export {
 } from './errors.ts';
 export type { KnownErrorCode } from './generated/error-codes.ts';
 export type { paths } from './generated/schema.ts';
+export type { ListPath } from './lists.ts';
+export type { CallOptions, Methods } from './methods.ts';
+
+export { unwrap } from './unwrap.ts';
 
 /** The resources and bodies by their names in the API document. */
 export type Schemas = components['schemas'];
@@ -49,26 +56,8 @@ export interface ClientOptions extends SendOptions {
   fetch?: Send;
 }
 
-/** The lists: their pages have rows, and the cursor of the page after them. */
-export type ListPath = {
-  [Path in keyof paths]: paths[Path] extends { get: Answering<ListBody> } ? Path : never;
-}[keyof paths];
-interface ListBody {
-  data: unknown[];
-  meta: { next_cursor: string | null };
-}
-interface Answering<Body> {
-  responses: { 200: { content: { 'application/json': Body } } };
-}
-type Row<Path extends ListPath> = paths[Path] extends { get: Answering<infer Body extends ListBody> }
-  ? Body['data'][number]
-  : never;
-type Query<Path extends ListPath> = paths[Path] extends { get: { parameters: { query?: infer Given } } }
-  ? Omit<NonNullable<Given>, 'page' | 'cursor'>
-  : never;
-
 /** `GET`, `POST`, `PUT` and `DELETE` answer `{data, error, response}`; without an answer they reject with a `NetworkError`. */
-export interface Client extends FetchClient<paths> {
+export interface Client extends FetchClient<paths>, Methods {
   /** Later requests are made as this user. Rejects with a `ValidationError` for wrong credentials. */
   login(credentials: Schemas['PostAuthLoginRequest']): Promise<Schemas['SignedIn']>;
   /** Revokes the token; later requests have none. */
@@ -131,8 +120,11 @@ export const createClient = (options: ClientOptions): Client => {
   });
   client.use(middleware);
 
+  const list: Client['list'] = (path, query) => rowsOf(client, path, query ?? {});
   return {
     ...client,
+    ...createMethods(client.request as never, list as never),
+    list,
     async login(credentials) {
       const signedIn = await unwrap(client.POST('/api/v1/auth/login', { body: credentials }));
       setToken(signedIn.token);
@@ -153,7 +145,6 @@ export const createClient = (options: ClientOptions): Client => {
       };
       return (await unwrap(client.POST('/api/v1/media', init))).data;
     },
-    list: (path, query) => rowsOf(client, path, query ?? {}),
   };
 };
 
@@ -183,21 +174,6 @@ async function* rowsOf<Path extends ListPath>(
     cursor = page.meta.next_cursor;
   } while (cursor !== null);
 }
-
-interface Outcome {
-  data?: unknown;
-  error?: unknown;
-  response: Response;
-}
-
-/** The data of an answer. Rejects with an `ApiError` for any other. */
-export const unwrap = async <Given extends Outcome>(
-  answer: Promise<Given>,
-): Promise<Exclude<Given['data'], undefined>> => {
-  const { data, error, response } = await answer;
-  if (!response.ok) throw toApiError(response, error);
-  return data as Exclude<Given['data'], undefined>;
-};
 
 const KEY_BYTES = 16;
 

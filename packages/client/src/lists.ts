@@ -1,0 +1,22 @@
+/** The types of lists. */
+import type { paths } from './generated/schema.ts';
+
+/** The lists: their pages have rows, and the cursor of the page after them. */
+export type ListPath = {
+  [Path in keyof paths]: paths[Path] extends { get: Answering<ListBody> } ? Path : never;
+}[keyof paths];
+export interface ListBody {
+  data: unknown[];
+  meta: { next_cursor: string | null };
+}
+interface Answering<Body> {
+  responses: { 200: { content: { 'application/json': Body } } };
+}
+export type Row<Path extends ListPath> = paths[Path] extends { get: Answering<infer Body extends ListBody> }
+  ? Body['data'][number]
+  : never;
+export type Query<Path extends ListPath> = paths[Path] extends {
+  get: { parameters: { query?: infer Given } };
+}
+  ? Omit<NonNullable<Given>, 'page' | 'cursor'>
+  : never;

@@ -1,0 +1,121 @@
+/**
+ * The readable names of the operations in @fitness/client: `refunds.resolve`. Operation ids stay until version 2 (docs/adr/0077). An
+ * ordinary operation is named after its path; the names of the others stand here.
+ */
+
+/** By operation id. Null: the client has a method of its own, or an app does not call the operation. */
+const NAMES = {
+  putAuthChangePassword: 'account.changePassword',
+  postAuthDeleteAccount: 'account.scheduleDeletion',
+  deleteAuthDeleteAccount: 'account.cancelDeletion',
+  postAuthForgotPassword: 'account.requestPasswordReset',
+  postAuthResetPassword: 'account.resetPassword',
+  postAuthPhoneConfirm: 'account.confirmPhone',
+  postAuthRegister: 'account.register',
+  getAuthMe: 'account.retrieve',
+  putAuthMe: 'account.update',
+  postAuthLogin: null,
+  postAuthLogout: null,
+  postAuthSecondFactor: 'secondFactor.setUp',
+  deleteAuthSecondFactor: 'secondFactor.turnOff',
+  deleteUsersByIdSecondFactor: 'users.turnOffSecondFactor',
+  deleteAuthGrantsById: 'grants.revoke',
+  deleteAuthSessionsById: 'sessions.revoke',
+  deleteAuthTokensById: 'tokens.revoke',
+  getGymsLicenseReviews: 'gyms.listLicenseReviews',
+  getUsersLicenseReviews: 'users.listLicenseReviews',
+  putGymsByIdCrowd: 'gyms.reportCrowd',
+  putGymsByIdRating: 'gyms.rate',
+  putGymsByIdWorkingPeriods: 'gyms.setWorkingPeriods',
+  postMedia: null,
+  getMediaById: null,
+  getMediaByIdByFilename: null,
+  postNotificationsByIdRead: 'notifications.markAsRead',
+  postNotificationsDevices: 'devices.register',
+  deleteNotificationsDevicesById: 'devices.unregister',
+  getNotificationsPreferences: 'notificationPreferences.retrieve',
+  putNotificationsPreferences: 'notificationPreferences.update',
+  postPaymentsBoost: 'boosts.buy',
+  postPaymentsBuyPremium: 'premium.buy',
+  postPaymentsDeposit: 'deposits.create',
+  getPaymentsDepositCallback: null,
+  getPaymentsDepositDisputed: 'deposits.listDisputed',
+  postPaymentsByIdResolve: 'deposits.resolve',
+  postPaymentsByIdPay: 'withdrawals.markAsPaid',
+  postPaymentsByIdReject: 'withdrawals.reject',
+  postPaymentsStorePurchases: 'storePurchases.redeem',
+  getPaymentsStorePurchasesRefundQueue: 'refunds.list',
+  postPaymentsStorePurchasesRefundQueueByIdResolve: 'refunds.resolve',
+  postTrainingServicesByIdPurchase: 'trainingServices.buy',
+};
+
+/** @param {string} segment */
+const camelCase = (segment) => segment.replaceAll(/-(\w)/g, (_match, letter) => letter.toUpperCase());
+
+/**
+ * `DELETE /posts/{id}` is `posts.delete`, and `POST /trainees/{id}/deliver` `trainees.deliver`.
+ * @param {string} method @param {string} path @param {boolean} isList
+ */
+const ordinaryName = (method, path, isList) => {
+  const segments = path.split('/').slice(3);
+  const last = segments.at(-1) ?? '';
+  const parent = segments.at(-2) ?? '';
+  if (last.startsWith('{')) {
+    const verbs = { get: 'retrieve', put: 'update', delete: 'delete' };
+    return `${camelCase(parent)}.${verbs[/** @type {keyof typeof verbs} */ (method)] ?? method}`;
+  }
+  if (parent.startsWith('{')) return `${camelCase(segments.at(-3) ?? '')}.${camelCase(last)}`;
+  const verbs = { get: isList ? 'list' : 'retrieve', post: 'create', put: 'update', delete: 'delete' };
+  return `${camelCase(last)}.${verbs[/** @type {keyof typeof verbs} */ (method)]}`;
+};
+
+/** @typedef {{ paths: Record<string, Record<string, Operation>>, components: { schemas: object } }} Document */
+/** @typedef {Record<string, any>} Operation */
+
+/**
+ * Whether the answer is `{data, links, meta}`.
+ * @param {Operation} operation @param {Document} document
+ */
+const isListOf = ({ responses }, { components }) => {
+  const reference = /** @type {any} */ (responses)?.[200]?.content?.['application/json']?.schema?.$ref;
+  const schema = /** @type {any} */ (components.schemas)[String(reference).split('/').at(-1) ?? ''];
+  return schema?.properties?.links !== undefined;
+};
+
+/** @param {Operation} operation */
+const takesQuery = ({ parameters }) =>
+  Array.isArray(parameters) && parameters.some((parameter) => parameter.in === 'query');
+
+/**
+ * Namespace → method → `[HTTP method, path, input]`, sorted.
+ * The input is what the method takes after the id of its path.
+ * @param {Document} document
+ * @returns {Record<string, Record<string, [string, string, string]>>}
+ */
+export const clientMethods = (document) => {
+  const ids = new Set();
+  /** @type {Map<string, [string, string, string]>} */
+  const methods = new Map();
+  for (const [path, item] of Object.entries(document.paths))
+    for (const [method, operation] of Object.entries(item)) {
+      const id = String(operation.operationId);
+      ids.add(id);
+      const isList = isListOf(operation, document);
+      const name =
+        id in NAMES ? NAMES[/** @type {keyof typeof NAMES} */ (id)] : ordinaryName(method, path, isList);
+      if (name === null) continue;
+      if (methods.has(name)) throw new Error(`two operations are ${name}: name ${id} in client-methods.mjs`);
+      const sent = operation.requestBody !== undefined ? 'body' : takesQuery(operation) ? 'query' : 'none';
+      methods.set(name, [method.toUpperCase(), path, isList ? 'list' : sent]);
+    }
+  const unknown = Object.keys(NAMES).filter((id) => !ids.has(id));
+  if (unknown.length > 0)
+    throw new Error(`client-methods.mjs names unknown operations: ${unknown.join(', ')}`);
+  const grouped = Map.groupBy([...methods].sort(), ([name]) => name.split('.')[0] ?? '');
+  return Object.fromEntries(
+    [...grouped].map(([namespace, all]) => [
+      namespace,
+      Object.fromEntries(all.map(([name, call]) => [name.split('.')[1] ?? '', call])),
+    ]),
+  );
+};
