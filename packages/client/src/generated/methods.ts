@@ -177,6 +177,13 @@ export const METHODS = {
       "none"
     ]
   },
+  "names": {
+    "retrieve": [
+      "GET",
+      "/api/v1/users/names",
+      "query"
+    ]
+  },
   "notificationPreferences": {
     "retrieve": [
       "GET",
@@ -376,6 +383,11 @@ export const METHODS = {
       "/api/v1/users/{id}",
       "none"
     ],
+    "deletionBlockers": [
+      "GET",
+      "/api/v1/users/{id}/deletion-blockers",
+      "none"
+    ],
     "list": [
       "GET",
       "/api/v1/users",
@@ -390,6 +402,11 @@ export const METHODS = {
       "GET",
       "/api/v1/users/{id}",
       "none"
+    ],
+    "sessions": [
+      "GET",
+      "/api/v1/users/{id}/sessions",
+      "list"
     ],
     "turnOffSecondFactor": [
       "DELETE",
