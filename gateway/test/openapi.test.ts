@@ -226,6 +226,15 @@ describe('GET /docs', () => {
     expect(text).toMatch(/\p{Script=Arabic}/u);
   });
 
+  test('the page of errors leads to each code, and says when it occurs and what to do', async () => {
+    const { text } = await load('/docs/errors');
+    const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids).toEqual(expect.arrayContaining(['400', '400-payments.insufficient_balance']));
+    for (const [, target] of text.matchAll(/errors\?lang=en#([^"]+)"/g)) expect(ids).toContain(target);
+    expect(text).toMatch(/When:.*balance of the wallet is too low.*?What to do:.*?Offer a deposit/s);
+  });
+
   test.each(['/docs', '/docs/errors', '/docs/events'])(
     '%s is in the language of its reader',
     async (path) => {

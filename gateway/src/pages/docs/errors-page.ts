@@ -3,8 +3,8 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
-import { ERROR_CATALOGUE, FIELD_MESSAGES, LANGUAGES } from '../../api/error-catalogue.ts';
-import { docsPage } from './page.ts';
+import { ERROR_CATALOGUE, type ErrorRow, FIELD_MESSAGES, LANGUAGES } from '../../api/error-catalogue.ts';
+import { docsPage, inline } from './page.ts';
 
 const textsOf = (texts: Readonly<Record<string, string>>, first: Locale): Html[] =>
   [first, ...LANGUAGES.filter((locale) => locale !== first)].map(
@@ -18,21 +18,31 @@ export const errorsPage = (locale: Locale): Page => {
     code === null
       ? html`<span class="quiet">${t(message('docs.errors.no_code'))}</span>`
       : html`<code>${code}</code>`;
+  // Several errors may have one code, and its anchor leads to the first.
+  const anchorOf = ({ status, code }: ErrorRow, index: number, all: readonly ErrorRow[]): Html | false =>
+    code !== null && all.findIndex((other) => other.code === code) === index && html` id="${status}-${code}"`;
+  const errorOf = (
+    row: ErrorRow,
+    index: number,
+    all: readonly ErrorRow[],
+  ): Html => html`<div class="stack tight"${anchorOf(row, index, all)}>
+<h3 dir="ltr">${codeOf(row.code)}</h3>
+${textsOf(row.texts, locale)}
+<p><strong>${t(message('docs.errors.cause'))}:</strong> ${inline(row.causes[locale] ?? '')}</p>
+<p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(row.remedies[locale] ?? '')}</p>
+${row.operations.length > 0 && html`<p dir="ltr" class="quiet">${row.operations.join(', ')}</p>`}
+</div>`;
   const statuses = [...new Set(ERROR_CATALOGUE.map(({ status }) => status))];
   return docsPage(
     locale,
     '/docs/errors',
     message('docs.errors'),
     html`<p>${t(message('docs.errors.lead'))}</p>
+<nav class="row" dir="ltr">${statuses.map((status) => html`<a href="/docs/errors?lang=${locale}#${status}">${status}</a>`)}</nav>
 ${statuses.map(
   (status) => html`<section class="card" id="${status}">
 <h2>${status}</h2>
-${ERROR_CATALOGUE.filter((row) => row.status === status).map(
-  ({ code, texts }) => html`<div class="stack tight">
-<h3 dir="ltr">${codeOf(code)}</h3>
-${textsOf(texts, locale)}
-</div>`,
-)}
+${ERROR_CATALOGUE.filter((row) => row.status === status).map(errorOf)}
 </section>
 `,
 )}<section class="card" id="fields">
