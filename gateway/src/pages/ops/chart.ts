@@ -1,5 +1,6 @@
 /** Bars by hour as SVG, without a script: what a number alone does not show. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Operator } from './section.ts';
 
@@ -35,9 +36,9 @@ export const hourChart = (
     const rect = (kind: 'good' | 'waiting', size: number, y: number): Html | false =>
       size > 0 &&
       html`<rect class="${kind}" x="${index * STEP}" y="${y}" width="${WIDTH}" height="${size}"/>`;
-    return html`<g><title>${bar.hour}: ${bar.done} + ${bar.open}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
+    return html`<g><title>${bar.hour}: ${formatNumber(locale, bar.done)} + ${formatNumber(locale, bar.open)}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
   });
-  const numbers = { done: sum('done').toLocaleString(locale), open: sum('open').toLocaleString(locale) };
+  const numbers = { done: formatNumber(locale, sum('done')), open: formatNumber(locale, sum('open')) };
   const most = t(message('ops.chart.most', { count: top }));
   return html`<figure class="stack"><figcaption class="row"><strong>${t(title)}</strong>
 <span class="badge good">${t(done)}: ${numbers.done}</span> <span class="badge waiting">${t(open)}: ${numbers.open}</span></figcaption>

@@ -1,6 +1,7 @@
 /** What waits for an operator: how much, since when, and whether it is late. */
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
+import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
 import { finishesWithin } from '@fitness/shared/kernel/timing.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
@@ -52,7 +53,7 @@ export const readWaiting = async (
   );
 };
 
-const numberOf = ({ locale }: Operator, count: number): string => count.toLocaleString(locale);
+const numberOf = ({ locale }: Operator, count: number): string => formatNumber(locale, count);
 
 /** Beside the name of a section in the navigation. Nothing where nothing waits. */
 export const waitingBadge = (

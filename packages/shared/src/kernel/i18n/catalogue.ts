@@ -18,9 +18,11 @@ export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey
  *   IBANs and addresses.
  */
 export const PARAMETERS = {
+  after: 'verbatim',
   amount: 'number',
   app: 'verbatim',
   balance: 'number',
+  before: 'verbatim',
   client: 'verbatim',
   code: 'verbatim',
   count: 'number',
