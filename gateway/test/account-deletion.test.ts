@@ -568,9 +568,9 @@ describe('the start page of a demonstration with a service that is not ready', (
     const policy = page.headers['content-security-policy'];
     expect(policy).toContain("; script-src 'self'; connect-src 'self' http://127.0.0.1:1; ");
     expect(page.text).toContain('href="http://127.0.0.1:1/app?lang=en"');
-    expect(page.text.match(/ data-step="/g)).toHaveLength(5);
+    expect(page.text.match(/ data-step="/g)).toHaveLength(8);
     // They are shown by the script, and the requests without it.
-    expect(page.text.match(/<button type="button" id="tour-[a-z]+" hidden/g)).toHaveLength(5);
+    expect(page.text.match(/<button type="button" id="tour-[a-z]+" hidden/g)).toHaveLength(8);
     expect(page.text).toContain('>POST /api/v1/auth/login\n');
     const [, script = ''] = /<script src="([^"]+)"/.exec(page.text) ?? [];
     const file = await rawRequest(other.url, script, { headers: { host: 'x' } });

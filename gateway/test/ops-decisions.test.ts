@@ -234,7 +234,7 @@ describe.each(CASES)('$name', (decision) => {
     expect(refused.html).toMatch(
       new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
     );
-    expect(refused.html).toContain(`id="${field}-problem" role="alert">This field is required.`);
+    expect(refused.html).toContain(`id="${field}-problem">This field is required.`);
     expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
   });
 });
@@ -271,7 +271,7 @@ test('what the API refuses of the text stands at its field, with what was typed'
   const [browser, page] = await pageOf(CASES[0] as Case);
   const refused = await decide(browser, page, 'pay', { reference: '‮7' });
   expect(refused.status).toBe(422);
-  expect(refused.html).toContain('id="reference-problem" role="alert">The format is wrong.');
+  expect(refused.html).toContain('id="reference-problem">The format is wrong.');
   expect(refused.html).toMatch(/name="reference"[^>]* value="‮7"[^>]* aria-describedby="reference-problem"/);
   expect(refused.html.split('The format is wrong.')).toHaveLength(2);
 });

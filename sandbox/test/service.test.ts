@@ -149,6 +149,8 @@ describe('configuration', () => {
       providerPort: 8091,
       smtpPort: 8089,
       apiUrl: 'http://127.0.0.1:8080',
+      seedDemo: false,
+      clockFile: undefined,
       logLevel: 'info',
     });
   });
@@ -163,6 +165,8 @@ describe('configuration', () => {
         LOG_LEVEL: 'debug',
         SANDBOX_HOSTS: 'sandbox',
         PUBLIC_BASE_URL: 'https://api.fitness.example:8443/v1',
+        SEED_DEMO: '1',
+        CLOCK_FILE: '/data/clock',
       }),
     ).toEqual({
       host: '0.0.0.0',
@@ -171,6 +175,8 @@ describe('configuration', () => {
       providerPort: 0,
       smtpPort: 9001,
       apiUrl: 'https://api.fitness.example:8443',
+      seedDemo: true,
+      clockFile: '/data/clock',
       logLevel: 'debug',
     });
   });

@@ -10,9 +10,12 @@ let lists: string[];
 let token: string;
 beforeAll(async () => {
   token = await administratorToken();
+  const { id } = expectStatus(await api('GET', '/auth/me', { token }), 200).body.user;
   const { paths } = expectStatus(await api('GET', '/openapi.json'), 200).body;
   lists = Object.entries(paths as Record<string, { get?: Operation }>).flatMap(([path, { get }]) =>
-    get?.parameters?.some(({ name }) => name === 'cursor') === true ? [path.replace('/api/v1', '')] : [],
+    get?.parameters?.some(({ name }) => name === 'cursor') === true
+      ? [path.replace('/api/v1', '').replace('/users/{id}/', `/users/${id}/`)]
+      : [],
   );
 });
 
@@ -21,7 +24,7 @@ const fieldsOf = async (path: string): Promise<[number, string[]]> => {
   return [status, Object.keys(body.errors ?? {})];
 };
 
-test('there are at least twelve of them, none with a parameter in its path', () => {
+test('there are at least twelve of them, none with a parameter in its path but the user', () => {
   expect(lists.length).toBeGreaterThanOrEqual(12);
   expect(lists.filter((path) => path.includes('{'))).toEqual([]);
 });

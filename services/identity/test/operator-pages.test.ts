@@ -92,8 +92,10 @@ test('POST /session-limit makes the session one of its page, which may call what
       ['GET', '/auth/me'],
       ['GET', '/roles'],
       ['GET', '/users'],
+      // Its password is asked for.
+      ['POST', '/auth/second-factor', {}],
     ]),
-  ).toEqual([200, 200, 200]);
+  ).toEqual([200, 200, 200, 422]);
   const refused: [string, string, unknown?][] = [
     ['POST', '/auth/tokens', { name: 'thief' }],
     ['GET', '/auth/tokens'],
@@ -101,7 +103,7 @@ test('POST /session-limit makes the session one of its page, which may call what
     ['GET', '/auth/grants'],
     ['PUT', '/auth/me', { first_name: 'Other' }],
     ['PUT', '/auth/change-password', {}],
-    ['POST', '/auth/second-factor', {}],
+    ['DELETE', '/auth/second-factor', {}],
     ['POST', '/auth/delete-account', {}],
     ['GET', '/notifications'],
     ['POST', '/auth/login', { login: 'x', password: 'y' }],

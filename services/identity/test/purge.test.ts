@@ -1,5 +1,6 @@
 /** The end of the grace period, with one and with three replicas, with and without blockers. */
 import { DAY_MS, formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatInstant } from '@fitness/shared/kernel/i18n/translate.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type EventWatch, watchEvents } from './events.ts';
@@ -205,7 +206,7 @@ describe('a due account with blockers', () => {
     expect(body.data).toMatchObject([
       {
         type: 'account_deletion_postponed',
-        body: expect.stringContaining(formatTimestamp(tomorrow)),
+        body: expect.stringContaining(formatInstant('en', tomorrow)),
         data: {
           deletion_scheduled_at: formatTimestamp(tomorrow),
           blockers: ['gym_ownership', 'pending_withdrawal'],

@@ -7153,6 +7153,25 @@ export interface operations {
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /**
+             * @description The resource does not exist, or is not visible to you.
+             *
+             *     - `payments.target_not_found`: The gym or training service does not exist, or is not on sale.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": "This gym or training service does not exist.",
+                     *       "code": "payments.target_not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CodedError"];
+                };
+            };
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge64KiB"];

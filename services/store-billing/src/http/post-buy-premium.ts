@@ -26,7 +26,10 @@ export const postBuyPremiumRoute = (
     permissions: ['payments.buy_premium'],
     idempotent: true,
     errorStyle: 'error_code',
-    errorCodes: { 400: ['payments.insufficient_balance', 'payments.premium_already_active'] },
+    errorCodes: {
+      400: ['payments.insufficient_balance', 'payments.premium_already_active'],
+      404: ['payments.target_not_found'],
+    },
     body: z.object({ type: z.enum(['plus']).meta({ description: 'Premium plan' }) }),
     responses: { 201: z.object({ data: subscriptionSchema }) },
     handle: ({ caller, body, idempotencyKey: clientKey }) =>
