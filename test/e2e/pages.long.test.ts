@@ -93,6 +93,8 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.goto(sandboxUrl());
     await page.getByText(`pages-${account.id}`, { exact: true }).waitFor();
     await visitor.expectFine('sandbox');
+    await visitor.tabTo('#sms-mode-form summary');
+    await page.keyboard.press('Enter');
     await visitor.type('receptor', 'nobody');
     await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]);
     await visitor.expectRefusalInView();
