@@ -65,5 +65,6 @@ COPY packages/demo packages/demo
 COPY packages/shared packages/shared
 COPY services services
 COPY gateway gateway
+COPY CHANGELOG.md ./
 USER node
 CMD ["node", "gateway/src/main.ts"]

@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import zlib from 'node:zlib';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { request } from 'undici';
+import { TEXTS } from '../src/pages/docs/text-page.ts';
 import { SERVICES } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
 
@@ -174,22 +177,21 @@ describe('GET /docs', () => {
     };
   };
 
-  test.each(['/docs', '/docs/', '/docs/errors', '/docs/events'])(
-    '%s is a page that loads only files of this origin',
-    async (path) => {
-      const page = await load(path);
-      expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
-      const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, part]) => part ?? '');
-      expect(parts.length).toBeGreaterThan(2);
-      for (const part of parts) {
-        expect(part).toMatch(/^\/(?:docs|assets)\b/);
-        expect([part, (await load(part)).status]).toEqual([part, 200]);
-      }
-      expect(page.text).not.toMatch(/(?:src|href)="(?!\/(?:docs|assets)\b)/);
-    },
-  );
+  const PAGES = ['/docs', '/docs/errors', '/docs/events', '/docs/changelog'];
 
-  test.each(['/docs', '/docs/errors', '/docs/events'])(
+  test.each([...PAGES, '/docs/'])('%s is a page that loads only files of this origin', async (path) => {
+    const page = await load(path);
+    expect([page.status, page.type]).toEqual([200, 'text/html; charset=utf-8']);
+    const parts = [...page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, part]) => part ?? '');
+    expect(parts.length).toBeGreaterThan(2);
+    for (const part of parts) {
+      expect(part).toMatch(/^\/(?:docs|assets)\b/);
+      expect([part, (await load(part)).status]).toEqual([part, 200]);
+    }
+    expect(page.text).not.toMatch(/(?:src|href)="(?!\/(?:docs|assets)\b)/);
+  });
+
+  test.each(PAGES)(
     'the policy of %s forbids other origins, inline scripts and inline style elements',
     async (path) => {
       const { policy, text } = await load(path);
@@ -235,24 +237,53 @@ describe('GET /docs', () => {
     expect(text).toMatch(/When:.*balance of the wallet is too low.*?What to do:.*?Offer a deposit/s);
   });
 
-  test.each(['/docs', '/docs/errors', '/docs/events'])(
-    '%s is in the language of its reader',
-    async (path) => {
-      const languageOf = async (
-        query: string,
-        headers: Record<string, string>,
-      ): Promise<string | undefined> =>
-        /<html lang="(\w+)" dir="\w+">/.exec(
-          await (await fetch(`${harness.url}${path}${query}`, { headers })).text(),
-        )?.[1];
-      expect(await languageOf('', { 'accept-language': 'fa' })).toBe('fa');
-      expect(await languageOf('?lang=fa', { 'accept-language': 'en' })).toBe('fa');
-      expect(await languageOf('', {})).toBe('en');
-      const { text } = await load(`${path}?lang=fa`);
-      expect(text).toContain('dir="rtl"');
-      expect(text).toContain(`href="${path}?lang=en" lang="en"`);
-    },
-  );
+  test.each(PAGES)('%s is in the language of its reader', async (path) => {
+    const languageOf = async (query: string, headers: Record<string, string>): Promise<string | undefined> =>
+      /<html lang="(\w+)" dir="\w+">/.exec(
+        await (await fetch(`${harness.url}${path}${query}`, { headers })).text(),
+      )?.[1];
+    expect(await languageOf('', { 'accept-language': 'fa' })).toBe('fa');
+    expect(await languageOf('?lang=fa', { 'accept-language': 'en' })).toBe('fa');
+    expect(await languageOf('', {})).toBe('en');
+    const { text } = await load(`${path}?lang=fa`);
+    expect(text).toContain('dir="rtl"');
+    expect(text).toContain(`href="${path}?lang=en" lang="en"`);
+  });
+
+  test.each(PAGES)('%s leads to each of the other pages in the language of its reader', async (path) => {
+    const { text } = await load(`${path}?lang=fa`);
+    for (const other of PAGES) {
+      if (other !== path) expect(text).toContain(`href="${other}?lang=fa"`);
+    }
+  });
+
+  test.each(TEXTS)('$path has the text of $file, with contents that lead to its headings', async (own) => {
+    const source = await readFile(new URL(`../../${own.file}`, import.meta.url), 'utf8');
+    const headings = [...source.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
+    const { text } = await load(`${own.path}?lang=fa`);
+    expect([...text.matchAll(/<h[23] id="[^"]+">(.+)<\/h[23]>/g)].map(([, heading]) => heading)).toEqual(
+      headings,
+    );
+    const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const contents = [...text.matchAll(new RegExp(`href="${own.path}\\?lang=fa#([^"]+)"`, 'g'))].map(
+      ([, id]) => id,
+    );
+    expect(contents).toEqual(expect.arrayContaining(ids));
+    for (const id of contents) expect(ids).toContain(id);
+    expect(text).toContain('متن این صفحه به انگلیسی است.');
+    expect((await load(own.path)).text).not.toContain('in English.');
+  });
+
+  test('each text of the pages is part of the image of the product', async () => {
+    const read = (file: string) => readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+    const [ignored, stages] = [await read('.dockerignore'), await read('Dockerfile')];
+    const product = stages.slice(stages.indexOf(' AS product'));
+    for (const { file } of TEXTS) {
+      expect(ignored.slice(ignored.indexOf('**/*.md'))).toContain(`\n!${file}\n`);
+      expect([file, posix.dirname(file)].some((source) => product.includes(`COPY ${source} `))).toBe(true);
+    }
+  });
 
   test('the events are an AsyncAPI document whose references resolve, and a page', async () => {
     const document = JSON.parse((await load('/docs/events/asyncapi.json')).text);

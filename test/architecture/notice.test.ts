@@ -45,6 +45,7 @@ const ACCEPTED = [
   'MIT',
   'MIT-0',
   'OFL-1.1',
+  'PSF-2.0',
 ];
 
 test('every package of the images has a license that allows to distribute it', () => {

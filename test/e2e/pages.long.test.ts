@@ -6,6 +6,7 @@ import { createOauthClient, createPkce } from '@fitness/contracts/testing/oauth-
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { TEXTS } from '../../gateway/src/pages/docs/text-page.ts';
 import { openVisitor, type PageView, VIEWS, type Visitor } from './page-views.ts';
 import {
   type Account,
@@ -42,9 +43,9 @@ const open = async (view: PageView): Promise<Page> => {
 afterEach(() => context?.close());
 
 describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
-  test('the pages of errors and events are accessible', async () => {
+  test('the pages beside the reference are accessible', async () => {
     const page = await open(view);
-    for (const path of ['/docs/errors', '/docs/events']) {
+    for (const path of ['/docs/errors', '/docs/events', ...TEXTS.map((text) => text.path)]) {
       await page.goto(`${baseUrl()}${path}`);
       await visitor.expectFine(path.slice(1).replace('/', '-'));
     }

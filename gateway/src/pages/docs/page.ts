@@ -9,6 +9,7 @@ const PAGES: readonly [path: string, title: Message][] = [
   ['/docs', message('docs.reference')],
   ['/docs/events', message('docs.events')],
   ['/docs/errors', message('docs.errors')],
+  ['/docs/changelog', message('docs.changelog')],
 ];
 
 /** Links to the pages of the documentation, and to the other languages of this one. */

@@ -1,4 +1,4 @@
-/** `/docs`: the reference of the API, the errors and the events, from files of this process and without other origins. */
+/** `/docs`: the reference of the API, the errors, the events and texts, from files of this process and without other origins. */
 import { codingOf, encodedOnce } from '@fitness/shared/http/compression.ts';
 import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -16,6 +16,7 @@ import {
   readScalar,
   referencePage,
 } from './reference.ts';
+import { TEXTS, textPage } from './text-page.ts';
 
 export const OPENAPI_PATH = `${API_PREFIX}/openapi.json`;
 const EVENTS_DOCUMENT_PATH = '/docs/events/asyncapi.json';
@@ -96,6 +97,7 @@ export const addDocs = (app: FastifyInstance, { demoAccounts, nonce }: DocsOptio
   const events = asyncApiDocument();
   addPage('/docs/errors', errorsPage);
   addPage('/docs/events', (locale) => eventsPage(locale, events));
+  for (const text of TEXTS) addPage(text.path, (locale) => textPage(locale, text));
   app.get(EVENTS_DOCUMENT_PATH, async () => events);
 };
 

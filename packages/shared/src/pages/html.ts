@@ -8,7 +8,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML that is escaped already. Only {@link html} makes it. */
+/** HTML that is escaped already. Only {@link html} and {@link renderedHtml} make it. */
 class Html {
   readonly #text: string;
 
@@ -36,6 +36,9 @@ const render = (value: HtmlValue): string => {
 /** Attribute values must stand in double quotes. */
 export const html = (strings: TemplateStringsArray, ...values: HtmlValue[]): Html =>
   new Html(strings.reduce((done, text, index) => done + render(values[index - 1]) + text));
+
+/** `text` from a renderer that escapes what it is given, such as one of Markdown without HTML. */
+export const renderedHtml = (text: string): Html => new Html(text);
 
 /** Unicode isolates: the direction of a name does not change the direction of the text around it. */
 export const isolate = (text: string): string => `\u2068${text}\u2069`;

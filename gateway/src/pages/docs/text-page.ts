@@ -1,0 +1,124 @@
+/** Pages of `/docs` that are Markdown files of the repository. Their texts are English, in a frame in the language of the reader. */
+import { readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { DEFAULT_LOCALE, type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import { type Html, html, renderedHtml } from '@fitness/shared/pages/html.ts';
+import type { Page } from '@fitness/shared/pages/page.ts';
+import GithubSlugger from 'github-slugger';
+import MarkdownIt, { type Token } from 'markdown-it';
+import { docsPage } from './page.ts';
+
+interface Text {
+  path: string;
+  title: Message;
+  /** Relative to the repository. */
+  file: string;
+}
+
+/** The image of the product contains these files: Dockerfile, .dockerignore. */
+export const TEXTS: readonly Text[] = [
+  { path: '/docs/changelog', title: message('docs.changelog'), file: 'CHANGELOG.md' },
+];
+
+const markdown = new MarkdownIt({ html: false });
+
+/** A link within the text or to another of the texts, with the language of the page; null for a link elsewhere. */
+const addressOf = (target: string, { file, path }: Text, locale: Locale): string | null => {
+  const [linked = '', anchor] = target.split('#');
+  const known =
+    linked === '' ? path : TEXTS.find((text) => text.file === posix.join(posix.dirname(file), linked))?.path;
+  if (known === undefined) return null;
+  return `${known}?lang=${locale}${anchor === undefined ? '' : `#${anchor}`}`;
+};
+
+/** Links that lead elsewhere become their texts: the repository is not part of the product. */
+const withKnownLinks = (tokens: readonly Token[], text: Text, locale: Locale): Token[] => {
+  let isKnown = true;
+  return tokens.filter((token) => {
+    if (token.type === 'link_open') {
+      const address = addressOf(String(token.attrGet('href')), text, locale);
+      isKnown = address !== null;
+      token.attrSet('href', address ?? '');
+    }
+    return isKnown || !token.type.startsWith('link_');
+  });
+};
+
+/** A narrow page shows the heading of its column beside each cell. */
+const labelCells = (tokens: readonly Token[]): void => {
+  let headings: string[] = [];
+  let column = 0;
+  tokens.forEach((token, index) => {
+    if (token.type === 'thead_open') headings = [];
+    else if (token.type === 'th_open') headings.push(tokens[index + 1]?.content ?? '');
+    else if (token.type === 'tr_open') column = 0;
+    else if (token.type === 'td_open') {
+      token.attrSet('data-label', headings[column] ?? '');
+      column += 1;
+    }
+  });
+};
+
+interface Heading {
+  id: string;
+  title: string;
+}
+
+interface Section extends Heading {
+  parts: readonly Heading[];
+  tokens: Token[];
+}
+
+/** Gives each heading the anchor that it has in the documentation site. */
+const headingsOf = (tokens: readonly Token[]): (Heading & { level: string; start: number })[] => {
+  const slugger = new GithubSlugger();
+  return tokens.flatMap((token, start) => {
+    if (token.type !== 'heading_open') return [];
+    const title = tokens[start + 1]?.content ?? '';
+    const id = slugger.slug(title);
+    token.attrSet('id', id);
+    return [{ id, title, level: token.tag, start }];
+  });
+};
+
+const parse = (text: Text, locale: Locale): { lead: Token[]; sections: Section[] } => {
+  const source = readFileSync(new URL(`../../../../${text.file}`, import.meta.url), 'utf8');
+  const tokens = markdown.parse(source, {});
+  labelCells(tokens);
+  for (const token of tokens) {
+    if (token.children) token.children = withKnownLinks(token.children, text, locale);
+  }
+  const headings = headingsOf(tokens);
+  const starts = headings.filter(({ level }) => level === 'h2');
+  const sections = starts.map(({ id, title, start }, index) => {
+    const end = starts[index + 1]?.start ?? tokens.length;
+    const parts = headings.filter((other) => other.start > start && other.start < end);
+    return { id, title, parts, tokens: tokens.slice(start, end) };
+  });
+  // The frame has the first heading, which is three tokens.
+  return { lead: tokens.slice(3, starts[0]?.start), sections };
+};
+
+export const textPage = (locale: Locale, text: Text): Page => {
+  const t = translator(locale);
+  const { lead, sections } = parse(text, locale);
+  const render = (tokens: Token[]): Html =>
+    renderedHtml(markdown.renderer.render(tokens, markdown.options, {}));
+  const linkTo = ({ id, title }: Heading): Html =>
+    html`<a href="${text.path}?lang=${locale}#${id}">${title}</a>`;
+  return docsPage(
+    locale,
+    text.path,
+    text.title,
+    html`${locale !== DEFAULT_LOCALE && html`<p class="notice">${t(message('docs.in_english'))}</p>`}
+<div class="stack" lang="en" dir="ltr">
+${render(lead)}
+<nav class="row">${sections.map((section) => [section, ...section.parts].map(linkTo))}</nav>
+${sections.map(
+  ({ tokens }) => html`<section class="card">
+${render(tokens)}</section>
+`,
+)}</div>`,
+  );
+};
