@@ -66,5 +66,6 @@ COPY packages/shared packages/shared
 COPY services services
 COPY gateway gateway
 COPY CHANGELOG.md ./
+COPY docs/guides/apps docs/guides/apps
 USER node
 CMD ["node", "gateway/src/main.ts"]

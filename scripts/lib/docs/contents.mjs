@@ -15,6 +15,7 @@ export const GROUPS = [
       'sample',
       'sign-in',
       'requests',
+      'retries',
       'deletion',
       'money',
       'store-purchases',

@@ -13,7 +13,8 @@ import { collectionPrivacy, erase } from './privacy.ts';
 import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } from './transaction.ts';
 
 const COLLECTION = 'idempotency_keys';
-const TTL_MS = DAY_MS;
+/** Of a key and its stored reply. */
+export const TTL_MS = DAY_MS;
 /** A claim expires after this, if its process crashed. */
 export const CLAIM_MS = 6 * SECOND_MS;
 /** How often a run renews its claim. Two thirds of the claim remain for clocks that differ and for a database that is slow. */
