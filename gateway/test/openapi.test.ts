@@ -177,7 +177,7 @@ describe('GET /docs', () => {
     };
   };
 
-  const PAGES = ['/docs', '/docs/errors', '/docs/events', '/docs/retries', '/docs/changelog'];
+  const PAGES = ['/docs', '/docs/errors', '/docs/events', '/docs/limits', '/docs/retries', '/docs/changelog'];
 
   test.each([...PAGES, '/docs/'])('%s is a page that loads only files of this origin', async (path) => {
     const page = await load(path);

@@ -1,10 +1,36 @@
 /** What the guides for app developers say in figures and lists is what the code does. */
-import { HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { bodyLimitOf } from '@fitness/shared/http/define-route.ts';
+import { MAX_NESTING } from '@fitness/shared/http/json-nesting.ts';
+import { DEFAULT_PER_PAGE, MAX_PER_PAGE, SKIPPED_MAX } from '@fitness/shared/http/pagination.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { COUNTED_MAX } from '@fitness/shared/lists/reader.ts';
 import { TTL_MS } from '@fitness/shared/mongo/idempotency.ts';
-import { expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
+import { POSTS_PER_USER } from '../../gateway/src/mcp/routes.ts';
+import { MAX_BATCH } from '../../gateway/src/mcp/server.ts';
+import { LIFETIME_S } from '../../gateway/src/pages/account-deletion/routes.ts';
+import { IDLE_S, SESSION_S } from '../../gateway/src/pages/ops/routes.ts';
+import { UPLOADS_PER_USER } from '../../gateway/src/request/proxy.ts';
 import { IDEMPOTENT } from '../../packages/client/src/generated/idempotent.ts';
+import { POST_BODY_BYTES } from '../../services/content/src/domain/post.ts';
+import { CODE_LIFETIME_MS } from '../../services/identity/src/domain/confirmation-code.ts';
+import { GRANT_LIFETIME_MS } from '../../services/identity/src/oauth/provider.ts';
+import { MAX_DEVICES } from '../../services/identity/src/store/devices.ts';
+import { MAX_PUBLIC_FILES } from '../../services/media/src/domain/attachable.ts';
+import {
+  MAX_FILE_BYTES,
+  MAX_IMAGE_FRAMES,
+  MAX_IMAGE_PIXELS,
+  MAX_IMAGE_SIDE,
+} from '../../services/media/src/domain/file-types.ts';
+import { DOWNLOAD_LIMITS } from '../../services/media/src/http/download-limit.ts';
+import { UPLOAD_DEADLINE_MS } from '../../services/media/src/service.ts';
+import { EXPIRES_MS, MAX_OPEN_DEPOSITS, OPEN_LIMIT_MS } from '../../services/wallet/src/domain/deposit.ts';
+import { MAX_TOOMAN, MIN_TOOMAN } from '../../services/wallet/src/http/post-deposit.ts';
+import { loadConfigurations, type Variable } from './configurations.ts';
 import { read } from './support.ts';
 
+const LIMITS = 'docs/guides/apps/limits.md';
 const RETRIES = 'docs/guides/apps/retries.md';
 
 test(`${RETRIES} lists the operations that take an Idempotency-Key, and how long one is kept`, () => {
@@ -26,4 +52,74 @@ test(`${RETRIES} names the defaults of the client`, () => {
     `${defaultOf('uploadTimeoutMs') / SECOND_MS} seconds when it sends a file (\`uploadTimeoutMs\`)`,
   ])
     expect(read(RETRIES).replaceAll(/\s+/g, ' ')).toContain(text);
+});
+
+let variables: readonly Variable[];
+let signedInSms: { usual: number; demo: number };
+beforeAll(async () => {
+  ({ variables } = await loadConfigurations());
+  ({ SIGNED_IN_SMS_PER_PHONE: signedInSms } = await import('../../services/identity/src/config.ts'));
+});
+
+const KIBIBYTE = 1024;
+const MINUTE_S = MINUTE_MS / SECOND_MS;
+const figure = (value: number): string => value.toLocaleString('en');
+const kibibytes = (bytes: number): string => `${bytes / KIBIBYTE} KiB`;
+
+const { post, gym, user, training_service } = MAX_PUBLIC_FILES;
+
+/** The figures of the rows without a variable, and of those whose figure says more than its value. */
+const figures = (defaultOf: (name: string) => number): Record<string, string> => ({
+  'lifetime of a code by SMS': `${CODE_LIFETIME_MS / MINUTE_MS} minutes`,
+  'password checks that wait': `as many as ${defaultOf('PASSWORD_QUEUE_MS') / SECOND_MS} seconds take`,
+  'SMS of signed-in callers': `${signedInSms.usual} a day (${signedInSms.demo} with demo data)`,
+  'devices that one notification is pushed to': figure(MAX_DEVICES),
+  'OAuth grant': `${GRANT_LIFETIME_MS / DAY_MS} days`,
+  'session of `/ops`': `${SESSION_S / MINUTE_S} minutes, ${IDLE_S / MINUTE_S} minutes unused`,
+  'session of `/account-deletion`': `${LIFETIME_S / MINUTE_S} minutes`,
+  'JSON body below `/auth`': kibibytes(bodyLimitOf({ path: '/auth/login' })),
+  'JSON body of a post': kibibytes(POST_BODY_BYTES),
+  'JSON body elsewhere': kibibytes(bodyLimitOf({ path: '/payments/deposit' })),
+  'nesting of JSON': `${MAX_NESTING} levels`,
+  file: `${MAX_FILE_BYTES / KIBIBYTE ** 2} MiB`,
+  'public files of a target': `post ${post}, gym ${gym}, user ${user}, training service ${training_service}`,
+  'pixels of an image, all frames': figure(MAX_IMAGE_PIXELS),
+  'width and height of an image': `${figure(MAX_IMAGE_SIDE)} pixels`,
+  'frames of an animation': figure(MAX_IMAGE_FRAMES),
+  'messages of a batch of `/mcp`': figure(MAX_BATCH),
+  'rows of a page, by default': figure(DEFAULT_PER_PAGE),
+  '`per_page`': figure(MAX_PER_PAGE),
+  'rows that page numbers reach': figure(SKIPPED_MAX),
+  'rows that a search reads to count its results': figure(COUNTED_MAX),
+  'a whole body, except a file': `${defaultOf('BODY_TIMEOUT_MS') / SECOND_MS} seconds`,
+  'an upload without a byte': `${defaultOf('UPLOAD_IDLE_TIMEOUT_MS') / SECOND_MS} seconds`,
+  'an answer of a service': `${defaultOf('UPSTREAM_TIMEOUT_MS') / SECOND_MS} seconds`,
+  'a whole upload': `${UPLOAD_DEADLINE_MS / MINUTE_MS} minutes`,
+  'a download of which nothing is read': `${DOWNLOAD_LIMITS.stalledMs / MINUTE_MS} minute`,
+  'a whole download': `${DOWNLOAD_LIMITS.deadlineMs / MINUTE_MS} minutes`,
+  '`Idempotency-Key`': `${TTL_MS / HOUR_MS} hours`,
+  'uploads of a user': figure(UPLOADS_PER_USER),
+  'POST requests to `/mcp`': figure(POSTS_PER_USER),
+  'amount of a deposit': `${figure(MIN_TOOMAN)} to ${figure(MAX_TOOMAN)} Tooman`,
+  'open deposits': `${MAX_OPEN_DEPOSITS}, begun within ${OPEN_LIMIT_MS / MINUTE_MS} minutes`,
+  'payment of a deposit': `within ${EXPIRES_MS / HOUR_MS} hours`,
+});
+
+test(`each figure of ${LIMITS} is that of the code`, () => {
+  const defaultOf = (name: string): number => {
+    const variable = variables.find((other) => other.name === name);
+    return Number(variable?.field.parse(undefined));
+  };
+  const rows = read(LIMITS)
+    .split('\n')
+    .filter((line) => /^\| (?!limit |-)/.test(line))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  const expected = figures(defaultOf);
+  expect(rows.map(([, limit]) => limit)).toEqual(expect.arrayContaining(Object.keys(expected)));
+  const wrong = rows.filter(([, limit = '', stated = '', ...others]) => {
+    if (expected[limit] !== undefined) return stated !== expected[limit];
+    const variable = /^`([A-Z_]+)`$/.exec(others.at(-2) ?? '')?.[1];
+    return variable === undefined || stated.split(' ')[0] !== figure(defaultOf(variable));
+  });
+  expect(wrong).toEqual([]);
 });

@@ -46,7 +46,7 @@ declare module 'fastify' {
 }
 
 /** A POST makes several calls, whose failures count for all requests (circuit breakers). */
-const POSTS_PER_USER = 32;
+export const POSTS_PER_USER = 32;
 
 export const addMcp = async (app: FastifyInstance, dependencies: McpDependencies): Promise<void> => {
   const { addressLimit, authenticate, baseUrl, corsOrigins, trustedProxies } = dependencies;

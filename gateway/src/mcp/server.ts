@@ -30,7 +30,7 @@ export interface McpContext {
 }
 
 /** Batches exist for clients of the protocol's revision 2025-03-26, which need few messages in one. */
-const MAX_BATCH = 10;
+export const MAX_BATCH = 10;
 
 const INSTRUCTIONS =
   'Tools of a fitness platform, which act for the signed-in user. All of them only read. Amounts are in Tooman, times in UTC.';

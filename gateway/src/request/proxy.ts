@@ -34,7 +34,7 @@ const REPEATABLE = new Set(['GET', 'HEAD']);
 /** How long a token counts as valid after its check, within one request. */
 export const TOKEN_CHECK_VALID_MS = 500;
 /** An eighth of the default limit on all uploads: one user must not take the places of the others. */
-const UPLOADS_PER_USER = 32;
+export const UPLOADS_PER_USER = 32;
 /** RFC 9110 requires `WWW-Authenticate` in every 401, also in one that a service has answered. */
 export const CHALLENGE = 'Bearer';
 /** nginx's status for a request whose client disconnected; visible in metrics and logs only. */

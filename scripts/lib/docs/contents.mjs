@@ -16,6 +16,7 @@ export const GROUPS = [
       'sign-in',
       'requests',
       'retries',
+      'limits',
       'deletion',
       'money',
       'store-purchases',

@@ -189,7 +189,7 @@ export const smtpOf = (config: IdentityConfig): SmtpOptions | undefined => {
 };
 
 /** Without a configured value. */
-const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
+export const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
 
 export const limitsOf = (config: IdentityConfig): Limits => ({
   accountCodes: perMinute('account-codes', config.CODE_CALLS_PER_ACCOUNT),

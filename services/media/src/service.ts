@@ -20,7 +20,7 @@ import { createJobs } from './jobs/jobs.ts';
 import { createUseCases } from './use-cases.ts';
 
 /** Longer than the gateway's time-outs; far shorter than the age at which the sweeper deletes a file without a row. */
-const UPLOAD_DEADLINE_MS = 15 * MINUTE_MS;
+export const UPLOAD_DEADLINE_MS = 15 * MINUTE_MS;
 
 /** Replacements for tests. */
 export interface MediaOverrides extends Overrides {

@@ -48,7 +48,7 @@ interface PageAsking extends Asking {
 }
 
 /** Lifetime of the cookie and of its session at identity: longer than a code is valid. */
-const LIFETIME_S = 15 * 60;
+export const LIFETIME_S = 15 * 60;
 
 export const addAccountDeletion = async (
   app: FastifyInstance,

@@ -9,6 +9,7 @@ const PAGES: readonly [path: string, title: Message][] = [
   ['/docs', message('docs.reference')],
   ['/docs/events', message('docs.events')],
   ['/docs/errors', message('docs.errors')],
+  ['/docs/limits', message('docs.limits')],
   ['/docs/retries', message('docs.retries')],
   ['/docs/changelog', message('docs.changelog')],
 ];

@@ -18,6 +18,7 @@ interface Text {
 
 /** The image of the product contains these files: Dockerfile, .dockerignore. */
 export const TEXTS: readonly Text[] = [
+  { path: '/docs/limits', title: message('docs.limits'), file: 'docs/guides/apps/limits.md' },
   { path: '/docs/retries', title: message('docs.retries'), file: 'docs/guides/apps/retries.md' },
   { path: '/docs/changelog', title: message('docs.changelog'), file: 'CHANGELOG.md' },
 ];

@@ -52,9 +52,9 @@ interface OpsAsking extends Asking {
 }
 
 /** Without a page of `/ops` being opened: at identity, and of the cookie. */
-const IDLE_S = 15 * 60;
+export const IDLE_S = 15 * 60;
 /** Of a session, at identity. */
-const SESSION_S = 2 * 60 * 60;
+export const SESSION_S = 2 * 60 * 60;
 const LIMIT = { page: 'ops', seconds: SESSION_S, idleSeconds: IDLE_S } as const;
 
 export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies): Promise<void> => {

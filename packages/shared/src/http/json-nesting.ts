@@ -1,4 +1,4 @@
-const MAX_NESTING = 32;
+export const MAX_NESTING = 32;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -8,10 +8,10 @@ import { invalid, message } from '../kernel/error.ts';
 import type { CursorKey, PageOf, PageRequest } from '../kernel/page.ts';
 import { queryCount } from './validation.ts';
 
-const DEFAULT_PER_PAGE = 30;
-const MAX_PER_PAGE = 100;
+export const DEFAULT_PER_PAGE = 30;
+export const MAX_PER_PAGE = 100;
 /** A page by number counts or reads the rows before it. */
-const SKIPPED_MAX = 10_000;
+export const SKIPPED_MAX = 10_000;
 
 const count = queryCount(999_999_999);
 

@@ -46,7 +46,7 @@ export const deviceModel = (connection: Connection): Model<Device> =>
   connection.model<Device>('Device', schema);
 
 /** A notification goes to that many devices at most, the newest ones. */
-const MAX_DEVICES = 20;
+export const MAX_DEVICES = 20;
 
 export interface Devices {
   /** The device of this account with this push token, or of this session. */

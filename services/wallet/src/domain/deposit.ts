@@ -25,7 +25,7 @@ const CANCELLED = 3;
 const UNDECIDED = new Set([-2, -1, 1, 2]);
 
 /** An unpaid deposit expires after this. */
-const EXPIRES_MS = DAY_MS;
+export const EXPIRES_MS = DAY_MS;
 /** Up to this age a deposit is verified more often. */
 const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;

@@ -10,8 +10,8 @@ import type { UseCases } from '../use-cases.ts';
 import { description } from './description.ts';
 import { providerErrorSchema } from './schemas.ts';
 
-const MIN_TOOMAN = 1_000;
-const MAX_TOOMAN = 500_000_000;
+export const MIN_TOOMAN = 1_000;
+export const MAX_TOOMAN = 500_000_000;
 
 export const postDepositRoute = (
   { requestDeposit }: Pick<UseCases, 'requestDeposit'>,

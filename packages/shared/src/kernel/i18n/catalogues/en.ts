@@ -758,6 +758,7 @@ export const catalogue = {
   'docs.reference': 'API reference',
   'docs.events': 'Events',
   'docs.errors': 'Errors',
+  'docs.limits': 'Limits',
   'docs.retries': 'Idempotency and retries',
   'docs.changelog': 'Changelog',
   'docs.in_english': 'The text of this page is in English.',

@@ -749,6 +749,7 @@ export const catalogue: Catalogue = {
   'docs.reference': 'مرجع API',
   'docs.events': 'رویدادها',
   'docs.errors': 'خطاها',
+  'docs.limits': 'محدودیت‌ها',
   'docs.retries': 'تکرار امن درخواست‌ها',
   'docs.changelog': 'تغییرات نسخه‌ها',
   'docs.in_english': 'متن این صفحه به انگلیسی است.',
