@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import zlib from 'node:zlib';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { CATALOGUES, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { request } from 'undici';
 import { TEXTS } from '../src/pages/docs/text-page.ts';
@@ -271,6 +273,9 @@ describe('GET /docs', () => {
     );
     expect(contents).toEqual(expect.arrayContaining(ids));
     for (const id of contents) expect(ids).toContain(id);
+    for (const [cell] of text.matchAll(/<td[\s\S]*?<\/td>/g)) {
+      expect(cell).toMatch(/^<td data-label="[^"`]+"(?: data-empty="")?><div>[\s\S]*<\/div><\/td>$/);
+    }
     expect(text).toContain('متن این صفحه به انگلیسی است.');
     expect((await load(own.path)).text).not.toContain('in English.');
   });
@@ -304,6 +309,24 @@ describe('GET /docs', () => {
         .reduce((value, part) => value?.[part], document);
       expect([reference, target]).toEqual([reference, expect.anything()]);
     }
+  });
+
+  test('the page of events leads to each event, and says when it is published and what to do', async () => {
+    for (const locale of LOCALES) {
+      const { text } = await load(`/docs/events?lang=${locale}`);
+      for (const { type } of EVENTS) {
+        expect(text).toContain(`href="/docs/events?lang=${locale}#${type}"`);
+        const [, section = ''] = text.split(`<section class="card" id="${type}">`);
+        const own = section.slice(0, section.indexOf('</section>'));
+        const remedy = translate(locale, `docs.events.remedy.${type}` as MessageKey).split('`')[0] ?? '';
+        expect([type, remedy.length > 5, own.includes(remedy)]).toEqual([type, true, true]);
+        expect(own).toContain(translate(locale, 'docs.events.when'));
+      }
+    }
+    const remedies = Object.keys(CATALOGUES.get('en') ?? {}).filter((key) =>
+      key.startsWith('docs.events.remedy.'),
+    );
+    expect(remedies.sort()).toEqual(EVENTS.map(({ type }) => `docs.events.remedy.${type}`).sort());
   });
 
   test('a payload of the AsyncAPI document is what the schema of the event accepts', async () => {

@@ -4,7 +4,7 @@ import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import { ERROR_CATALOGUE, type ErrorRow, FIELD_MESSAGES, LANGUAGES } from '../../api/error-catalogue.ts';
-import { docsPage, inline } from './page.ts';
+import { contents, docsPage, inline } from './page.ts';
 
 const textsOf = (texts: Readonly<Record<string, string>>, first: Locale): Html[] =>
   [first, ...LANGUAGES.filter((locale) => locale !== first)].map(
@@ -38,7 +38,11 @@ ${row.operations.length > 0 && html`<p dir="ltr" class="quiet">${row.operations.
     '/docs/errors',
     message('docs.errors'),
     html`<p>${t(message('docs.errors.lead'))}</p>
-<nav class="row" dir="ltr">${statuses.map((status) => html`<a href="/docs/errors?lang=${locale}#${status}">${status}</a>`)}</nav>
+${contents(
+  locale,
+  '/docs/errors',
+  statuses.map((status) => ({ id: String(status), title: String(status) })),
+)}
 ${statuses.map(
   (status) => html`<section class="card" id="${status}">
 <h2>${status}</h2>

@@ -1,10 +1,14 @@
 /** `/docs/events`: the events of the services, from the AsyncAPI document, whose texts are English. */
 import { message } from '@fitness/shared/kernel/error.ts';
-import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type { AsyncApiDocument } from '../../api/asyncapi.ts';
-import { docsPage, inline } from './page.ts';
+import { contents, docsPage, inline } from './page.ts';
+
+/** A test compares the catalogues with the events. */
+const remedyOf = (type: string): MessageKey => `docs.events.remedy.${type}` as MessageKey;
 
 export const eventsPage = (locale: Locale, { components }: AsyncApiDocument): Page => {
   const t = translator(locale);
@@ -14,6 +18,11 @@ export const eventsPage = (locale: Locale, { components }: AsyncApiDocument): Pa
     message('docs.events'),
     html`<p>${t(message('docs.events.lead'))}</p>
 <p><a href="/docs/events/asyncapi.json">${t(message('docs.events.document'))}</a></p>
+${contents(
+  locale,
+  '/docs/events',
+  Object.keys(components.messages).map((name) => ({ id: name, title: name })),
+)}
 ${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers': consumers }) => {
   const services = consumers.join(', ');
   const text =
@@ -23,7 +32,8 @@ ${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers
   return html`<section class="card" id="${name}">
 <div class="stack tight">
 <h2 lang="en" dir="ltr">${name}</h2>
-<p lang="en" dir="ltr">${inline(summary)}</p>
+<p><strong>${t(message('docs.events.when'))}:</strong> <span lang="en" dir="ltr">${inline(summary)}</span></p>
+<p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(translate(locale, remedyOf(name)))}</p>
 <p class="quiet">${t(text)}</p>
 </div>
 <pre dir="ltr" tabindex="0">${JSON.stringify(payload.allOf[1], null, 2)}</pre>

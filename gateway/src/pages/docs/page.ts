@@ -22,6 +22,17 @@ export const docsLinks = (locale: Locale, path: string): Html => {
   )}${languageLinks(locale, path)}</nav>`;
 };
 
+/** Links to the parts of a page; their texts are English or numbers. */
+export const contents = (
+  locale: Locale,
+  path: string,
+  parts: readonly { id: string; title: string }[],
+): Html => {
+  const title = translator(locale)(message('docs.contents'));
+  const links = parts.map((part) => html`<a href="${path}?lang=${locale}#${part.id}">${part.title}</a>`);
+  return html`<nav class="row" aria-label="${title}"><div class="row" lang="en" dir="ltr">${links}</div></nav>`;
+};
+
 /** `code` in backticks, the rest as text. */
 export const inline = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;

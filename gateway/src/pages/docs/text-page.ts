@@ -7,7 +7,7 @@ import { type Html, html, renderedHtml } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import GithubSlugger from 'github-slugger';
 import MarkdownIt, { type Token } from 'markdown-it';
-import { docsPage } from './page.ts';
+import { contents, docsPage } from './page.ts';
 
 interface Text {
   path: string;
@@ -24,6 +24,10 @@ export const TEXTS: readonly Text[] = [
 ];
 
 const markdown = new MarkdownIt({ html: false });
+// A cell of a narrow page is a grid of its label and one element.
+markdown.renderer.rules.td_open = (tokens, index, options, _env, renderer) =>
+  `${renderer.renderToken(tokens, index, options)}<div>`;
+markdown.renderer.rules.td_close = () => '</div></td>\n';
 
 /** A link within the text or to another of the texts, with the language of the page; null for a link elsewhere. */
 const addressOf = (target: string, { file, path }: Text, locale: Locale): string | null => {
@@ -53,10 +57,11 @@ const labelCells = (tokens: readonly Token[]): void => {
   let column = 0;
   tokens.forEach((token, index) => {
     if (token.type === 'thead_open') headings = [];
-    else if (token.type === 'th_open') headings.push(tokens[index + 1]?.content ?? '');
+    else if (token.type === 'th_open') headings.push((tokens[index + 1]?.content ?? '').replaceAll('`', ''));
     else if (token.type === 'tr_open') column = 0;
     else if (token.type === 'td_open') {
       token.attrSet('data-label', headings[column] ?? '');
+      if (tokens[index + 1]?.content === '') token.attrSet('data-empty', '');
       column += 1;
     }
   });
@@ -107,8 +112,6 @@ export const textPage = (locale: Locale, text: Text): Page => {
   const { lead, sections } = parse(text, locale);
   const render = (tokens: Token[]): Html =>
     renderedHtml(markdown.renderer.render(tokens, markdown.options, {}));
-  const linkTo = ({ id, title }: Heading): Html =>
-    html`<a href="${text.path}?lang=${locale}#${id}">${title}</a>`;
   return docsPage(
     locale,
     text.path,
@@ -116,7 +119,11 @@ export const textPage = (locale: Locale, text: Text): Page => {
     html`${locale !== DEFAULT_LOCALE && html`<p class="notice">${t(message('docs.in_english'))}</p>`}
 <div class="stack" lang="en" dir="ltr">
 ${render(lead)}
-<nav class="row">${sections.map((section) => [section, ...section.parts].map(linkTo))}</nav>
+${contents(
+  locale,
+  text.path,
+  sections.flatMap((section) => [section, ...section.parts]),
+)}
 ${sections.map(
   ({ tokens }) => html`<section class="card">
 ${render(tokens)}</section>

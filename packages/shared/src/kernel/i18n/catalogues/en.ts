@@ -768,6 +768,7 @@ export const catalogue = {
     'Manage the users, gyms, posts, training services, payments, and in-app purchases of a fitness platform. Timestamps are `YYYY-MM-DD HH:MM:SS` in UTC, amounts are whole Tooman, and texts follow `Accept-Language` (`en`, `fa`). An empty query parameter is treated as absent, and a missing body as an empty object.',
   'docs.intro.errors':
     'Every error has a text in `message`. A 422 also has `errors` with messages by field. Some errors have a `code`, which stays the same in every language and release. [All errors](/docs/errors), with what to do.\n\nThese errors have `error` and `code` instead of `message`:',
+  'docs.contents': 'Contents',
   'docs.errors.lead':
     'Every error has a message. Some errors also have a code, which stays the same in every language and release. Texts follow Accept-Language, and parameters are in braces.',
   'docs.errors.cause': 'When',
@@ -891,6 +892,57 @@ export const catalogue = {
   'docs.events.document': 'AsyncAPI 3 document',
   'docs.events.consumers': 'Consumers: {services}',
   'docs.events.no_consumers': 'No consumers',
+  'docs.events.when': 'When it is published',
+  'docs.events.remedy.content.training_service.changed':
+    'Replace what you keep of the training service, unless your copy has a larger `aggregateversion`.',
+  'docs.events.remedy.content.training_service.deleted':
+    'Delete what you keep of the training service, and end its boosts.',
+  'docs.events.remedy.content.post.deleted': 'Delete what you keep of the post and its files.',
+  'docs.events.remedy.content.trainee.purchased': 'Notify the seller once for each `id` of an event.',
+  'docs.events.remedy.content.trainee.delivered': 'Notify the buyer once for each `id` of an event.',
+  'docs.events.remedy.content.training_service.boost_ended':
+    'Notify the seller once for each `id` of an event.',
+  'docs.events.remedy.gyms.gym.changed':
+    'Replace what you keep of the gym, unless your copy has a larger `aggregateversion`.',
+  'docs.events.remedy.gyms.gym.deleted': 'Delete what belongs to the gym, and end its boosts.',
+  'docs.events.remedy.gyms.gym.license_reviewed':
+    'Notify the owner that the event names, once for each `id`.',
+  'docs.events.remedy.gyms.gym.boost_ended': 'Notify the owner that the event names, once for each `id`.',
+  'docs.events.remedy.gyms.gym.license_cleared':
+    'Delete the document that the event names, and no later one.',
+  'docs.events.remedy.identity.credentials.revoked':
+    'Forget what you keep about the tokens of the user, and check them again.',
+  'docs.events.remedy.identity.account.deletion_requested':
+    'Notify the user. Delete nothing: the deletion may be cancelled.',
+  'docs.events.remedy.identity.account.deletion_cancelled': 'Show the account as active again.',
+  'docs.events.remedy.identity.security_sms.requested': 'Send the SMS to the phone that the event names.',
+  'docs.events.remedy.identity.notification.push_requested':
+    'Push the notification to the device, unless it has been removed.',
+  'docs.events.remedy.identity.notification.email_requested':
+    'Send the e-mail, unless the user has switched it off.',
+  'docs.events.remedy.identity.trainer_license.cleared':
+    'Delete the document that the event names, and no later one.',
+  'docs.events.remedy.identity.account.deleted':
+    'Erase what you keep about the user, or remove what identifies them where the law requires the rest.',
+  'docs.events.remedy.media.media.attached':
+    'Use the file, unless you know one with a larger id for the same target and purpose.',
+  'docs.events.remedy.media.media.deleted': 'Stop showing the file and remove its link.',
+  'docs.events.remedy.store_billing.store_purchase.granted':
+    'Book the purchase once for each `id` of an event.',
+  'docs.events.remedy.store_billing.store_purchase.grant_ended':
+    'Show the purchase as ended. Do not change the payment.',
+  'docs.events.remedy.store_billing.refund.resolved': 'Notify the user once for each `id` of an event.',
+  'docs.events.remedy.store_billing.subscription.started':
+    'Give the user what the subscription includes, until its end.',
+  'docs.events.remedy.store_billing.subscription.expiring': 'Notify the user once for each `id` of an event.',
+  'docs.events.remedy.store_billing.boost.granted': 'Show the target first until the boost ends.',
+  'docs.events.remedy.store_billing.boost.ended':
+    'Stop showing the target first, unless another boost is running.',
+  'docs.events.remedy.wallet.payment.booked': 'Notify the user of a deposit, once for each `id` of an event.',
+  'docs.events.remedy.wallet.ledger.sealed':
+    'Read the entries of the batch from the wallet if you keep a copy of the ledger.',
+  'docs.events.remedy.wallet.deposit.returned': 'Notify the user that the money was returned.',
+  'docs.events.remedy.wallet.withdrawal.settled': 'Notify the user of the outcome that the event names.',
   'docs.tags.auth.name': 'Auth',
   'docs.tags.auth': 'Your account: registration, sign-in, tokens, two-factor authentication, and deletion.',
   'docs.tags.users.name': 'Users',

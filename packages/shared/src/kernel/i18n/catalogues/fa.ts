@@ -759,6 +759,7 @@ export const catalogue: Catalogue = {
     'با این API می‌توانید کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی مثل نبودن آن است، و نبودن بدنه مثل شیء خالی. توضیح عملیات‌ها به انگلیسی است.',
   'docs.intro.errors':
     'متن هر خطا در `message` است. خطای 422 علاوه بر آن `errors` با پیام هر فیلد دارد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. [همهٔ خطاها](/docs/errors?lang=fa) همراه با کاری که باید کرد.\n\nاین خطاها به جای `message`، فیلدهای `error` و `code` دارند:',
+  'docs.contents': 'فهرست',
   'docs.errors.lead':
     'هر خطا یک پیام دارد. برخی خطاها کد هم دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. متن‌ها به زبان Accept-Language هستند و پارامترها میان آکولاد آمده‌اند.',
   'docs.errors.cause': 'چه وقت',
@@ -872,6 +873,54 @@ export const catalogue: Catalogue = {
   'docs.events.document': 'سند AsyncAPI 3',
   'docs.events.consumers': 'مصرف‌کنندگان: {services}',
   'docs.events.no_consumers': 'بدون مصرف‌کننده',
+  'docs.events.when': 'چه وقت منتشر می‌شود',
+  'docs.events.remedy.content.training_service.changed':
+    'نسخه‌ای را که از این خدمت مربیگری دارید جایگزین کنید، مگر آنکه `aggregateversion` نسخهٔ شما بزرگ‌تر باشد.',
+  'docs.events.remedy.content.training_service.deleted':
+    'آنچه از این خدمت مربیگری دارید حذف کنید و به بوست‌های آن پایان دهید.',
+  'docs.events.remedy.content.post.deleted': 'آنچه از این پست و فایل‌های آن دارید حذف کنید.',
+  'docs.events.remedy.content.trainee.purchased': 'برای هر `id` رویداد، یک بار به فروشنده خبر دهید.',
+  'docs.events.remedy.content.trainee.delivered': 'برای هر `id` رویداد، یک بار به خریدار خبر دهید.',
+  'docs.events.remedy.content.training_service.boost_ended':
+    'برای هر `id` رویداد، یک بار به فروشنده خبر دهید.',
+  'docs.events.remedy.gyms.gym.changed':
+    'نسخه‌ای را که از این باشگاه دارید جایگزین کنید، مگر آنکه `aggregateversion` نسخهٔ شما بزرگ‌تر باشد.',
+  'docs.events.remedy.gyms.gym.deleted': 'آنچه به این باشگاه تعلق دارد حذف کنید و به بوست‌های آن پایان دهید.',
+  'docs.events.remedy.gyms.gym.license_reviewed': 'برای هر `id`، یک بار به مالکی که در رویداد آمده خبر دهید.',
+  'docs.events.remedy.gyms.gym.boost_ended': 'برای هر `id`، یک بار به مالکی که در رویداد آمده خبر دهید.',
+  'docs.events.remedy.gyms.gym.license_cleared': 'سندی را که در رویداد آمده حذف کنید، نه سندهای جدیدتر را.',
+  'docs.events.remedy.identity.credentials.revoked':
+    'آنچه دربارهٔ توکن‌های این کاربر نگه داشته‌اید کنار بگذارید و آن‌ها را دوباره بررسی کنید.',
+  'docs.events.remedy.identity.account.deletion_requested':
+    'به کاربر خبر دهید و چیزی را حذف نکنید؛ شاید حذف حساب لغو شود.',
+  'docs.events.remedy.identity.account.deletion_cancelled': 'حساب را دوباره فعال نشان دهید.',
+  'docs.events.remedy.identity.security_sms.requested': 'پیامک را به شماره‌ای که در رویداد آمده بفرستید.',
+  'docs.events.remedy.identity.notification.push_requested':
+    'اعلان را به دستگاه بفرستید، مگر آنکه آن دستگاه حذف شده باشد.',
+  'docs.events.remedy.identity.notification.email_requested':
+    'ایمیل را بفرستید، مگر آنکه کاربر آن را خاموش کرده باشد.',
+  'docs.events.remedy.identity.trainer_license.cleared':
+    'سندی را که در رویداد آمده حذف کنید، نه سندهای جدیدتر را.',
+  'docs.events.remedy.identity.account.deleted':
+    'آنچه دربارهٔ این کاربر دارید پاک کنید. اگر قانون نگه‌داشتن بخشی را لازم می‌داند، هویت کاربر را از آن حذف کنید.',
+  'docs.events.remedy.media.media.attached':
+    'از این فایل استفاده کنید، مگر آنکه برای همان مورد و همان منظور فایلی با شناسهٔ بزرگ‌تر دارید.',
+  'docs.events.remedy.media.media.deleted': 'این فایل را دیگر نشان ندهید و پیوند آن را بردارید.',
+  'docs.events.remedy.store_billing.store_purchase.granted': 'برای هر `id` رویداد، خرید را یک بار ثبت کنید.',
+  'docs.events.remedy.store_billing.store_purchase.grant_ended':
+    'خرید را پایان‌یافته نشان دهید و پرداخت را تغییر ندهید.',
+  'docs.events.remedy.store_billing.refund.resolved': 'برای هر `id` رویداد، یک بار به کاربر خبر دهید.',
+  'docs.events.remedy.store_billing.subscription.started':
+    'تا پایان اشتراک، امکانات آن را در اختیار کاربر بگذارید.',
+  'docs.events.remedy.store_billing.subscription.expiring': 'برای هر `id` رویداد، یک بار به کاربر خبر دهید.',
+  'docs.events.remedy.store_billing.boost.granted': 'تا پایان بوست، این مورد را بالاتر از بقیه نشان دهید.',
+  'docs.events.remedy.store_billing.boost.ended':
+    'این مورد را دیگر بالاتر نشان ندهید، مگر آنکه بوست دیگری فعال باشد.',
+  'docs.events.remedy.wallet.payment.booked': 'دربارهٔ واریز، برای هر `id` رویداد یک بار به کاربر خبر دهید.',
+  'docs.events.remedy.wallet.ledger.sealed':
+    'اگر نسخه‌ای از دفتر حساب‌ها دارید، ردیف‌های این دسته را از کیف پول بخوانید.',
+  'docs.events.remedy.wallet.deposit.returned': 'به کاربر خبر دهید که پولش برگردانده شده است.',
+  'docs.events.remedy.wallet.withdrawal.settled': 'نتیجه‌ای را که در رویداد آمده به کاربر خبر دهید.',
   'docs.tags.auth.name': 'حساب',
   'docs.tags.auth': 'حساب شما: ثبت‌نام، ورود، توکن‌ها، ورود دومرحله‌ای و حذف حساب.',
   'docs.tags.users.name': 'کاربران',
