@@ -13,6 +13,7 @@ import {
   api,
   balanceOf,
   baseUrl,
+  eventually,
   expectStatus,
   PASSWORD,
   register,
@@ -54,7 +55,15 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   test('the reference has samples in curl, Kotlin, Swift and TypeScript', async () => {
     const page = await open(view);
     await page.goto(`${baseUrl()}/docs#tag/auth/POST/auth/login`);
-    await page.getByRole('button').filter({ hasText: 'Shell Curl' }).last().click();
+    // On a phone the reference renders an operation when it comes near.
+    const languages = page.getByRole('button').filter({ hasText: 'Shell Curl' });
+    await page.locator('#reference h1').first().waitFor();
+    await eventually(async () => {
+      if ((await languages.count()) > 0) return true;
+      await page.mouse.wheel(0, 600);
+      return false;
+    });
+    await languages.last().click();
     const options = page.getByRole('option');
     await options.first().waitFor();
     expect((await options.allTextContents()).sort()).toEqual([
