@@ -48,7 +48,7 @@ const answer = (body: object, status = 200) => ({ status, body });
 interface Case {
   name: string;
   slug: string;
-  /** Of the first step, besides the hidden fields. */
+  /** Fields of the first step besides the hidden ones. */
   chosen?: Record<string, string>;
   text?: Record<string, string>;
   /** What the confirmation repeats. */

@@ -4,7 +4,7 @@ import { CATALOGUES, DEFAULT_LOCALE } from '@fitness/shared/kernel/i18n/translat
 // Written by test/architecture/api-errors.test.ts from the code that throws the errors, and from the routes.
 import errors from './error-codes.json' with { type: 'json' };
 
-/** By language. */
+/** Texts for each language. */
 type Texts = Readonly<Record<string, string>>;
 
 export interface ErrorRow {

@@ -47,7 +47,7 @@ const textOf = ({ t }: Operator, value: unknown): string => {
   return isolate(typeof value === 'string' ? value : JSON.stringify(value));
 };
 
-/** Of two lists what one has and the other has not. */
+/** What one of two lists has and the other does not. */
 const without = (sign: string, list: readonly unknown[], other: readonly unknown[]): string[] =>
   list.filter((entry) => !other.includes(entry)).map((entry) => `${sign}${String(entry)}`);
 

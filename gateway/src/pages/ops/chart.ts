@@ -17,7 +17,7 @@ const HEIGHT = 60;
 
 interface Chart {
   title: Message;
-  /** Of both parts of a bar. */
+  /** Labels for the two parts of a bar. */
   done: Message;
   open: Message;
 }

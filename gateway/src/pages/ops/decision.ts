@@ -29,7 +29,7 @@ export interface Confirmation {
 
 interface Decision<Row> {
   slug: string;
-  /** As it is now. */
+  /** The current state. */
   find(operator: Operator, fields: Fields): Promise<Row | undefined>;
   confirmation(operator: Operator, row: Row, fields: Fields): Confirmation | Promise<Confirmation>;
   perform(operator: Operator, row: Row, fields: Fields): Promise<ActionResult>;

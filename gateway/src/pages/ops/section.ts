@@ -77,7 +77,7 @@ export interface Section {
   /** What the API has refused is shown by the section, at its field. */
   showsProblems?: true;
   actions?: Readonly<Record<string, Action>>;
-  /** What was done, by the address: it is read again, so that the notice is true whoever made the address. */
+  /** Read again from what the address names: anyone may have made the address. */
   notice?(operator: Operator, done: Done): Promise<Message | undefined>;
 }
 
@@ -131,7 +131,7 @@ export const countOf = async <Row>(
   const shown = isLast && count > 1 ? await pageOf(Math.min(count, LAST_SINGLE_PAGE)) : first;
   return { count, row: (shown.data as Row[])[0] };
 };
-/** Of pages with one row each. */
+/** For pages with one row each. */
 const LAST_SINGLE_PAGE = 10_000;
 
 /** Undefined for what is no payment. */

@@ -40,7 +40,7 @@ interface Deposit {
     meta: { resolution?: { outcome: string } } | null;
     created_at: string;
   };
-  /** Of an open dispute, as the bank gateway reports it. */
+  /** An open dispute, as the bank gateway reports it. */
   track_id?: string;
   reported?: { charged_rial: number | null; ref_number: string | null; card_number: string | null };
 }
