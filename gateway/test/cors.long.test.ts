@@ -1,5 +1,5 @@
 /** `CORS_ORIGINS` as a real browser understands it. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { type PageServer, startPageServer } from '@fitness/shared/testing/web-page.ts';
@@ -19,9 +19,10 @@ const clientScripts = (): Record<string, string> => {
   const requests = createRequire(CLIENT)
     .resolve('openapi-fetch')
     .replace(/\.cjs$/, '.mjs');
-  const own = ['index.ts', 'retry.ts', 'errors.ts', 'generated/idempotent.ts'].map((file) => {
+  const own = readdirSync(CLIENT, { recursive: true, encoding: 'utf8' }).flatMap((file) => {
+    if (!file.endsWith('.ts') || file.endsWith('.test.ts')) return [];
     const script = stripTypeScriptTypes(readFileSync(new URL(file, CLIENT), 'utf8'));
-    return [`/client/${file}`, script.replace("'openapi-fetch'", "'/openapi-fetch.mjs'")] as const;
+    return [[`/client/${file}`, script.replace("'openapi-fetch'", "'/openapi-fetch.mjs'")] as const];
   });
   return { '/openapi-fetch.mjs': readFileSync(requests, 'utf8'), ...Object.fromEntries(own) };
 };

@@ -314,3 +314,58 @@ test('the notice says what was done, and nothing that is not so', async () => {
   );
   expect(await noticeAt('dead-letters?done=replayed&of=wallet&event=Call%20us')).toBeUndefined();
 });
+
+describe('a decision that was made meanwhile', () => {
+  const settle = (fields: object): void => {
+    replies.set('GET /payments/31', answer({ payment: { ...WITHDRAWAL, ...fields } }));
+  };
+  const PAID = 'Withdrawal 31 of 50,000 Tooman was marked as paid.';
+
+  test.each([
+    ['pay', { is_done: true }, PAID],
+    ['pay', { rejected_at: CREATED }, 'Withdrawal 31 of 50,000 Tooman was rejected.'],
+    ['reject', { is_done: true }, PAID],
+  ])('asks nobody to %s a withdrawal that has %j', async (name, fields, text) => {
+    const [browser, page] = await pageOf(CASES[0] as Case);
+    settle(fields);
+    const shown = await submit(browser, page, name);
+    expect([shown.status, shown.html.includes(text)]).toEqual([200, true]);
+    expect(shown.html).not.toContain(`value="confirm_${name}"`);
+    expect(shown.html).not.toContain('bank transfer first');
+    expect(writes()).toEqual([]);
+  });
+
+  test('answers a second click on it as the first one, and writes nothing', async () => {
+    const [browser, page] = await pageOf(CASES[0] as Case);
+    const confirmation = await submit(browser, page, 'pay');
+    settle({ is_done: true });
+    const again = await submit(browser, confirmation, 'confirm_pay', { reference: 'PAYA-8' });
+    expect([again.status, again.location?.search]).toEqual([303, '?lang=en&payment=31&done=paid']);
+    expect(writes()).toEqual([]);
+  });
+
+  test('asks nobody to return a deposit again, with an amount that was never charged', async () => {
+    const [browser, page] = await pageOf(CASES[2] as Case);
+    replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
+    const meta = { resolution: { outcome: 'credited' } };
+    replies.set('GET /payments/41', answer({ payment: { ...DEPOSIT.payment, meta } }));
+    const shown = await submit(browser, page, 'returned');
+    expect(shown.html).toContain('Deposit 41 of 70,000 Tooman was added to the balance.');
+    expect(shown.html).not.toContain('value="confirm_returned"');
+  });
+
+  test('is not offered for a deposit that nobody disputes', async () => {
+    const [browser, page] = await pageOf(CASES[2] as Case);
+    replies.set('GET /payments/deposit/disputed', answer({ data: [], meta: {} }));
+    expect((await submit(browser, page, 'credited')).status).toBe(404);
+  });
+
+  test('says that a refund is closed instead of showing it as missing', async () => {
+    const [browser, page] = await pageOf(CASES[4] as Case);
+    const confirmation = await submit(browser, page, 'refunded');
+    replies.set('GET /payments/store-purchases/refund-queue', answer({ data: [], meta: {} }));
+    const again = await submit(browser, confirmation, 'confirm_refunded', { note: 'In the store' });
+    expect([again.status, again.html.includes('closed already')]).toEqual([404, true]);
+    expect(writes()).toEqual([]);
+  });
+});

@@ -138,8 +138,8 @@ test(
             `  landmark: {
     stored: 'landmark',
     description: 'What helps to find the gym',
-    create: oneLine(shortText).nullable().optional(),
-    update: oneLine(shortText).nullable(),
+    create: oneLine('Landmark', shortText).nullable().optional(),
+    update: oneLine('Landmark', shortText).nullable(),
     shown: textOrNull,
   },
 `,
@@ -235,6 +235,7 @@ test(
             text(locale, 'blocker.many_trainees_one', '{count} trainee is too many.');
             text(locale, 'blocker.many_trainees_other', '{count} trainees are too many.');
             text(locale, 'account_deletion.settle.many_trainees', 'Deliver what they bought.');
+            text(locale, 'ops.blocker.many_trainees', 'has many trainees to deliver to');
           }
         },
       },

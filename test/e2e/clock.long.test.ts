@@ -1,5 +1,6 @@
 /** `PUT /_sandbox/clock` with a product of its own, two replicas of each process: what takes days for members happens within seconds. */
 import { type Answer, eventually } from '@fitness/shared/testing/harness.ts';
+import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type OwnProduct, startOwnProduct } from './own-product.ts';
 import {
@@ -75,6 +76,14 @@ test('a confirmation code is refused after ten minutes', async () => {
   const code = await newestCode(account.phone);
   await advance('11m');
   expectStatus(await commit(account, code), 422);
+});
+
+test('an authenticator app, which has the real time, still arms a second factor', async () => {
+  const account = await register();
+  const begun = await post(account, '/auth/second-factor', { current_password: PASSWORD });
+  const { secret } = expectStatus(begun, 200).body;
+  const armed = await post(account, '/auth/second-factor', { totp: totpOf(secret, new Date()) });
+  expect(expectStatus(armed, 200).body.recovery_codes).toEqual(expect.any(Array));
 });
 
 describe('a limit', () => {

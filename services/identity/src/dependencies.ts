@@ -90,6 +90,8 @@ export interface Dependencies {
   smsCountries: ReadonlySet<string>;
   idempotency: Idempotency;
   clock: Clock;
+  /** The time of authenticator apps, which nothing advances. */
+  realTime: Clock;
   random: Random;
   log: Logger;
   /** The lifetime of session tokens, and the default one of personal tokens. */
@@ -115,7 +117,19 @@ export const createDependencies = async (
   config: IdentityConfig,
   { passwordCost }: DependencyOverrides = {},
 ): Promise<AllDependencies> => {
-  const { connection, clock, random, log, metrics, outbox, audit, sequences, limiter, idempotency } = runtime;
+  const {
+    connection,
+    clock,
+    realTime,
+    random,
+    log,
+    metrics,
+    outbox,
+    audit,
+    sequences,
+    limiter,
+    idempotency,
+  } = runtime;
   const epochs = createCredentialEpochs({
     redis: runtime.redis,
     namespace: config.EVENTS_NAMESPACE,
@@ -166,6 +180,7 @@ export const createDependencies = async (
     smsCountries: new Set(config.SMS_COUNTRIES.split(',')),
     idempotency,
     clock,
+    realTime,
     random,
     log,
     tokenLifetimeDays: config.TOKEN_LIFETIME_DAYS,

@@ -25,6 +25,8 @@ export interface Dependencies {
   outbox: Outbox;
   audit: AuditLog;
   clock: Clock;
+  /** The time of the files, which nothing advances. */
+  realTime: Clock;
   log: Logger;
 }
 
@@ -34,7 +36,7 @@ export const createDependencies = (
   config: MediaConfig,
   storage: Storage,
 ): Dependencies => {
-  const { connection, sequences, outbox, audit, clock, log } = runtime;
+  const { connection, sequences, outbox, audit, clock, realTime, log } = runtime;
   runtime.cleanup.defer('storage', () => storage.close());
   runtime.health.add('storage', () => storage.check());
   const identity = runtime.grpcClient('identity', grpcDefinitions.identity(), config.IDENTITY_GRPC_ADDRESS);
@@ -55,6 +57,7 @@ export const createDependencies = (
     outbox,
     audit,
     clock,
+    realTime,
     log,
   };
 };

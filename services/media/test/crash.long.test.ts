@@ -80,7 +80,7 @@ const sweep = async (hoursLater: number): Promise<number> => {
   return createSweepFiles({
     store: createStore(connection, log),
     storage,
-    clock: new ManualClock(new Date(Date.now() + hoursLater * HOUR_MS)),
+    realTime: new ManualClock(new Date(Date.now() + hoursLater * HOUR_MS)),
     log,
   })();
 };

@@ -110,7 +110,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
       createSweepFiles({
         store: createStore(connection, log),
         storage: await createLocalStorage(harness.config.MEDIA_DIRECTORY),
-        clock: { now: () => new Date(Date.now() + 2 * HOUR_MS) },
+        realTime: { now: () => new Date(Date.now() + 2 * HOUR_MS) },
         log,
       })(),
     );

@@ -22,6 +22,8 @@ export interface Confirmation {
   /** Everything that must be as it was shown. */
   state: readonly (string | number | null | undefined)[];
   field?: Pick<Field, 'name' | 'label'> & { isRequired?: boolean };
+  /** It has been decided: the page says so, without a button. `result` answers a second click on the same decision. */
+  settled?: { text: Message; result?: ActionResult } | undefined;
   /** Undefined: there is nothing to do. */
   button: { label: Message; isDestructive?: boolean } | undefined;
   back: { query?: string; label: Message };
@@ -31,6 +33,8 @@ interface Decision<Row> {
   slug: string;
   /** The current state. */
   find(operator: Operator, fields: Fields): Promise<Row | undefined>;
+  /** What the operator reads when there is no row. */
+  missing?: Message;
   confirmation(operator: Operator, row: Row, fields: Fields): Confirmation | Promise<Confirmation>;
   perform(operator: Operator, row: Row, fields: Fields): Promise<ActionResult>;
 }
@@ -61,7 +65,8 @@ interface Step {
 const page = (operator: Operator, step: Step): Html => {
   const { locale, t } = operator;
   const { name, slug, confirmation, fields, problem, hasChanged = false } = step;
-  const { title, lead, facts, repeated, field, button, back } = confirmation;
+  const { title, lead, facts, repeated, field, settled, back } = confirmation;
+  const button = settled === undefined ? confirmation.button : undefined;
   const hidden = [
     ...repeated.map((key) => [key, fields[key] ?? '']),
     [SHOWN, markOf(operator, name, confirmation)],
@@ -78,7 +83,8 @@ const page = (operator: Operator, step: Step): Html => {
         : [[CONFIRM + name, button.label]];
   return html`<section class="card"><h2>${t(title)}</h2>
 ${hasChanged && html`<p class="notice" role="status">${t(message('ops.changed_meanwhile'))}</p>`}
-${lead !== undefined && html`<p>${t(lead)}</p>`}
+${settled !== undefined && html`<p class="notice" role="status">${t(settled.text)}</p>`}
+${settled === undefined && lead !== undefined && html`<p>${t(lead)}</p>`}
 ${facts}
 ${problemOf({ problem }, inputs)}
 ${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${inputsOf({ locale, problem }, inputs)}`, buttons)}
@@ -105,24 +111,25 @@ const problemOfField = (
 
 /** The actions of both steps: `name`, and `confirm_<name>`. */
 export const decisionOf = <Row>(name: string, decision: Decision<Row>): Record<string, Action> => {
-  const { slug, find, confirmation: confirmationOf, perform } = decision;
+  const { slug, find, missing, confirmation: confirmationOf, perform } = decision;
   return {
     [name]: async (operator, fields) => {
       const row = await find(operator, fields);
-      if (row === undefined) return gone(operator);
+      if (row === undefined) return gone(operator, missing);
       const confirmation = await confirmationOf(operator, row, fields);
       return { shown: page(operator, { name, slug, confirmation, fields }) };
     },
     [CONFIRM + name]: async (operator, fields) => {
       const row = await find(operator, fields);
-      if (row === undefined) return gone(operator);
+      if (row === undefined) return gone(operator, missing);
       const confirmation = await confirmationOf(operator, row, fields);
       const step = { name, slug, confirmation, fields };
+      const { settled } = confirmation;
+      if (settled !== undefined) return settled.result ?? { shown: page(operator, step) };
       if (confirmation.button === undefined || !isMark(markOf(operator, name, confirmation), fields[SHOWN]))
         return { shown: page(operator, { ...step, hasChanged: true }) };
-      const missing = problemOfField(operator, confirmation, undefined, fields);
-      if (missing !== undefined)
-        return { shown: page(operator, { ...step, problem: missing }), problem: missing };
+      const empty = problemOfField(operator, confirmation, undefined, fields);
+      if (empty !== undefined) return { shown: page(operator, { ...step, problem: empty }), problem: empty };
       const result = await perform(operator, row, fields);
       const problem = problemOfField(operator, confirmation, result, fields);
       return problem === undefined ? result : { shown: page(operator, { ...step, problem }), problem };

@@ -147,8 +147,11 @@ export const outcomeOf = (answer: ApiAnswer, done: Done, query?: string): Action
   answer.status < 300 ? { done, ...(query === undefined ? {} : { query }) } : { refused: answer };
 
 /** The answer of the API for what does not exist. */
-export const gone = ({ t }: Operator): { refused: ApiAnswer } => ({
-  refused: { status: 404, headers: {}, body: { message: t(message('error.not_found')) } },
+export const gone = (
+  { t }: Operator,
+  text: Message = message('error.not_found'),
+): { refused: ApiAnswer } => ({
+  refused: { status: 404, headers: {}, body: { message: t(text) } },
 });
 
 interface List {

@@ -123,6 +123,8 @@ export interface IdempotencyOptions {
   connection: Connection;
   crossServiceCheck: CrossServiceCheck;
   clock: Clock;
+  /** For claims, which an advance of `clock` must not end. Default: `clock`. */
+  realTime?: Clock | undefined;
   uuid: () => string;
   renewMs?: number | undefined;
 }
@@ -131,12 +133,13 @@ export const createIdempotency = ({
   connection,
   crossServiceCheck,
   clock,
+  realTime = clock,
   uuid,
   renewMs = RENEW_MS,
 }: IdempotencyOptions): Idempotency => {
   const entries = connection.collection<Entry>(COLLECTION);
 
-  const claimEnd = (): Date => new Date(clock.now().getTime() + CLAIM_MS);
+  const claimEnd = (): Date => new Date(realTime.now().getTime() + CLAIM_MS);
 
   /**
    * Whether the claim of the other run was taken over. In a transaction, which fails at a locked row after
@@ -206,7 +209,7 @@ export const createIdempotency = ({
       throw otherRequestError();
     }
     if (found.reply !== null) return found.reply;
-    if (found.claimed_until > now) throw runningError();
+    if (found.claimed_until > realTime.now()) throw runningError();
     // `claimed_until` is a part of the condition: the other run may have renewed its claim meanwhile.
     const expired = { _id: id, claim: found.claim, claimed_until: found.claimed_until, reply: null };
     if (await takeOver(expired, newClaim)) return undefined;

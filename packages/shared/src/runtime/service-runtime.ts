@@ -11,7 +11,14 @@ import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcService, startGrpcServer } from '../grpc/server.ts';
 import type { Route } from '../http/define-route.ts';
 import { createServer } from '../http/server.ts';
-import { type AdvancingClock, type Clock, type Random, SECOND_MS, systemRandom } from '../kernel/clock.ts';
+import {
+  type AdvancingClock,
+  type Clock,
+  type Random,
+  SECOND_MS,
+  systemClock,
+  systemRandom,
+} from '../kernel/clock.ts';
 import type { TelemetryConfig } from '../kernel/config.ts';
 import { createHealth, type Health } from '../kernel/health.ts';
 import { createLog, type Logger } from '../kernel/log.ts';
@@ -122,6 +129,8 @@ export interface ServiceRuntime {
   service: ProcessName;
   log: Logger;
   clock: Clock;
+  /** Nothing advances it: for what the world outside of the product dates, such as authenticator apps and files, and for claims. */
+  realTime: Clock;
   random: Random;
   cleanup: Cleanup;
   health: Health;
@@ -179,6 +188,7 @@ const open = async (
 ): Promise<ServiceRuntime> => {
   const processClock = await openClock(config, log, cleanup);
   const clock = overrides.clock ?? processClock;
+  const realTime = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const health = createHealth();
   const times = shutdownTimes(config);
@@ -207,6 +217,7 @@ const open = async (
     service,
     log,
     clock,
+    realTime,
     random,
     cleanup,
     health,
@@ -224,6 +235,7 @@ const open = async (
       connection,
       crossServiceCheck: createCrossServiceCheck(redis, config.EVENTS_NAMESPACE, clock),
       clock,
+      realTime,
       uuid: random.uuid,
     }),
     grpcClient: connectWith({ signer, tls, metrics, cleanup }),

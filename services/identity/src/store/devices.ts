@@ -1,7 +1,7 @@
 /** The devices that get push messages: one for each session that has registered one. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
-import mongoose, { type Model } from 'mongoose';
+import mongoose, { type Model, type PipelineStage } from 'mongoose';
 import type { PLATFORMS } from '../domain/platforms.ts';
 
 export interface Device {
@@ -69,6 +69,14 @@ export interface Devices {
   deleteGone(session: ClientSession, device: Pick<Device, '_id' | 'push_token'>): Promise<void>;
 }
 
+/** Two stages: every planner serves the first by the index of the account, not by that of the ends of sessions. */
+const newestLive = (userId: number, now: Date, limit: number): PipelineStage[] => [
+  { $match: { user_id: userId } },
+  { $match: { expires_at: { $gt: now } } },
+  { $sort: { _id: -1 } },
+  { $limit: limit },
+];
+
 export const createDevices = (connection: Connection): Devices => {
   const devices = deviceModel(connection);
   return {
@@ -85,13 +93,10 @@ export const createDevices = (connection: Connection): Devices => {
       await devices.create([device], { session });
     },
     idsOf: async (session, userId, now) => {
-      const found = await devices
-        .find({ user_id: userId, expires_at: trusted({ $gt: now }) }, { _id: 1 })
-        .sort({ _id: -1 })
-        .limit(MAX_DEVICES)
-        .session(session)
-        .lean<Pick<Device, '_id'>[]>();
-      return found.map(({ _id }) => _id);
+      const live = await devices.aggregate<Pick<Device, '_id'>>(newestLive(userId, now, MAX_DEVICES), {
+        session,
+      });
+      return live.map(({ _id }) => _id);
     },
     get: (id) => devices.findById(id).lean<Device>(),
     ofSessions: (userId, sessions) =>
@@ -101,10 +106,7 @@ export const createDevices = (connection: Connection): Devices => {
         { $match: { session: { $in: [...sessions] } } },
       ]),
     localeOf: async (userId, now) => {
-      const newest = await devices
-        .findOne({ user_id: userId, expires_at: trusted({ $gt: now }) })
-        .sort({ _id: -1 })
-        .lean<Device>();
+      const [newest] = await devices.aggregate<Device>(newestLive(userId, now, 1));
       return newest?.locale;
     },
     delete: async (userId, id) => (await devices.deleteOne({ _id: id, user_id: userId })).deletedCount === 1,

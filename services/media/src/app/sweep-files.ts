@@ -10,7 +10,7 @@ const BATCH_SIZE = 500;
  * Deletes files that no row names: a crash between the writes of a row and a file leaves one. Returns their number.
  */
 export const createSweepFiles =
-  ({ store, storage, clock, log }: Pick<Dependencies, 'store' | 'storage' | 'clock' | 'log'>) =>
+  ({ store, storage, realTime, log }: Pick<Dependencies, 'store' | 'storage' | 'realTime' | 'log'>) =>
   async (): Promise<number> => {
     let swept = 0;
     const sweep = async (keys: readonly string[]): Promise<void> => {
@@ -21,7 +21,7 @@ export const createSweepFiles =
       }
     };
     let batch: string[] = [];
-    for await (const key of storage.listOlderThan(new Date(clock.now().getTime() - MIN_AGE_MS))) {
+    for await (const key of storage.listOlderThan(new Date(realTime.now().getTime() - MIN_AGE_MS))) {
       batch.push(key);
       if (batch.length < BATCH_SIZE) continue;
       await sweep(batch);

@@ -5,7 +5,7 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
-import { decisionOf } from '../decision.ts';
+import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, type Names } from '../members.ts';
 import { type Refund, readBuyers, refundFacts } from '../refund-facts.ts';
 import {
@@ -37,7 +37,7 @@ interface Deposit {
     user_id: number;
     user: unknown;
     amount: number;
-    meta: { resolution?: { outcome: string } } | null;
+    meta: { resolution?: { outcome: 'credited' | 'returned' } } | null;
     created_at: string;
   };
   /** An open dispute, as the bank gateway reports it. */
@@ -117,12 +117,22 @@ const findOpen = async <Row>(operator: Operator, list: string, id: string | unde
   return (await read(operator, `${list}?per_page=1&cursor=${cursor}`)).data as Row[];
 };
 
-/** A resolved one too: the same outcome again changes nothing, and another one is refused. */
+/** A resolved one too: the page says so, and nobody returns the money again. */
 const findDeposit = async (operator: Operator, { payment_id: id }: Fields): Promise<Deposit | undefined> => {
   const [open] = await findOpen<Deposit>(operator, DEPOSITS, id);
   if (open !== undefined && String(open.payment.id) === id) return open;
   const payment = await readPayment<Deposit['payment']>(operator, id);
-  return payment?.type === 'deposit' ? { payment } : undefined;
+  return payment?.meta?.resolution === undefined ? undefined : { payment };
+};
+
+const settledAs = (
+  { payment: { id, amount, meta } }: Deposit,
+  decision: 'credited' | 'returned',
+): Confirmation['settled'] => {
+  const outcome = meta?.resolution?.outcome;
+  if (outcome === undefined) return undefined;
+  const text = message(`ops.done.${outcome}`, { id: String(id), amount });
+  return outcome === decision ? { text, result: { done: outcome, query: `&payment=${id}` } } : { text };
 };
 
 const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section['actions']> =>
@@ -136,7 +146,8 @@ const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section[
         lead: message(`ops.${outcome}.lead`),
         facts: depositFacts(operator, deposit),
         repeated: ['payment_id'],
-        state: [id, userId, amount],
+        state: [id, userId, amount, deposit.reported?.charged_rial],
+        settled: settledAs(deposit, outcome),
         field: NOTE,
         button:
           outcome === 'credited'
@@ -161,6 +172,7 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
   decisionOf<Refund>(outcome, {
     slug: SLUG,
     find: findRefund,
+    missing: message('ops.refund.closed'),
     confirmation: async (operator, refund) => {
       const { id, user_id: userId, product_id: product, channel } = refund;
       return {

@@ -10,7 +10,6 @@ import {
   amountOf,
   type Column,
   countOf,
-  type Done,
   factsOf,
   listOf,
   type Operator,
@@ -86,10 +85,23 @@ const factsOfOne = (operator: Operator, withdrawal: Withdrawal): Html => {
   ]);
 };
 
-/** Settled ones as well: the same outcome again changes nothing and is answered as the first time, so a second click pays nothing. */
+/** Settled ones too: the page says so, and nobody transfers the money again. */
 const find = async (operator: Operator, { payment_id: id }: Fields): Promise<Withdrawal | undefined> => {
   const payment = await readPayment<Withdrawal>(operator, id);
   return payment?.type === 'withdrawal' ? payment : undefined;
+};
+
+const outcomeIn = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal) => {
+  if (isDone) return 'paid';
+  return rejectedAt == null ? undefined : 'rejected';
+};
+
+const settledAs = (withdrawal: Withdrawal, decision: 'paid' | 'rejected'): Confirmation['settled'] => {
+  const outcome = outcomeIn(withdrawal);
+  if (outcome === undefined) return undefined;
+  const { id, amount } = withdrawal;
+  const text = message(`ops.done.${outcome}`, { id: String(id), amount });
+  return outcome === decision ? { text, result: { done: outcome, query: `&payment=${id}` } } : { text };
 };
 
 const shownOf = (
@@ -107,6 +119,7 @@ const pay = decisionOf<Withdrawal>('pay', {
   find,
   confirmation: (operator, withdrawal) => ({
     ...shownOf(operator, withdrawal),
+    settled: settledAs(withdrawal, 'paid'),
     title: message('ops.pay.title', { id: String(withdrawal.id) }),
     lead: message('ops.pay.lead'),
     field: { name: 'reference', label: message('ops.pay.reference') },
@@ -123,6 +136,7 @@ const reject = decisionOf<Withdrawal>('reject', {
   find,
   confirmation: (operator, withdrawal) => ({
     ...shownOf(operator, withdrawal),
+    settled: settledAs(withdrawal, 'rejected'),
     title: message('ops.reject.title', { id: String(withdrawal.id) }),
     lead: message('ops.reject.lead'),
     field: { name: 'reason', label: message('ops.reject.reason'), isRequired: true },
@@ -133,9 +147,6 @@ const reject = decisionOf<Withdrawal>('reject', {
     return outcomeOf(answer, 'rejected', `&payment=${id}`);
   },
 });
-
-const isAs = ({ is_done: isDone, rejected_at: rejectedAt }: Withdrawal, done: Done): boolean =>
-  (done === 'paid' && isDone) || (done === 'rejected' && rejectedAt !== null);
 
 export const withdrawals: Section = {
   slug: SLUG,
@@ -161,7 +172,7 @@ ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
   actions: { ...pay, ...reject },
   notice: async (operator, done) => {
     const payment = await find(operator, { payment_id: operator.query.payment });
-    if (payment === undefined || !isAs(payment, done)) return undefined;
+    if (payment === undefined || outcomeIn(payment) !== done) return undefined;
     const { id, amount } = payment;
     return message(done === 'paid' ? 'ops.done.paid' : 'ops.done.rejected', { id: String(id), amount });
   },

@@ -12,7 +12,7 @@ import type { SecondFactor } from '../../store/second-factors.ts';
 import type { SecurityNotices } from './security-notices.ts';
 
 interface CheckSecondFactorDependencies
-  extends Pick<Dependencies, 'store' | 'secretBox' | 'limiter' | 'limits' | 'clock' | 'log'> {
+  extends Pick<Dependencies, 'store' | 'secretBox' | 'limiter' | 'limits' | 'realTime' | 'log'> {
   securityNotices: SecurityNotices;
 }
 
@@ -32,7 +32,7 @@ export interface CheckSecondFactor {
 }
 
 export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependencies): CheckSecondFactor => {
-  const { store, limiter, limits, clock, securityNotices } = dependencies;
+  const { store, limiter, limits, realTime, securityNotices } = dependencies;
 
   const countAttempt = (userId: number): Promise<RateLimitState> =>
     limiter.consume(limits.wrongSecondFactorCodes, userLimitKey(userId));
@@ -54,7 +54,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
     const state = await countAttempt(userId);
     if (!state.allowed) throw rateLimited(state);
     const opened = openSecret(dependencies, userId, secret);
-    const step = opened === undefined ? undefined : matchingStep(opened, code, clock.now());
+    const step = opened === undefined ? undefined : matchingStep(opened, code, realTime.now());
     if (opened !== undefined && step === undefined) throw await refuse(userId, state);
     await limiter.giveBack(limits.wrongSecondFactorCodes, userLimitKey(userId));
     if (step === undefined) throw wrongCode();

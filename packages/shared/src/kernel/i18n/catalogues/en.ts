@@ -334,6 +334,7 @@ export const catalogue = {
   'ops.withdrawals.all': 'All open withdrawals',
   'ops.withdrawal': 'Withdrawal',
   'ops.decision': 'Decision',
+  'ops.refund.closed': 'This case is closed already, or it does not exist.',
   'ops.changed_meanwhile': 'This has changed in the meantime. Check it again before you confirm.',
   'ops.back_to': 'Back to {name}',
   'ops.user': 'User',

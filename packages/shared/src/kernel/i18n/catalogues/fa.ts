@@ -333,6 +333,7 @@ export const catalogue: Catalogue = {
   'ops.withdrawals.all': 'همهٔ برداشت‌های در انتظار',
   'ops.withdrawal': 'برداشت',
   'ops.decision': 'تصمیم',
+  'ops.refund.closed': 'این پرونده پیش‌تر بسته شده یا وجود ندارد.',
   'ops.changed_meanwhile': 'در این فاصله چیزی تغییر کرده است. پیش از تأیید دوباره بررسی کنید.',
   'ops.back_to': 'بازگشت به {name}',
   'ops.user': 'کاربر',
