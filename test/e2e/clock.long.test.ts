@@ -17,20 +17,24 @@ import {
   sandbox,
   scheduleDeletion,
   tokenOf,
+  useProduct,
 } from './support.ts';
 
 /** Jobs run at once after an advance; the events of one service reach the others a moment later. */
 const SOON = { timeoutMs: 15_000, intervalMs: 100 };
 
 let product: OwnProduct;
+let leave: (() => void) | undefined;
 
 beforeAll(async () => {
   product = await startOwnProduct(2);
-  process.env.E2E_BASE_URL = product.stack.url;
-  process.env.E2E_SANDBOX_URL = product.stack.sandboxUrl;
+  leave = useProduct(product.stack);
 }, 180_000);
 
-afterAll(() => product?.close());
+afterAll(async () => {
+  leave?.();
+  await product?.close();
+});
 
 const advance = async (duration: string): Promise<Answer> =>
   expectStatus(await sandbox('PUT', '/clock', { advance: duration }), 200);

@@ -28,6 +28,7 @@ import {
   sandbox,
   scheduleDeletion,
   tokenOf,
+  useProduct,
 } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,7 +47,7 @@ interface Product {
 let child: ChildProcess;
 let directory = '';
 let product: Product;
-const before = { ...process.env };
+let leave: (() => void) | undefined;
 
 const start = async (): Promise<Product> => {
   // In memory where there is some: the stand-in of MongoDB waits for the disk at every commit.
@@ -77,13 +78,11 @@ const start = async (): Promise<Product> => {
 
 beforeAll(async () => {
   product = await start();
-  // Read by the functions of support.ts.
-  process.env.E2E_BASE_URL = product.url;
-  process.env.E2E_SANDBOX_URL = product.sandboxUrl;
+  leave = useProduct(product);
 });
 
 afterAll(async () => {
-  Object.assign(process.env, before);
+  leave?.();
   for (const close of closing.splice(0)) await close();
   if (child.exitCode === null) {
     const ended = once(child, 'exit');

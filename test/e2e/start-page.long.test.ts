@@ -4,18 +4,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Browser, Page } from 'playwright-core';
 import { type OwnProduct, startOwnProduct } from './own-product.ts';
 import { openVisitor, VIEWS, type Visitor } from './page-views.ts';
-import { baseUrl, eventually } from './support.ts';
+import { baseUrl, eventually, useProduct } from './support.ts';
 
 let browser: Browser;
 /** The tour advances the clock. */
 let product: OwnProduct;
+let leave: (() => void) | undefined;
 beforeAll(async () => {
   product = await startOwnProduct(1);
-  process.env.E2E_BASE_URL = product.stack.url;
-  process.env.E2E_SANDBOX_URL = product.stack.sandboxUrl;
+  leave = useProduct(product.stack);
   browser = await launchChromium();
 }, 180_000);
 afterAll(async () => {
+  leave?.();
   await browser?.close();
   await product?.close();
 });

@@ -21,6 +21,15 @@ export const PNG = Buffer.from(
 export const sandboxUrl = (): string => needed('E2E_SANDBOX_URL');
 export const stack = connectStack;
 
+/** The functions of this file call another product, until the returned function is called: the files of one process share its environment. */
+export const useProduct = ({ url, sandboxUrl: sandboxOrigin }: { url: string; sandboxUrl: string }) => {
+  const before = { E2E_BASE_URL: process.env.E2E_BASE_URL, E2E_SANDBOX_URL: process.env.E2E_SANDBOX_URL };
+  Object.assign(process.env, { E2E_BASE_URL: url, E2E_SANDBOX_URL: sandboxOrigin });
+  return (): void => {
+    Object.assign(process.env, before);
+  };
+};
+
 export interface SendOptions {
   token?: string | undefined;
   body?: unknown;
