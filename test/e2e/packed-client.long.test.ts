@@ -1,6 +1,6 @@
 /** @fitness/client as an app gets it: packed, and installed in an empty project. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -124,10 +124,12 @@ test(
     const read = (file: string): string => readFileSync(join(project, file), 'utf8');
     const client = 'node_modules/@fitness/client';
     const scripts = Object.fromEntries(
-      ['index', 'errors', 'retry', 'generated/idempotent'].map((name) => [
-        `/client/${name}.js`,
-        read(`${client}/${name}.js`).replace("'openapi-fetch'", "'/openapi-fetch.mjs'"),
-      ]),
+      readdirSync(join(project, client), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.js'))
+        .map((file) => [
+          `/client/${file}`,
+          read(`${client}/${file}`).replace("'openapi-fetch'", "'/openapi-fetch.mjs'"),
+        ]),
     );
     const requests = read('node_modules/openapi-fetch/dist/index.mjs');
     const app = read('use.js').replace("'@fitness/client'", "'/client/index.js'");
