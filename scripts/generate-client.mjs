@@ -60,7 +60,7 @@ ${[...codes]
 
 /** @param {ApiDocument} document @returns {string} TypeScript */
 function methodsOf(document) {
-  return `/** By namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
+  return `/** Methods by namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
 export const METHODS = ${JSON.stringify(clientMethods(document), null, 2)} as const;
 `;
 }

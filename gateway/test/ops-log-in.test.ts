@@ -109,7 +109,7 @@ describe('an operator without a second factor', () => {
   };
   const RECOVERY = { status: 200, body: { recovery_codes: ['ABCD-EFGH', 'IJKL-MNOP'] } };
 
-  /** As a camera sees it. */
+  /** The picture that a camera sees. */
   const readQr = ({ html }: BrowserPage): string => {
     const size = Number(/viewBox="0 0 (\d+) /.exec(html)?.[1]);
     const scale = 4;

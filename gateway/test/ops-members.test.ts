@@ -215,7 +215,7 @@ describe('the deletion of a member', () => {
     expect(calls).not.toContain('identity DELETE /users/5');
   });
 
-  test('is not offered for an account of another operator, nor for the own one', async () => {
+  test('is not offered for an account of another operator, nor for the operator’s own account', async () => {
     replies.set(BLOCKERS, { status: 403, body: { message: 'no' } });
     const { page } = await open();
     expect(page.html).toContain('You may not delete this account');

@@ -32,7 +32,7 @@ type InputOf<Input, Operation> = Input extends 'body'
   : Input extends 'query'
     ? QueryOf<Operation>
     : [];
-/** Of every success; the body of another status is an error. */
+/** The body of every success; that of another status is an error. */
 type DataOf<Operation> = Operation extends { responses: infer Responses }
   ? {
       [Status in keyof Responses & (200 | 201 | 202)]: Responses[Status] extends {

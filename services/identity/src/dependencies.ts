@@ -167,16 +167,7 @@ export const createDependencies = async (
     sequences,
     limiter,
     limits: limitsOf(config),
-    logins: metrics.counter({
-      name: 'logins_total',
-      help: 'Log-ins by outcome: ok, wrong (login or password), second_factor (missing, wrong or used), limited (429)',
-      labels: { outcome: ['ok', 'wrong', 'second_factor', 'limited'] },
-    }),
-    anonymousSmsCounter: metrics.counter({
-      name: 'anonymous_sms_total',
-      help: 'SMS asked for anonymously, by the state of their daily limit: ok, alert, spent',
-      labels: { budget: ['ok', 'alert', 'spent'] },
-    }),
+    ...createCounters(runtime),
     smsCountries: new Set(config.SMS_COUNTRIES.split(',')),
     idempotency,
     clock,
@@ -242,6 +233,21 @@ const kavenegarOf = (config: IdentityConfig) => ({
     phone: config.KAVENEGAR_PHONE_TEMPLATE,
   },
   timeoutMs: config.KAVENEGAR_TIMEOUT_MS,
+});
+
+const createCounters = ({
+  metrics,
+}: ServiceRuntime): Pick<AllDependencies, 'logins' | 'anonymousSmsCounter'> => ({
+  logins: metrics.counter({
+    name: 'logins_total',
+    help: 'Log-ins by outcome: ok, wrong (login or password), second_factor (missing, wrong or used), limited (429)',
+    labels: { outcome: ['ok', 'wrong', 'second_factor', 'limited'] },
+  }),
+  anonymousSmsCounter: metrics.counter({
+    name: 'anonymous_sms_total',
+    help: 'SMS asked for anonymously, by the state of their daily limit: ok, alert, spent',
+    labels: { budget: ['ok', 'alert', 'spent'] },
+  }),
 });
 
 const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: IdentityConfig) => {

@@ -1,4 +1,4 @@
-/** By namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
+/** Methods by namespace and name: the HTTP method, the path, and what the method takes after the id of the path. */
 export const METHODS = {
   "account": {
     "cancelDeletion": [

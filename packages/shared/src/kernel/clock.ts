@@ -11,7 +11,7 @@ export interface Clock {
 
 /** A clock that the sandbox may advance while the process runs. */
 export interface AdvancingClock extends Clock {
-  /** By how many milliseconds it was advanced in the last `durationMs` of real time. */
+  /** The milliseconds that it was advanced in the last `durationMs` of real time. */
   advancedWithin(durationMs: number): number;
   /** Calls `listener` after each advance. */
   onAdvance(listener: () => void): void;

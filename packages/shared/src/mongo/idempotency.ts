@@ -13,7 +13,7 @@ import { collectionPrivacy, erase } from './privacy.ts';
 import { inTransaction, isConflictTimeout, isDuplicateKey, isOutcomeUnknown } from './transaction.ts';
 
 const COLLECTION = 'idempotency_keys';
-/** Of a key and its stored reply. */
+/** Lifetime of a key and its stored reply. */
 export const TTL_MS = DAY_MS;
 /** A claim expires after this, if its process crashed. */
 export const CLAIM_MS = 6 * SECOND_MS;

@@ -26,7 +26,7 @@ export const PARAMETERS = {
   client: 'verbatim',
   code: 'verbatim',
   count: 'number',
-  /** Of the instant that `language.instant` puts together. */
+  /** A part of the instant that `language.instant` puts together. */
   date: 'verbatim',
   deletion_scheduled_at: 'instant',
   developer: 'verbatim',
