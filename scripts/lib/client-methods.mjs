@@ -3,7 +3,7 @@
  * ordinary operation is named after its path; the names of the others stand here.
  */
 
-/** By operation id. Null: the client has a method of its own, or an app does not call the operation. */
+/** Names by operation id. Null: the client has a method of its own, or an app does not call the operation. */
 const NAMES = {
   putAuthChangePassword: 'account.changePassword',
   postAuthDeleteAccount: 'account.scheduleDeletion',

@@ -31,7 +31,7 @@ import {
 import type { Connection } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
 
-/** As far as page numbers reach in other lists. Reading a thousand takes about half a second. */
+/** The limit of page numbers in other lists. Reading a thousand takes about half a second. */
 const DEAD_LETTERS_LISTED = 10_000;
 
 interface OperationsOptions {

@@ -34,7 +34,7 @@ export interface Payments extends Deposits {
   findMany(ids: readonly number[], session?: ClientSession): Promise<Payment[]>;
   findByTrackId(trackId: string): Promise<Payment | undefined>;
   page(filter: PaymentFilter, request: PageRequest): Promise<PageOf<Payment>>;
-  /** By the hour of their creation, from `from` on. */
+  /** Counts by the hour of creation, from `from` on. */
   hours(type: PaymentType, from: Date): Promise<PaymentHour[]>;
   countOpenWithdrawals(userId: number): Promise<number>;
   /** What waits for the bank or for an operator. */

@@ -26,7 +26,7 @@ const deletionBlocked = (applied: readonly AppliedBlocker[]): AppError =>
     }),
   });
 
-/** As a client sees it: its code, its text in the language of the request, and its extra keys. */
+/** The blocker for a client: its code, its text in the language of the request, and its extra keys. */
 export const toBlocker = ({ code, extras }: AppliedBlocker, t: Translate) => ({
   code,
   message: t(message(blockerMessageKey(code), extras)),
