@@ -65,6 +65,21 @@ const LATIN_DATES_AND_AMOUNTS = `(() => {
   return found;
 })()`;
 
+/** Amounts and account numbers that do not fit, and facts of a phone whose label is not above their value. */
+const SQUEEZED_FACTS = `(() => {
+  const boxOf = (element) => element.getBoundingClientRect();
+  const cut = [...document.querySelectorAll('.whole')].filter((element) => {
+    const { left, right, width } = boxOf(element);
+    const card = boxOf(element.closest('.card') ?? document.body);
+    return width > 0 && (left < card.left || right > card.right);
+  });
+  const beside = innerWidth >= 480 ? [] : [...document.querySelectorAll('.facts > dt')].filter((label) => {
+    const value = label.nextElementSibling;
+    return boxOf(value).height > 0 && boxOf(label).bottom > boxOf(value).top + 1;
+  });
+  return [...cut, ...beside].map((element) => element.textContent);
+})()`;
+
 /** The first Tab of a page may be far from the element. */
 const MAX_STEPS = 120;
 
@@ -93,6 +108,7 @@ export const openVisitor = async (
     expectFine: async (name, refusal) => {
       expect(await page.locator('html').getAttribute('dir')).toBe(direction);
       expect([name, await problemsOf(page)]).toEqual([name, []]);
+      expect([name, await page.evaluate<string[]>(SQUEEZED_FACTS)]).toEqual([name, []]);
       if (locale === 'fa') {
         const latin = await page.evaluate<string[]>(LATIN_DATES_AND_AMOUNTS);
         expect([name, latin]).toEqual([name, []]);

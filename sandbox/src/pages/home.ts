@@ -132,7 +132,7 @@ ${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button
 const paymentItem = (locale: Locale, payment: Payment): Html => {
   const { payments } = textsOf(locale);
   return html`<li>
-<div class="row"><strong>${formatRial(locale, payment.amountRial)}</strong> ${statusBadge(locale, payment)}</div>
+<div class="row"><strong class="whole">${formatRial(locale, payment.amountRial)}</strong> ${statusBadge(locale, payment)}</div>
 <dl class="facts">
 ${fact(payments.track, html`<a href="/zibal/start/${payment.trackId}"><bdi class="code">${payment.trackId}</bdi></a>`)}
 ${payment.orderId !== null && fact(payments.order, html`<bdi class="code">${payment.orderId}</bdi>`)}

@@ -211,12 +211,16 @@ type FactRow = readonly [label: MessageKey, value: Html | string | number | null
 
 const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
 
+/** A card, an account, a phone: one that is broken into lines is misread. */
+const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
+
 /**
  * Digits have no direction of their own: between asterisks or slashes a browser shows them backwards on a Persian page. A text without a
  * Persian letter reads from left to right.
  */
 const directed = (value: FactRow[1]): FactRow[1] => {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
+  if (SHORT_NUMBER.test(String(value))) return html`<bdi class="whole" dir="ltr">${value}</bdi>`;
   return PERSIAN_LETTER.test(String(value)) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
 };
 
@@ -268,7 +272,7 @@ ${body}</tbody></table>`;
 };
 
 export const amountOf = (t: Translate, tooman: unknown): Html =>
-  html`<strong>${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
+  html`<strong class="whole">${t(message('ops.tooman', { amount: Number(tooman) }))}</strong>`;
 
 /** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
 export const copyable = (t: Translate, code: string): Html =>

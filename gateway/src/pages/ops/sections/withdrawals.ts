@@ -44,7 +44,7 @@ interface Withdrawal {
 const accountOf = ({ meta }: Withdrawal): Html | null =>
   meta?.bank_account_number == null
     ? null
-    : html`<span class="code" dir="ltr">${meta.bank_account_number}</span>`;
+    : html`<span class="code whole" dir="ltr">${meta.bank_account_number}</span>`;
 
 const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
   actionForm(operator, SLUG, {
