@@ -24,10 +24,22 @@ describe('the inputs of a form', () => {
     const state = (name: string): string | undefined =>
       new RegExp(`<input name="${name}"[^>]* value=""([^>]*)>`).exec(text)?.[1];
     expect(state('login')).toBe('');
-    expect(state('password')).toBe(' aria-invalid="true" aria-describedby="password-problem" autofocus');
-    expect(state('code')).toBe(' aria-invalid="true" aria-describedby="code-problem"');
-    expect(text).toContain('<p class="problem" id="password-problem">Wrong. Short.</p>\n<label>Password');
-    expect(text).toContain('<p class="problem" id="code-problem">Old.</p>');
+    expect(state('password')).toBe(
+      ' id="password-refused" aria-invalid="true" aria-describedby="password-problem" autofocus',
+    );
+    expect(state('code')).toBe(' id="code-refused" aria-invalid="true" aria-describedby="code-problem"');
+  });
+
+  test('group a refused input with its label and its reason, which stands between them', () => {
+    const [, group = ''] =
+      /<div class="refused">(.*?)<\/div>/s.exec(
+        inputsOf([LOGIN, { ...PASSWORD, refused: ['Wrong.'] }]).toString(),
+      ) ?? [];
+    expect(group.split('\n')).toEqual([
+      '<label for="password-refused">Password</label>',
+      '<p class="problem" id="password-problem">Wrong.</p>',
+      expect.stringMatching(/^<input name="password" .* id="password-refused" /),
+    ]);
   });
 
   test('never repeat markup as markup', () => {

@@ -5,7 +5,7 @@
 import { type Html, html } from './html.ts';
 
 export interface Input {
-  /** In the form. The id of its refusal contains it, so a page has one refused input of a name. */
+  /** In the form. Ids of a refused input contain it, so a page has one refused input of a name. */
   name: string;
   label: string;
   autocomplete: string;
@@ -23,14 +23,33 @@ export interface Input {
 
 const isRefused = ({ refused = [] }: Input): boolean => refused.length > 0;
 
-/** The reason is above its input: below it, the keyboard of a phone or the edge of the window would hide it. */
+/**
+ * The reason stands between the label and the input: below the input, the keyboard of a phone or the edge of the window would
+ * hide it. It is no part of the label, so that it is read out once.
+ */
+const refusedInput = (label: string, name: string, reasons: readonly string[], control: Html): Html =>
+  html`<div class="refused"><label for="${name}-refused">${label}</label>
+<p class="problem" id="${name}-problem">${reasons.join(' ')}</p>
+${control}</div>`;
+
 const inputOf = (input: Input, isFocused: boolean): Html => {
-  const { name, label, autocomplete, type = 'text', value, inputmode, maxLength = 1_000, isText } = input;
-  const id = `${name}-problem`;
-  const refused = isRefused(input) && html` aria-invalid="true" aria-describedby="${id}"`;
-  return html`${isRefused(input) && html`<p class="problem" id="${id}">${input.refused?.join(' ')}</p>`}
-<label>${label}
-<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${refused}${isFocused && html` autofocus`}></label>`;
+  const {
+    name,
+    label,
+    autocomplete,
+    type = 'text',
+    value,
+    inputmode,
+    maxLength = 1_000,
+    isText,
+    refused = [],
+  } = input;
+  const state =
+    isRefused(input) && html` id="${name}-refused" aria-invalid="true" aria-describedby="${name}-problem"`;
+  const control = html`<input name="${name}" type="${type}" autocomplete="${autocomplete}" autocapitalize="none" dir="${isText === true ? 'auto' : 'ltr'}" maxlength="${maxLength}" value="${value}"${inputmode !== undefined && html` inputmode="${inputmode}"`}${state}${isFocused && html` autofocus`}>`;
+  return isRefused(input)
+    ? refusedInput(label, name, refused, control)
+    : html`<label>${label}\n${control}</label>`;
 };
 
 /** The inputs of one form. The first refused one has the focus, else the one that is marked. */
