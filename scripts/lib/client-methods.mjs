@@ -18,6 +18,7 @@ const NAMES = {
   postAuthLogout: null,
   postAuthSecondFactor: 'secondFactor.setUp',
   deleteAuthSecondFactor: 'secondFactor.turnOff',
+  deleteUsersByIdSessionsBySessionId: 'users.endSession',
   deleteUsersByIdSecondFactor: 'users.turnOffSecondFactor',
   deleteAuthGrantsById: 'grants.revoke',
   deleteAuthSessionsById: 'sessions.revoke',

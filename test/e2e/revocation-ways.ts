@@ -149,6 +149,17 @@ export const REVOCATION_WAYS: readonly RevocationWay[] = [
     },
   },
   {
+    name: 'a session that an operator ends',
+    status: 204,
+    prepare: async () => {
+      const account = await register();
+      const token = await administratorToken();
+      const path = `/users/${account.id}/sessions`;
+      const [{ id }] = expectStatus(await api('GET', path, { token }), 200).body.data;
+      return { tokens: [account.token], revoke: () => statusOf('DELETE', `${path}/${id}`, { token }) };
+    },
+  },
+  {
     name: 'an account that an operator deletes',
     status: 204,
     prepare: async () => {

@@ -56,6 +56,7 @@ import { createChangePassword } from './app/sign-in/change-password.ts';
 import { createCheckSecondFactor } from './app/sign-in/check-second-factor.ts';
 import { createConfirmPhone } from './app/sign-in/confirm-phone.ts';
 import { countLogins } from './app/sign-in/count-logins.ts';
+import { createEndUserSession } from './app/sign-in/end-user-session.ts';
 import { createLimitSession } from './app/sign-in/limit-session.ts';
 import { createListSessions } from './app/sign-in/list-sessions.ts';
 import { createNewSessionToken } from './app/sign-in/new-session-token.ts';
@@ -145,6 +146,7 @@ export const createUseCases = ({ newNotifications, ...dependencies }: AllDepende
     revokePersonalToken: createRevokeToken(dependencies, 'personal'),
     ...createTokenLists(dependencies),
     revokeSession: createRevokeToken(dependencies, 'session'),
+    endUserSession: createEndUserSession(dependencies),
     listGrants: createListGrants(dependencies),
     revokeGrant: createRevokeGrant(dependencies),
     securityNotices,

@@ -276,6 +276,29 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect([again.result.status, again.entries]).toEqual([204, []]);
   });
 
+  test('a session that is ended', async () => {
+    const person = await join(harness);
+    const sessions = `/users/${person.id}/sessions`;
+    const { data } = (await harness.send('GET', sessions, { as: administrator.caller })).body;
+    const { id } = data[0];
+    const end = () => harness.send('DELETE', `${sessions}/${id}`, { as: administrator.caller });
+    const { result, entries, written } = await observer.observe(end);
+    expect(result.status).toBe(204);
+    expect(entries).toMatchObject([
+      {
+        ...ENTRY(),
+        action: 'session.end',
+        subjectType: 'user',
+        subjectId: person.id,
+        before: { session_id: id },
+        after: null,
+      },
+    ]);
+    expect(written).toContain('tokens');
+    const again = await observer.observe(end);
+    expect([again.result.status, again.entries]).toEqual([404, []]);
+  });
+
   test('what is refused, and what changes nothing, has no entry', async () => {
     const operator = await joinAs(harness, 'operator');
     const person = await join(harness);

@@ -476,6 +476,16 @@ const ROWS: RouteCost[] = [
     request: () => byAdministrator(`/users/${person.id}/sessions`)(),
   },
   {
+    route: 'DELETE /users/:id/sessions/:session_id',
+    as: OPERATOR,
+    commands: 8,
+    request: async () => {
+      const { id } = await join(harness);
+      const { data } = await send(administrator, 'GET', `/users/${id}/sessions`);
+      return byAdministrator(`/users/${id}/sessions/${data[0].id}`)();
+    },
+  },
+  {
     route: 'GET /users/:id/deletion-blockers',
     as: OPERATOR,
     commands: ['find roles', 'find users'],

@@ -11,6 +11,7 @@ import {
   type Harness,
   isLive,
   join,
+  joinAs,
   logIn,
   newAddress,
   PASSWORD,
@@ -151,6 +152,65 @@ describe('ending a log-in', () => {
       expect(await isLive(harness, person.token)).toBe(true);
     },
   );
+});
+
+describe('an operator who ends the session of a member', () => {
+  let operator: Person;
+  beforeAll(async () => {
+    operator = await joinAs(harness, 'operator');
+  });
+  const end = (person: Person, id: unknown, as = operator.caller) =>
+    harness.send('DELETE', `/users/${person.id}/sessions/${id}`, { as });
+
+  test('ends this one alone at once, with its device; a repetition is 404', async () => {
+    const person = await join(harness);
+    const token = await logInFrom(person);
+    const as = await callerOf(harness, token);
+    const body = { token: 'push-token-of-a-lost-phone', platform: 'ios', locale: 'fa' };
+    expect((await harness.send('POST', '/notifications/devices', { as, body })).status).toBe(201);
+    const [newest] = await sessionsOf(person);
+    const answer = await end(person, newest?.id);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect([await isLive(harness, token), await isLive(harness, person.token)]).toEqual([false, true]);
+    expect(await harness.database.collection('devices').countDocuments({ user_id: person.id })).toBe(0);
+    expect((await end(person, newest?.id)).status).toBe(404);
+  });
+
+  test('gets the same 404 for the session of another account, and for an unknown account, session and id', async () => {
+    const [owner, other] = [await join(harness), await join(harness)];
+    const [session] = await sessionsOf(owner);
+    const unknown = { ...owner, id: 999_999_999 };
+    const answers = [await end(other, session?.id), await end(unknown, session?.id)];
+    for (const id of ['999999999', 'abc', '0', '1.5']) answers.push(await end(owner, id));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect([answers[0]?.status, await isLive(harness, owner.token)]).toEqual([404, true]);
+  });
+
+  test('needs users.update_any and a session, and roles.manage for a colleague; the own account is refused', async () => {
+    const [member, colleague] = [await join(harness), await joinAs(harness, 'operator')];
+    const administrator = await joinAs(harness, 'administrator');
+    const [session] = await sessionsOf(member);
+    const path = `/users/${member.id}/sessions/${session?.id}`;
+    expect((await harness.send('DELETE', path)).status).toBe(401);
+    const all = [...operator.caller.permissions].filter((name) => name !== 'users.update_any');
+    const refused = [
+      { ...operator.caller, permissions: new Set(all) },
+      ...(['personal', 'restricted', 'oauth'] as const).map((tokenKind) => ({
+        ...operator.caller,
+        tokenKind,
+      })),
+      member.caller,
+    ];
+    for (const as of refused) expect((await end(member, session?.id, as)).status).toBe(403);
+    for (const person of [colleague, administrator, operator]) {
+      const [own] = await sessionsOf(person);
+      expect((await end(person, own?.id)).status).toBe(403);
+      expect(await isLive(harness, person.token)).toBe(true);
+    }
+    const [own] = await sessionsOf(colleague);
+    expect((await end(colleague, own?.id, administrator.caller)).status).toBe(204);
+    expect(await isLive(harness, member.token)).toBe(true);
+  });
 });
 
 describe('three replicas', () => {

@@ -400,6 +400,13 @@ describe('the refund queue', () => {
     });
     expect(page.body.data.map(({ id }: { id: number }) => id)).toEqual([all[1]]);
     expect(page.body.meta).toMatchObject({ total: all.length, current_page: 2 });
+    const own = await harness.send('GET', `/payments/store-purchases/refund-queue?user_id=${user.userId}`, {
+      as: operator(),
+    });
+    expect(own.body.meta.total).toBe(3);
+    expect(new Set(own.body.data.map((row: { user_id: number }) => row.user_id))).toEqual(
+      new Set([user.userId]),
+    );
   });
 
   test('requires payments.view_all', async () => {

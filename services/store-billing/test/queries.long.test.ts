@@ -252,6 +252,7 @@ const work: Record<string, () => Promise<unknown>> = {
     const cursor = body.meta.next_cursor ?? '';
     await harness.send('GET', `${path}?per_page=1&cursor=${cursor}`, { as: operator() });
     await harness.send('GET', `${path}?page=2&per_page=1`, { as: operator() });
+    await harness.send('GET', `${path}?user_id=${body.data[0]?.user_id ?? 1}`, { as: operator() });
   },
   'refunds that an operator resolves': async () => {
     const { user } = await redeemFresh('premium_plus');

@@ -489,6 +489,11 @@ describe('a gateway with unusual answers', () => {
     const next = (await list(`cursor=${first.meta.next_cursor}`)).body;
     expect(idsOf(next)).toEqual(idsOf(second));
     const path = '/payments/deposit/disputed';
+    const { user_id: payerId } = first.data[0].payment;
+    const own = (await list(`user_id=${payerId}`)).body;
+    expect([idsOf(own), own.meta.total]).toEqual([[disputed[0]], 1]);
+    expect(idsOf((await list(`user_id=${other.person().userId}`)).body)).toEqual([]);
+    expect((await list('user_id=x')).status).toBe(422);
     expect((await other.send('GET', path)).status).toBe(401);
     expect((await other.send('GET', path, { as: other.person() })).status).toBe(403);
     expect((await other.send('GET', `${path}?page=0`, { as: OPERATOR })).status).toBe(422);

@@ -216,6 +216,8 @@ const cases: [string, () => Promise<unknown>][] = [
   ['a wallet is locked', inSession((session) => store.wallets.lockUnlessErased(session, 1))],
   ['disputed deposits by page', () => payments().openDisputes(FIRST_PAGE)],
   ['disputed deposits by cursor', () => payments().openDisputes(LATER)],
+  ['disputed deposits of a user by page', () => payments().openDisputes(FIRST_PAGE, 1)],
+  ['disputed deposits of a user by cursor', () => payments().openDisputes(LATER, 1)],
   ['open deposits of a user', () => payments().countOpenDeposits(1, at, 10)],
   [
     'open deposits of a user in a transaction',

@@ -113,6 +113,11 @@ const ROWS: RouteCost[] = [
     commands: 2,
     calls: ['ShowUsers'],
   },
+  {
+    route: 'GET /payments/deposit/disputed?user_id=1',
+    as: OPERATOR,
+    commands: 2,
+  },
   { route: 'POST /payments/withdrawals', as: member, commands: 8, calls: ['ShowUsers'], request: withdrawal },
   {
     route: 'POST /payments/withdrawals (with a key)',

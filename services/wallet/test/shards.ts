@@ -23,10 +23,9 @@ export const SHARDS: Shards = {
         'aggregate: _id, created_at, is_done, is_rejected, type',
         'aggregate: _id, is_done, is_rejected, type',
         'aggregate: created_at, is_done, is_rejected, type',
+        'aggregate: _id, gateway.state',
         'aggregate: gateway.state',
         'aggregate: is_done, is_rejected, type',
-        'find: _id, gateway.state',
-        'find: gateway.state',
       ],
       'a deposit that the gateway reports, and steps that know the id alone': [
         'find: _id',

@@ -388,6 +388,11 @@ export const METHODS = {
       "/api/v1/users/{id}/deletion-blockers",
       "none"
     ],
+    "endSession": [
+      "DELETE",
+      "/api/v1/users/{id}/sessions/{session_id}",
+      "none"
+    ],
     "list": [
       "GET",
       "/api/v1/users",

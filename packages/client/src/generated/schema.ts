@@ -1428,6 +1428,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users/{id}/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a user’s session
+         * @description Ends one session of another user, for example on a lost device. Every later request with its token returns 401, and its device gets no more push messages. Requires `users.update_any`, and `roles.manage` for the account of another operator. Returns 403 for your own account, and for an account with a permission that you lack; `DELETE /auth/sessions/{id}` ends your own sessions.
+         */
+        delete: operations["deleteUsersByIdSessionsBySessionId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3680,7 +3700,7 @@ export interface operations {
                 /** @description Only actions on the resource with this id. Without `subject_type`, resources of every type match. */
                 subject_id?: number;
                 /** @description Only this action */
-                action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "token.create" | "app.connect" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
+                action?: "user.update" | "user.assign_roles" | "user.delete" | "second_factor.remove" | "session.end" | "token.create" | "app.connect" | "trainer_license.review" | "role.update" | "withdrawal.pay" | "withdrawal.reject" | "deposit.resolve" | "refund.resolve" | "boost.buy" | "gym.update" | "gym.delete" | "gym_license.review" | "post.update" | "post.delete" | "training_service.update" | "training_service.delete" | "media.upload" | "media.delete" | "document.view" | "dead_letters.replay" | "dead_letters.purge";
                 /** @description Start of the period, inclusive: `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS` in UTC */
                 from?: string;
                 /** @description End of the period, inclusive, in the form of `from`. A date alone includes its whole day. */
@@ -7438,6 +7458,8 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
+                /** @description Only deposits of this user */
+                user_id?: number;
             };
             header?: {
                 /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
@@ -7757,6 +7779,8 @@ export interface operations {
                 per_page?: number;
                 /** @description `meta.next_cursor` of the previous page */
                 cursor?: string;
+                /** @description Only purchases of this user */
+                user_id?: number;
             };
             header?: {
                 /** @description `ETag` of an earlier response. While the content is the same, the response is 304 without a body. */
@@ -10459,6 +10483,34 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteUsersByIdSessionsBySessionId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the resource */
+                id: number;
+                session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response has no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

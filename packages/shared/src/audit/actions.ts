@@ -6,6 +6,8 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   /** The second factor of somebody else. */
   'second_factor.remove',
+  /** The session of somebody else. */
+  'session.end',
   /** A new personal token of an account with an operator's permission, made by its owner. */
   'token.create',
   /** A new app that may act for an account with an operator's permission. */

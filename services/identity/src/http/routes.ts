@@ -10,6 +10,7 @@ import { deleteSessionRoute } from './delete-session.ts';
 import { deleteTokenRoute } from './delete-token.ts';
 import { deleteUserRoute } from './delete-user.ts';
 import { deleteUserSecondFactorRoute } from './delete-user-second-factor.ts';
+import { deleteUserSessionRoute } from './delete-user-session.ts';
 import { getAuditLogRoute } from './get-audit-log.ts';
 import { getGrantsRoute } from './get-grants.ts';
 import { getLicenseReviewsRoute } from './get-license-reviews.ts';
@@ -78,6 +79,7 @@ export const createRoutes = (useCases: UseCases, { baseUrl, limits }: RouteOptio
   deleteUserRoute(useCases),
   deleteUserSecondFactorRoute(useCases),
   getUserSessionsRoute(useCases, baseUrl),
+  deleteUserSessionRoute(useCases),
   getUserDeletionBlockersRoute(useCases),
   getRolesRoute(useCases, baseUrl),
   putRoleRoute(useCases),

@@ -2,8 +2,8 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { Refund } from '../domain/refund.ts';
 
-/** The refund queue, newest first. */
+/** The refund queue, newest first. `userId`: the purchases of one user. */
 export const createListRefunds =
   ({ store }: Pick<Dependencies, 'store'>) =>
-  (request: PageRequest): Promise<PageOf<Refund>> =>
-    store.refunds.page(request);
+  (request: PageRequest, userId?: number): Promise<PageOf<Refund>> =>
+    store.refunds.page(request, userId);

@@ -1,5 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { refundSchema, toRefundResource } from '../app/refund-resource.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -17,11 +18,14 @@ export const getRefundQueueRoute = ({ listRefunds }: Pick<UseCases, 'listRefunds
     pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_all'],
-    query: z.object(pageQuery),
+    query: z.object({
+      ...pageQuery,
+      user_id: queryId.optional().meta({ description: 'Only purchases of this user' }),
+    }),
     responses: { 200: listOf(refundSchema) },
     handle: async ({ query, url }) => {
       const request = toPageRequest(query, url);
-      const page = await listRefunds(request);
+      const page = await listRefunds(request, query.user_id);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toRefundResource) }));
     },
   });

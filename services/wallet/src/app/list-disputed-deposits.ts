@@ -24,10 +24,11 @@ export const disputedDepositSchema = z
 
 type DisputedDeposit = z.output<typeof disputedDepositSchema>;
 
-/** Newest first. */
+/** Newest first. `userId`: those of one user. */
 export type ListDisputedDeposits = (
   caller: UserCaller,
   request: PageRequest,
+  userId?: number,
 ) => Promise<{ page: PageOf<Payment>; data: DisputedDeposit[] }>;
 
 const toReported = (receipt: GatewayReceipt | null): DisputedDeposit['reported'] => ({
@@ -40,8 +41,8 @@ const toReported = (receipt: GatewayReceipt | null): DisputedDeposit['reported']
 
 export const createListDisputedDeposits =
   (dependencies: Pick<Dependencies, 'store' | 'users'>): ListDisputedDeposits =>
-  async (caller, request) => {
-    const page = await dependencies.store.payments.openDisputes(request);
+  async (caller, request, userId) => {
+    const page = await dependencies.store.payments.openDisputes(request, userId);
     const payments = await presentPayments(dependencies, page.rows, caller);
     const data = page.rows.flatMap((deposit, index): DisputedDeposit[] => {
       const payment = payments[index];

@@ -1,5 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { listBody, listOf, pageQuery, toPageRequest } from '@fitness/shared/http/pagination.ts';
+import { queryId } from '@fitness/shared/http/validation.ts';
 import { z } from 'zod';
 import { disputedDepositSchema } from '../app/list-disputed-deposits.ts';
 import type { UseCases } from '../use-cases.ts';
@@ -20,11 +21,14 @@ export const getDisputedDepositsRoute = (
     pages: ['ops'],
     access: 'user',
     permissions: ['payments.view_all'],
-    query: z.object(pageQuery),
+    query: z.object({
+      ...pageQuery,
+      user_id: queryId.optional().meta({ description: 'Only deposits of this user' }),
+    }),
     responses: { 200: listOf(disputedDepositSchema) },
     handle: async ({ caller, query, url }) => {
       const request = toPageRequest(query, url);
-      const { page, data } = await listDisputedDeposits(caller, request);
+      const { page, data } = await listDisputedDeposits(caller, request, query.user_id);
       return ok(listBody({ baseUrl, url, request, page, data }));
     },
   });

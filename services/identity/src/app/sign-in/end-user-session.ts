@@ -1,0 +1,31 @@
+/** An operator ends a session of another account, for example on a device that its owner has lost. */
+import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
+import type { Dependencies } from '../../dependencies.ts';
+import { findManageableUser } from '../roles/manageable-user.ts';
+
+/**
+ * 403 for the caller's own account, whose sessions DELETE /auth/sessions/{id} ends, and for one that the caller may not manage; 404 for an
+ * unknown account and for a session that it does not have.
+ */
+type EndUserSession = (caller: UserCaller, userId: number, sessionId: number) => Promise<void>;
+
+export const createEndUserSession =
+  (dependencies: Pick<Dependencies, 'store' | 'audit'>): EndUserSession =>
+  async (caller, userId, sessionId) => {
+    const { store, audit } = dependencies;
+    if (caller.userId === userId) throw forbidden('the own account');
+    // The 404 comes after the commit: the first request may have been answered by no one.
+    const isEnded = await store.transaction(async (session) => {
+      await findManageableUser(dependencies, caller, userId, session);
+      if (!(await store.tokens.deleteNumbered(session, userId, 'session', sessionId))) return false;
+      await audit.record(session, {
+        actorId: caller.userId,
+        action: 'session.end',
+        subject: { type: 'user', id: userId },
+        before: { personId: null, values: { session_id: sessionId } },
+      });
+      return true;
+    });
+    if (!isEnded) throw notFound();
+  };
