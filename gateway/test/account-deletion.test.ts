@@ -342,6 +342,26 @@ describe('signed in', () => {
     expect(gateway.upstreams.identity.received.at(-1)?.caller).toMatchObject({ kind: 'user', userId: 7 });
   });
 
+  test.each([
+    ['send_code', '', ['id="password-problem">Enter your password.']],
+    [
+      'confirm',
+      '?step=code',
+      ['id="code-problem">Enter the code from the SMS.', 'id="password-problem">Enter your password.'],
+    ],
+  ])(
+    'an empty form of %s says at each field what to enter, and sends nothing',
+    async (action, query, texts) => {
+      const browser = browse();
+      await signIn(browser);
+      const refused = await browser.submit(await browser.get(`${PATH}${query}`), action, { code: ' ' });
+      expect(refused.status).toBe(422);
+      for (const text of texts) expect(refused.html).toContain(text);
+      const requests = allReceived(gateway).map(({ url }) => url);
+      expect(requests).not.toContain('/api/v1/auth/delete-account');
+    },
+  );
+
   test('a wrong code is refused beside its field', async () => {
     const browser = browse();
     await signIn(browser);

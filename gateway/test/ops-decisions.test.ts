@@ -216,7 +216,7 @@ describe.each(CASES)('$name', (decision) => {
     expect(writes()).toEqual([]);
   });
 
-  test('needs its text, which is missing at its field', async () => {
+  test('needs its text, and says at its field what to enter', async () => {
     const [browser, page] = await pageOf(decision);
     const confirmation = await submit(browser, page, name, chosen);
     const refused = await submit(
@@ -234,7 +234,7 @@ describe.each(CASES)('$name', (decision) => {
     expect(refused.html).toMatch(
       new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
     );
-    expect(refused.html).toContain(`id="${field}-problem">This field is required.`);
+    expect(refused.html).toContain(`id="${field}-problem">Enter a ${field}.`);
     expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
   });
 });

@@ -87,6 +87,25 @@ describe('the log-in of an account with a second factor', () => {
     expect(logIns()).toHaveLength(before);
   });
 
+  test.each([
+    ['en', 'Enter your username, email, or phone number.', 'Enter your password.'],
+    ['fa', 'نام کاربری، ایمیل یا شمارهٔ تلفن خود را وارد کنید.', 'رمز عبور خود را وارد کنید.'],
+  ])('asks in %s for each empty field at once, and identity is not asked', async (lang, login, password) => {
+    const browser = browse();
+    const page = await browser.get(`${PATH}?lang=${lang}`);
+    const refused = await browser.submit(page, 'login', { login: ' ', password: '' });
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain(`id="login-problem">${login}`);
+    expect(refused.html).toContain(`id="password-problem">${password}`);
+    replies.set('POST /auth/login', CODE_NEEDED);
+    const code = await browser.submit(await enter(browser), 'code', { totp: '' });
+    expect([
+      code.status,
+      code.html.includes('id="totp-problem">Enter a code from your authenticator app'),
+    ]).toEqual([422, true]);
+    expect(logIns()).toHaveLength(1);
+  });
+
   test('has five minutes for the code', async () => {
     replies.set('POST /auth/login', CODE_NEEDED);
     const browser = browse();
@@ -143,6 +162,73 @@ describe('an operator without a second factor', () => {
     expect((await browser.get(PATH)).html).toContain('<nav');
   });
 
+  const inOneRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+  test('who clicks twice gets the recovery codes once, and a page that leads to new ones', async () => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    const on = { status: 409, body: { error: 'It is on.', code: 'auth.second_factor_armed' } };
+    let armed = 0;
+    gateway.upstreams.identity.handler = async (request, response) => {
+      const isArm = request.url === '/api/v1/auth/second-factor';
+      await request.toArray();
+      armed += isArm ? 1 : 0;
+      const reply = isArm ? (armed === 1 ? RECOVERY : on) : { status: 204, body: undefined };
+      while (isArm && armed < 2) await inOneRound();
+      response.writeHead(reply.status, { 'content-type': 'application/json' });
+      response.end(reply.body && JSON.stringify(reply.body));
+    };
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => browser.submit(page, 'arm_second_factor', { totp: '123456' })),
+    );
+    const answers = [first, second].sort((a, b) => (a?.status ?? 0) - (b?.status ?? 0));
+    expect(answers.map((answer) => [answer?.status, answer?.location?.pathname])).toEqual([
+      [200, undefined],
+      [303, `${PATH}/second-factor`],
+    ]);
+    for (const code of RECOVERY.body.recovery_codes) expect(answers[0]?.html).toContain(code);
+  });
+
+  test('who sends the last step late is led to the same page, without another request', async () => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS));
+    calls.length = 0;
+    for (const action of ['arm_second_factor', 'begin_second_factor']) {
+      const late = await browser.submit(page, action, { totp: '123456', password: PASSWORD });
+      expect([late.status, late.location?.pathname]).toEqual([303, `${PATH}/second-factor`]);
+    }
+    expect(calls.filter((call) => call.includes('second-factor'))).toEqual([]);
+    const on = await browser.get(`${PATH}/second-factor`);
+    expect([on.status, on.html.includes('Two-factor authentication is on.')]).toEqual([200, true]);
+  });
+
+  test('saves the recovery codes by a link without a script', async () => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    replies.set('POST /auth/second-factor', RECOVERY);
+    const { html } = await browser.submit(page, 'arm_second_factor', { totp: '123456' });
+    const [, data = ''] =
+      /download="recovery-codes\.txt" href="data:text\/plain;charset=utf-8,([^"]*)"/.exec(html) ?? [];
+    expect(decodeURIComponent(data)).toBe(RECOVERY.body.recovery_codes.join('\n'));
+  });
+
+  test.each([
+    ['begin_second_factor', {}, 'password-problem">Enter your password.'],
+    ['arm_second_factor', { totp: ' ' }, 'totp-problem">Enter the code that the app shows.'],
+  ])('is asked for what an empty form of %s lacks, and no service is', async (action, fields, text) => {
+    arrange();
+    const browser = browse();
+    const page = await enter(browser);
+    calls.length = 0;
+    const refused = await browser.submit(page, action, fields);
+    expect([refused.status, refused.html.includes(text)]).toEqual([422, true]);
+    expect(calls.filter((call) => call.includes('second-factor'))).toEqual([]);
+  });
+
   test('sees the same code after a wrong one, which stands at its field', async () => {
     arrange();
     const browser = browse();
@@ -186,5 +272,48 @@ describe('an operator without a second factor', () => {
     expect([left.status, [...browser.cookies]]).toEqual([303, []]);
     gateway.tokens.delete(TOKEN);
     expect((await createBrowser(gateway.url).get(PATH, { cookie: `ops=user.${TOKEN}` })).status).toBe(401);
+  });
+});
+
+describe('an operator whose second factor is on', () => {
+  const SET_UP = { status: 200, body: { secret: 'GEZDGNBVGY3TQOJQ', otpauth_url: 'otpauth://totp/x' } };
+  const open = async (): Promise<[ReturnType<typeof browse>, BrowserPage]> => {
+    const browser = browse();
+    await enter(browser);
+    return [browser, await browser.get(`${PATH}/second-factor`)];
+  };
+
+  test('replaces it with the password and a code, and sees the QR code of the new one', async () => {
+    replies.set('DELETE /auth/second-factor', { status: 204 });
+    replies.set('POST /auth/second-factor', SET_UP);
+    const [browser, page] = await open();
+    calls.length = 0;
+    const shown = await browser.submit(page, 'replace_second_factor', { password: PASSWORD, totp: '123456' });
+    expect([shown.status, shown.html.includes('class="qr"')]).toEqual([200, true]);
+    expect(calls.filter((call) => call.includes('second-factor'))).toEqual([
+      `identity DELETE /auth/second-factor {"current_password":"${PASSWORD}","totp":"123456"}`,
+      `identity POST /auth/second-factor {"current_password":"${PASSWORD}"}`,
+    ]);
+    // The second click of the same form finds it off.
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS, { hasSecondFactor: false }));
+    const again = await browser.submit(page, 'replace_second_factor', { password: PASSWORD, totp: '123456' });
+    expect([again.status, again.html.includes('class="qr"')]).toEqual([200, true]);
+  });
+
+  test('keeps it when the API refuses, and reads why at the field', async () => {
+    const errors = { totp: ['It was used.'] };
+    replies.set('DELETE /auth/second-factor', { status: 422, body: { errors } });
+    const [browser, page] = await open();
+    const refused = await browser.submit(page, 'replace_second_factor', { password: PASSWORD, totp: '1' });
+    expect([refused.status, refused.html.includes('id="totp-problem">It was used.')]).toEqual([422, true]);
+    const empty = await browser.submit(page, 'replace_second_factor');
+    expect(empty.html).toContain('id="password-problem">Enter your password.');
+    expect(empty.html).toContain('id="totp-problem">Enter a code from your authenticator app');
+    expect(calls.filter((call) => call.includes('POST /auth/second-factor'))).toEqual([]);
+  });
+
+  test('is signed in to see the page', async () => {
+    const page = await browse().get(`${PATH}/second-factor`);
+    expect([page.status, page.html.includes('value="login"')]).toEqual([200, true]);
   });
 });

@@ -104,6 +104,11 @@ test('a member is not let in, and their session is ended', async () => {
   expect((await visitor.get('/ops', { cookie: `ops=user.${token}` })).status).toBe(403);
 });
 
+const secretIn = ({ html }: BrowserPage): string =>
+  /dir="ltr">([A-Z2-7 ]{32,})</.exec(html)?.[1]?.replaceAll(' ', '') ?? '';
+const recoveryCodesIn = ({ html }: BrowserPage): string[] =>
+  [...html.matchAll(/dir="ltr">([A-Z2-7]{4}(?:-[A-Z2-7]{4})+)</g)].map(([, code]) => code ?? '');
+
 test('an operator without a second factor sets one up at the log-in, sees nothing before, and goes on', async () => {
   const account = await register();
   const body = { role_ids: [MEMBER_ROLE, 2] };
@@ -112,7 +117,7 @@ test('an operator without a second factor sets one up at the log-in, sees nothin
   const fields = { login: account.username, password: PASSWORD };
   const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
   expect([page.status, page.html.includes('<nav')]).toEqual([200, false]);
-  const secret = /dir="ltr">([A-Z2-7 ]{32,})</.exec(page.html)?.[1]?.replaceAll(' ', '') ?? '';
+  const secret = secretIn(page);
   for (const slug of ['withdrawals', 'users']) {
     const hidden = await visitor.get(`/ops/${slug}`);
     expect([hidden.html.includes('<nav'), hidden.html.includes('begin_second_factor')]).toEqual([
@@ -122,10 +127,39 @@ test('an operator without a second factor sets one up at the log-in, sees nothin
   }
   expect((await visitor.submit(page, 'arm_second_factor', { totp: '000000' })).status).toBe(422);
   const done = await visitor.submit(page, 'arm_second_factor', { totp: totpOf(secret, new Date()) });
-  const codes = [...done.html.matchAll(/dir="ltr">([A-Z2-7]{4}(?:-[A-Z2-7]{4})+)</g)];
-  expect([done.status, codes.length]).toEqual([200, 10]);
+  expect([done.status, recoveryCodesIn(done).length]).toEqual([200, 10]);
   expect((await visitor.get('/ops')).html).toContain('<nav');
   expect((await api('GET', '/auth/me', { token: account.token })).status).toBe(401);
+});
+
+test('an operator who clicks twice on the last step gets the recovery codes once, and new ones afterwards', async () => {
+  const account = await register();
+  const body = { role_ids: [MEMBER_ROLE, 2] };
+  expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
+  const visitor = createBrowser(baseUrl());
+  const fields = { login: account.username, password: PASSWORD };
+  const page = await visitor.submit(await visitor.get('/ops'), 'login', fields);
+  const totp = totpOf(secretIn(page), new Date());
+  const clicks = [1, 2].map(() => visitor.submit(page, 'arm_second_factor', { totp }));
+  const [first, second] = (await Promise.all(clicks)).sort((a, b) => a.status - b.status);
+  expect([first?.status, second?.status, second?.location?.pathname]).toEqual([
+    200,
+    303,
+    '/ops/second-factor',
+  ]);
+  const codes = recoveryCodesIn(first as BrowserPage);
+  expect(codes).toHaveLength(10);
+  const on = await visitor.get(String(second?.location?.href));
+  const used = await visitor.submit(on, 'replace_second_factor', { password: PASSWORD, totp });
+  expect([used.status, used.html.includes('id="totp-problem"')]).toEqual([422, true]);
+  const proof = { password: PASSWORD, totp: codes[0] ?? '' };
+  const again = await visitor.submit(used, 'replace_second_factor', proof);
+  const done = await visitor.submit(again, 'arm_second_factor', {
+    totp: totpOf(secretIn(again), new Date()),
+  });
+  const replaced = recoveryCodesIn(done);
+  expect([replaced.length, replaced.filter((code) => codes.includes(code))]).toEqual([10, []]);
+  expect((await visitor.get('/ops')).html).toContain('<nav');
 });
 
 test('the services and their queues are shown', async () => {

@@ -163,7 +163,7 @@ test.each(VIEWS)(
     await type('password', PASSWORD);
     await press('button[value=login]');
     await expectFine('ops-set-up');
-    const secret = (await page.locator('p.code').textContent())?.replaceAll(' ', '') ?? '';
+    const secret = (await page.locator('p .code').textContent())?.replaceAll(' ', '') ?? '';
     await type('totp', totpOf(secret, new Date()));
     await press('button[value=arm_second_factor]');
     await expectFine('ops-set-up-codes');

@@ -5,7 +5,7 @@ import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { type Asking, callLogin, problemIn, retryAfterIn } from './api.ts';
 import { type Fields, newGuest, type Outcome } from './form-pages.ts';
-import { type Field, formOf, inputsOf, PASSWORD, problemOf, type View } from './views.ts';
+import { type Field, formOf, inputsOf, missingIn, PASSWORD, problemOf, TOTP, type View } from './views.ts';
 import type { Guest, SignedIn, Visits } from './visit.ts';
 
 export interface LoginView extends View {
@@ -15,20 +15,19 @@ export interface LoginView extends View {
   status?: number | undefined;
 }
 
-const TOTP: Field = {
-  name: 'totp',
-  label: message('oauth.login.code'),
-  autocomplete: 'one-time-code',
-  isFocused: true,
+const LOGIN: Field = {
+  name: 'login',
+  label: message('oauth.login.login'),
+  missing: message('enter.login'),
+  autocomplete: 'username',
 };
+/** The only field of its step. */
+const CODE: Field = { ...TOTP, isFocused: true };
 
 /** What `callLogin` needs. */
 export const loginForm = (view: LoginView, action: string): Html => {
   const { locale, login: value, notice } = view;
-  const fields: Field[] = [
-    { name: 'login', label: message('oauth.login.login'), autocomplete: 'username', value },
-    PASSWORD,
-  ];
+  const fields: Field[] = [{ ...LOGIN, value }, PASSWORD];
   return html`${notice !== undefined && html`<p class="notice" role="status">${translator(locale)(notice)}</p>`}
 ${problemOf(view, fields)}
 ${formOf(view, action, inputsOf(view, fields), [['login', message('oauth.login.submit')]])}`;
@@ -44,8 +43,8 @@ const codePage = (view: View & { kept: string }, path: string): Page => {
     status: problem?.status,
     title: t(message('login.code.title')),
     body: html`<section class="card">
-${problemOf(view, [TOTP])}
-${formOf(view, action, html`<input type="hidden" name="kept" value="${kept}">\n${inputsOf(view, [TOTP])}`, [['code', message('oauth.login.submit')]])}
+${problemOf(view, [CODE])}
+${formOf(view, action, html`<input type="hidden" name="kept" value="${kept}">\n${inputsOf(view, [CODE])}`, [['code', message('oauth.login.submit')]])}
 <p><a href="${action}">${t(message('login.code.back'))}</a></p>
 </section>`,
   });
@@ -111,6 +110,8 @@ export const createLogIn = <Asked extends Asking & { visits: Visits }, Opened>(
     const { login, password } = asking.visits.unseal(visit, kept) ?? {};
     if (login === undefined || password === undefined)
       return show(asking, visit, { notice: message('login.code.expired'), status: 403 });
+    const problem = missingIn(asking.locale, [CODE], { totp });
+    if (problem !== undefined) return showCode(asking, visit, { kept: kept ?? '', problem });
     return logIn(asking, visit, { login, password, totp, kept: kept ?? '' });
   };
 
@@ -130,8 +131,11 @@ export const createLogIn = <Asked extends Asking & { visits: Visits }, Opened>(
     /** A form of somebody who is not signed in. */
     submit: (asking: Asked, visit: Guest, fields: Fields): Outcome | Promise<Outcome> => {
       const { action, login = '', password = '' } = fields;
-      if (action === 'login') return logIn(asking, visit, { login, password });
-      return action === 'code' ? enterCode(asking, visit, fields) : show(asking, visit);
+      if (action === 'code') return enterCode(asking, visit, fields);
+      if (action !== 'login') return show(asking, visit);
+      const problem = missingIn(asking.locale, [LOGIN, PASSWORD], fields);
+      if (problem !== undefined) return show(asking, visit, { login, problem });
+      return logIn(asking, visit, { login, password });
     },
 
     unlessOver,

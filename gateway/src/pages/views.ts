@@ -6,6 +6,7 @@ import { alertOf, inputsOf as renderInputs } from '@fitness/shared/pages/form.ts
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { Problem } from './api.ts';
+import type { Fields } from './form-pages.ts';
 
 export interface View {
   locale: Locale;
@@ -16,6 +17,8 @@ export interface View {
 export interface Field {
   name: string;
   label: Message;
+  /** What a required field says when it is empty. */
+  missing?: Message;
   autocomplete: string;
   type?: 'text' | 'password';
   value?: string | undefined;
@@ -43,6 +46,18 @@ export const inputsOf = (
     })),
   );
 
+/** The required fields of a form that were sent empty: the API, which does not know the form, is not asked. */
+export const missingIn = (locale: Locale, fields: readonly Field[], sent: Fields): Problem | undefined => {
+  const t = translator(locale);
+  const missing = fields.flatMap((field) => {
+    const value = sent[field.name] ?? '';
+    const isEmpty = (field.type === 'password' ? value : value.trim()) === '';
+    return isEmpty && field.missing !== undefined ? [[apiNameOf(field), [t(field.missing)]]] : [];
+  });
+  if (missing.length === 0) return undefined;
+  return { status: 422, text: undefined, fields: Object.fromEntries(missing) };
+};
+
 /** The only input of a form. */
 export const inputOf = (view: Pick<View, 'locale' | 'problem'>, field: Field): Html =>
   inputsOf(view, [field]);
@@ -50,8 +65,19 @@ export const inputOf = (view: Pick<View, 'locale' | 'problem'>, field: Field): H
 export const PASSWORD: Field = {
   name: 'password',
   label: message('oauth.login.password'),
+  missing: message('enter.password'),
   type: 'password',
   autocomplete: 'current-password',
+};
+
+export const CURRENT_PASSWORD: Field = { ...PASSWORD, apiName: 'current_password' };
+
+/** A code of the second factor. */
+export const TOTP: Field = {
+  name: 'totp',
+  label: message('oauth.login.code'),
+  missing: message('auth.totp_required'),
+  autocomplete: 'one-time-code',
 };
 
 export type Button = readonly [value: string, label: Message, rank?: 'secondary' | 'danger' | 'final'];

@@ -12,11 +12,11 @@ import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
 import {
+  CURRENT_PASSWORD,
   type Field,
   formOf,
   inputOf,
   inputsOf,
-  PASSWORD,
   problemOf,
   SIGN_OUT,
   signedInAs,
@@ -77,10 +77,10 @@ ${loginForm(view, url(locale))}
   );
 };
 
-const CURRENT_PASSWORD: Field = { ...PASSWORD, apiName: 'current_password' };
-const CODE: Field = {
+export const CODE: Field = {
   name: 'code',
   label: message('account_deletion.code.label'),
+  missing: message('enter.sms_code'),
   autocomplete: 'one-time-code',
   inputmode: 'numeric',
   apiName: 'confirmation_code',

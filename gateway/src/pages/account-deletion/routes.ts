@@ -22,8 +22,10 @@ import {
 } from '../api.ts';
 import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
 import { createLogIn } from '../log-in.ts';
+import { CURRENT_PASSWORD, missingIn } from '../views.ts';
 import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import {
+  CODE,
   cancelledPage,
   codePage,
   loginPage,
@@ -185,6 +187,8 @@ const deletionOutcome = async (
 };
 
 const sendCode = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const problem = missingIn(asking.locale, [CURRENT_PASSWORD], fields);
+  if (problem !== undefined) return showAccount(asking, visit, false, { problem });
   const body = { current_password: fields.password ?? '' };
   const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
   // A reloaded page must not send another SMS.
@@ -193,6 +197,8 @@ const sendCode = async (asking: PageAsking, visit: SignedIn, fields: Fields): Pr
 };
 
 const confirm = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const problem = missingIn(asking.locale, [CODE, CURRENT_PASSWORD], fields);
+  if (problem !== undefined) return showAccount(asking, visit, true, { problem });
   const body = { current_password: fields.password ?? '', confirmation_code: fields.code ?? '' };
   const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
   return deletionOutcome(asking, visit, answer, true);

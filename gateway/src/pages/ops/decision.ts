@@ -8,7 +8,7 @@ import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Problem, problemIn } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
-import { type Button, type Field, formOf, inputsOf, problemOf } from '../views.ts';
+import { type Button, type Field, formOf, inputsOf, missingIn, problemOf } from '../views.ts';
 import { type Action, type ActionResult, gone, type Operator, pathOf } from './section.ts';
 
 export interface Confirmation {
@@ -21,7 +21,7 @@ export interface Confirmation {
   repeated: readonly string[];
   /** Everything that must be as it was shown. */
   state: readonly (string | number | null | undefined)[];
-  field?: Pick<Field, 'name' | 'label'> & { isRequired?: boolean };
+  field?: Pick<Field, 'name' | 'label' | 'missing'>;
   /** It has been decided: the page says so, without a button. `result` answers a second click on the same decision. */
   settled?: { text: Message; result?: ActionResult } | undefined;
   /** Undefined: there is nothing to do. */
@@ -93,18 +93,13 @@ ${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), h
 
 /** What the API has refused of the field, or the missing text. */
 const problemOfField = (
-  { t }: Operator,
+  { locale }: Operator,
   { field }: Confirmation,
   result: ActionResult | undefined,
   fields: Fields,
 ): Problem | undefined => {
   if (field === undefined) return undefined;
-  if (result === undefined) {
-    const isMissing = field.isRequired === true && (fields[field.name] ?? '').trim() === '';
-    if (!isMissing) return undefined;
-    const texts = [t(message('validation.required'))];
-    return { status: 422, text: undefined, fields: { [field.name]: texts } };
-  }
+  if (result === undefined) return missingIn(locale, [{ ...field, autocomplete: 'off' }], fields);
   const problem = 'refused' in result ? problemIn(result.refused) : undefined;
   return problem?.fields[field.name] === undefined ? undefined : problem;
 };

@@ -1,7 +1,9 @@
-// Tells what has changed since the page was opened. A page without forms shows it by itself.
+// Shows that something has changed since the page was opened: a page without forms shows the new content by itself. It also copies
+// codes, and sends a form once.
 const content = document.getElementById('content');
 const status = document.getElementById('live-status');
-const { source } = content.dataset;
+// Undefined on a page that shows no changes.
+const source = content?.dataset.source;
 const RETRY_MS = 2000;
 
 const show = (text) => {
@@ -48,4 +50,14 @@ document.addEventListener('click', async ({ target }) => {
   button.textContent = button.dataset.copied;
 });
 
-listen();
+// The answer to the first click may be shown once, as recovery codes are: a second click would replace it by another answer.
+const SENT_MS = 5000;
+document.addEventListener('submit', (event) => {
+  const { dataset } = event.target;
+  if (dataset.sent === undefined) {
+    dataset.sent = '';
+    setTimeout(() => delete dataset.sent, SENT_MS);
+  } else event.preventDefault();
+});
+
+if (source !== undefined) listen();

@@ -37,6 +37,7 @@ import {
   isDone,
   type Operator,
   pathOf,
+  SECOND_FACTOR,
   type Section,
   type WaitingBySection,
 } from './section.ts';
@@ -120,6 +121,10 @@ const show = async (asking: OpsAsking, visit: Visit | undefined, slug: string): 
   if (visit?.kind !== 'user') return logIn.show(asking, visit);
   if (await needsSetUp(asking, visit)) return setUp(asking, visit, secondFactorSetUp.show);
   return logIn.whileSignedIn(asking, visit, async (opened) => {
+    if (slug === SECOND_FACTOR) {
+      await limitSession(asking, visit, LIMIT);
+      return secondFactorSetUp.showArmed(asking, visit);
+    }
     // The first page of an operator who may not see the overview is the first one that they may see.
     const isStart = slug === '' && !opened.sections.some((section) => section.slug === '');
     const shown = isStart ? (opened.sections[0]?.slug ?? '') : slug;
@@ -134,6 +139,8 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
   if (await needsSetUp(asking, visit))
     return setUp(asking, visit, () => secondFactorSetUp.act(asking, visit, fields));
   return logIn.whileSignedIn(asking, visit, async (opened) => {
+    const ofSecondFactor = secondFactorSetUp.actWhileOn(asking, visit, fields);
+    if (ofSecondFactor !== undefined) return ofSecondFactor;
     const section = sectionAt(asking, opened, slug);
     const action = Object.entries(section.actions ?? {}).find(([name]) => name === fields.action)?.[1];
     if (action === undefined) throw notFound();

@@ -81,6 +81,9 @@ export interface Section {
   notice?(operator: Operator, done: Done): Promise<Message | undefined>;
 }
 
+/** Path of the page of the operator's own second factor, which is no section. */
+export const SECOND_FACTOR = 'second-factor';
+
 const DONE = [
   'paid',
   'rejected',
@@ -277,7 +280,10 @@ export const amountOf = (t: Translate, tooman: unknown): Html =>
 /** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
 export const copyable = (t: Translate, code: string): Html =>
   html`<span class="row"><span class="code" dir="ltr">${code}</span>
-<button type="button" hidden data-copy="${code}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button></span>`;
+${copyButton(t, code)}</span>`;
+
+export const copyButton = (t: Translate, text: string): Html =>
+  html`<button type="button" hidden data-copy="${text}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button>`;
 
 export interface NamedUser {
   id?: number;

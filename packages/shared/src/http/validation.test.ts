@@ -130,6 +130,8 @@ describe('each invalid field has its message', () => {
     ['no object', z.object({}), [], 'This field must be an object.'],
     ['anything but null', z.null(), 'x', 'Only null is accepted here.'],
     ['too short', z.string().min(3), 'ab', 'This field must be at least 3 characters long.'],
+    ['empty', z.string().min(1), '', 'This field is required.'],
+    ['blank', z.string().trim().length(6), '  ', 'This field is required.'],
     ['too long', z.string().max(3), 'abcd', 'This field must be at most 3 characters long.'],
     ['not as long as needed', z.string().length(6), '12345', 'This field must be exactly 6 characters long.'],
     ['too small', z.int().min(1_000), 999, 'This field must be at least 1,000.'],

@@ -28,6 +28,7 @@ const sizeMessage = (issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): 
   const small = issue.code === 'too_small';
   const limit = Number(small ? issue.minimum : issue.maximum);
   if (issue.origin === 'string') {
+    if (issue.input === '') return message('validation.required');
     if (issue.exact === true) return message('validation.exact_length', { count: limit });
     return small
       ? message('validation.min_length', { count: limit })

@@ -14,6 +14,7 @@ export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'own
       '`current_password` and, while two-factor authentication is on, `totp`: a code from the authenticator app or a ' +
       'recovery code. When it is already off, nothing changes and the response is the same.',
     tag: 'auth',
+    pages: ['ops'],
     access: 'user',
     tokenKinds: SESSION_ONLY,
     body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),

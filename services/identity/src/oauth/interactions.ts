@@ -158,14 +158,16 @@ const submitLogin = async (
 ): Promise<Outcome> => {
   const { request, form } = step;
   const { login = '', password = '', totp = '' } = fields;
-  const refuse = (text: Message, field: 'login' | 'totp'): Page => {
+  const refuse = (text: Message, field: 'login' | 'password' | 'totp'): Page => {
     const problem = { status: 422, text, field };
     return loginPage({ ...form, login, asksForCode: field === 'totp', problem });
   };
   const wrongLogin = message('auth.wrong_login');
   const isTooLong =
     login.length > MAX_LOGIN_LENGTH || password.length > MAX_PASSWORD_LENGTH || totp.length > MAX_TOTP_LENGTH;
-  if (login === '' || password === '' || isTooLong) return { page: refuse(wrongLogin, 'login') };
+  if (login.trim() === '') return { page: refuse(message('enter.login'), 'login') };
+  if (password === '') return { page: refuse(message('enter.password'), 'password') };
+  if (isTooLong) return { page: refuse(wrongLogin, 'login') };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
     const found = await signIn.consumeLimit(login, client.address);

@@ -65,7 +65,7 @@ interface LoginState extends FormState {
   /** What the person typed in the refused attempt. */
   login?: string | undefined;
   /** `field`: the input that was refused; undefined: the attempt itself was, for example by a limit. */
-  problem?: { status: number; text: Message; field: 'login' | 'totp' | undefined } | undefined;
+  problem?: { status: number; text: Message; field: 'login' | 'password' | 'totp' | undefined } | undefined;
   /** After a right password, which is typed again: it is not kept. */
   asksForCode?: boolean;
 }
@@ -195,7 +195,7 @@ export const leavePage = (locale: Locale, to: string, path: string | undefined):
     body: html`<section class="card">
 <p>${t(isChosen ? message('oauth.left.body') : message('oauth.refused.body', { code: isolate(code ?? '') }))}</p>
 <p class="notice">${t(message('oauth.leave.notice', { host }))}</p>
-<p class="actions row"><a class="button" rel="noreferrer" href="${to}">${t(message('oauth.leave.go', { host }))}</a></p>
+<p class="row"><a class="button" rel="noreferrer" href="${to}">${t(message('oauth.leave.go', { host }))}</a></p>
 </section>`,
   });
 };

@@ -28,7 +28,7 @@ import { LATE_AFTER_MS } from '../waiting.ts';
 const SLUG = 'disputes';
 const DEPOSITS = '/payments/deposit/disputed';
 const REFUNDS = '/payments/store-purchases/refund-queue';
-const NOTE = { name: 'note', label: message('ops.note'), isRequired: true };
+const NOTE = { name: 'note', label: message('ops.note'), missing: message('enter.note') };
 
 interface Deposit {
   payment: {

@@ -190,7 +190,7 @@ const decide = async (operator: Operator, fields: Fields, approved: boolean): Pr
   const { prefix } = kind;
   const reason = fields.reason?.trim() ?? '';
   if (!approved && reason === '') {
-    const errors = { [`${prefix}_rejection_reason`]: [operator.t(message('validation.required'))] };
+    const errors = { [`${prefix}_rejection_reason`]: [operator.t(message('enter.reason'))] };
     return { refused: { status: 422, headers: {}, body: { errors } } };
   }
   const body = {

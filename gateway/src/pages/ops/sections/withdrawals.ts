@@ -139,7 +139,7 @@ const reject = decisionOf<Withdrawal>('reject', {
     settled: settledAs(withdrawal, 'rejected'),
     title: message('ops.reject.title', { id: String(withdrawal.id) }),
     lead: message('ops.reject.lead'),
-    field: { name: 'reason', label: message('ops.reject.reason'), isRequired: true },
+    field: { name: 'reason', label: message('ops.reject.reason'), missing: message('enter.reason') },
     button: { label: message('ops.reject', { amount: withdrawal.amount }), isDestructive: true },
   }),
   perform: async (operator, { id }, { reason = '' }) => {

@@ -100,8 +100,11 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
     await store.transaction(async (session) => {
       const { version } = await lock(session, caller);
       const armed = { secret: setup.secret, step, recoveryCodes };
-      // Another request has armed it, or has begun again.
-      if (!(await store.secondFactors.arm(session, userId, armed))) throw wrongCode();
+      if (!(await store.secondFactors.arm(session, userId, armed))) {
+        const other = await store.secondFactors.find(userId, session);
+        // Another request has armed it, or has begun again.
+        throw (other?.secret ?? null) === null ? wrongCode() : armedAlready();
+      }
       await store.tokens.revokeOthers(session, userId, tokenId);
       await publishCredentialsRevoked(dependencies, session, { userId, version }, 'second_factor_armed');
       await securityNotices.notify(session, { _id: userId }, 'second_factor_armed', 'account');

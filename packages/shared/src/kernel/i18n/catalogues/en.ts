@@ -89,6 +89,13 @@ export const catalogue = {
   'validation.page_too_far':
     'Page numbers go up to {max} here. For later rows, follow links.next or meta.next_cursor.',
 
+  'enter.login': 'Enter your username, email, or phone number.',
+  'enter.password': 'Enter your password.',
+  'enter.app_code': 'Enter the code that the app shows.',
+  'enter.sms_code': 'Enter the code from the SMS.',
+  'enter.reason': 'Enter a reason.',
+  'enter.note': 'Enter a note.',
+
   'idempotency.other_body': 'This idempotency key has already been used for a different request.',
   'idempotency.running': 'A request with this idempotency key is still being processed.',
 
@@ -281,8 +288,15 @@ export const catalogue = {
   'ops.set_up.done': 'Two-factor authentication is on. All your other sessions have ended.',
   'ops.set_up.recovery': 'Recovery codes',
   'ops.set_up.recovery.lead':
-    'Keep these codes in a safe place. Each works once in place of a code from the app. They are not shown again.',
-  'ops.set_up.continue': 'I have kept the codes: continue',
+    'Save these codes in a safe place. Each works once in place of a code from the app. They are not shown again.',
+  'ops.set_up.download': 'Download',
+  'ops.set_up.continue': 'I have saved the codes',
+  'ops.second_factor': 'Two-factor authentication',
+  'ops.second_factor.on': 'Two-factor authentication is on.',
+  'ops.second_factor.codes':
+    'Your recovery codes were shown only once. If you have not saved them, set up two-factor authentication again. Your app then needs a new key, and you get new recovery codes. The old ones stop working.',
+  'ops.second_factor.replace': 'Set it up again',
+  'ops.second_factor.back': 'Back to operations',
   'ops.signed_in': 'Signed in as {username}',
   'ops.live': 'This page tells you when something changes.',
   'ops.live.off': 'Reload the page to see what has changed.',
