@@ -6,6 +6,7 @@ import { endsUnread } from '@fitness/shared/http/connections.ts';
 import { addMetricsRoute, type BaseServerOptions, createBaseServer } from '@fitness/shared/http/server.ts';
 import { methodNotAllowed } from '@fitness/shared/kernel/error.ts';
 import { addPageAssets } from '@fitness/shared/pages/assets.ts';
+import { localeOfPage } from '@fitness/shared/pages/languages.ts';
 import type { FastifyInstance } from 'fastify';
 import { type Dependencies, NAME } from './dependencies.ts';
 import { askServices } from './health/services-health.ts';
@@ -119,9 +120,10 @@ const addChallenge = (app: FastifyInstance): void => {
 
 const addOwnRoutes = (app: FastifyInstance, { readOpenapi }: Pick<Dependencies, 'readOpenapi'>): void => {
   app.get(OPENAPI_PATH, async (request, reply) => {
-    const { bytes, etag, send } = await readOpenapi();
+    const locale = localeOfPage(request);
+    const { bytes, etag, send } = await readOpenapi(locale);
     const coding = codingOf(request.headers['accept-encoding'] as string | undefined, bytes);
-    reply.header('vary', VARY);
+    reply.headers({ vary: VARY, 'content-language': locale });
     if (addEtag(PUBLIC, etagIn(coding, etag), request, reply)) return reply.code(304).send();
     return send(coding, reply.type('application/json; charset=utf-8'));
   });

@@ -3,9 +3,10 @@ import { posix } from 'node:path';
 import zlib from 'node:zlib';
 import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { CATALOGUES, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { CATALOGUES, DEFAULT_LOCALE, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { request } from 'undici';
+import { DOCUMENT_TEXTS } from '../src/api/document-texts.ts';
 import { TEXTS } from '../src/pages/docs/text-page.ts';
 import { SERVICES } from '../src/request/routes.ts';
 import { type Harness, startHarness } from './support.ts';
@@ -141,6 +142,50 @@ describe('GET /api/v1/openapi.json', () => {
     expect(document.tags).toHaveLength(SERVICES.length);
   });
 
+  test('is in English, or in the language that is asked for: title, introduction, tags and summaries', async () => {
+    harness.upstreams.gyms.document = describeRoute('gyms', '/api/v1/gyms');
+    const ask = async (query: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(`${harness.url}/api/v1/openapi.json${query}`, { headers });
+      const { info, tags, paths, ...others } = (await answer.json()) as Record<string, never>;
+      const language = answer.headers.get('content-language');
+      return { language, etag: answer.headers.get('etag'), info, tags, paths, others } as never;
+    };
+    // biome-ignore lint/suspicious/noExplicitAny: a document under test has whatever shape it has
+    const [english, persian, byHeader]: any[] = [
+      await ask(''),
+      await ask('?lang=fa'),
+      await ask('', { 'accept-language': 'fa-IR' }),
+    ];
+    expect(byHeader).toEqual(persian);
+    expect([english.language, persian.language]).toEqual(['en', 'fa']);
+    expect(english.etag).not.toBe(persian.etag);
+    expect(english.info.title).toBe('Fitness platform');
+    expect(persian.info).toMatchObject({
+      title: translate('fa', 'docs.title'),
+      version: english.info.version,
+    });
+    expect(persian.info.description).toContain('عنوان عملیات‌ها به فارسی');
+    const tagOf = ({ tags }: { tags: { name: string }[] }) => tags.find(({ name }) => name === 'Gyms');
+    expect(tagOf(english)).toEqual({ name: 'Gyms', description: translate('en', 'docs.tags.gyms') });
+    expect(tagOf(persian)).toEqual({
+      name: 'Gyms',
+      'x-displayName': translate('fa', 'docs.tags.gyms.name'),
+      description: translate('fa', 'docs.tags.gyms'),
+    });
+    const summaries = ({ paths }: { paths: Record<string, { get: { summary: string } }> }) =>
+      Object.entries(paths).map(([path, { get }]) => [path, get.summary]);
+    expect(summaries(english)).toContainEqual(['/api/v1/gyms', 'gyms']);
+    expect(summaries(persian)).toContainEqual(['/api/v1/gyms', 'فهرست باشگاه‌ها']);
+    expect(persian.others).toEqual(english.others);
+  });
+
+  test('an operation without a summary in a language has its English one', async () => {
+    harness.upstreams.gyms.document = describeRoute('Of a later release', '/api/v1/gyms/later');
+    const answer = await fetch(`${harness.url}/api/v1/openapi.json?lang=fa`);
+    const { paths } = (await answer.json()) as { paths: Record<string, { get: { summary: string } }> };
+    expect(paths['/api/v1/gyms/later']?.get.summary).toBe('Of a later release');
+  });
+
   test('concurrent requests ask each service once', async () => {
     await Promise.all(Array.from({ length: 20 }, readDocument));
     await readDocument();
@@ -218,7 +263,7 @@ describe('GET /docs', () => {
 
   test('the reference shows the public document, and no account without the demo data', async () => {
     const { text } = await load('/docs/reference.js');
-    expect(text).toContain('fetch("/api/v1/openapi.json")');
+    expect(text).toContain('fetch("/api/v1/openapi.json?lang=en")');
     expect(text).toContain('const accounts = [];');
     expect(text).not.toContain('password"');
   });
@@ -314,13 +359,15 @@ describe('GET /docs', () => {
   test('the page of events leads to each event, and says when it is published and what to do', async () => {
     for (const locale of LOCALES) {
       const { text } = await load(`/docs/events?lang=${locale}`);
-      for (const { type } of EVENTS) {
+      for (const { type, summary = '' } of EVENTS) {
         expect(text).toContain(`href="/docs/events?lang=${locale}#${type}"`);
         const [, section = ''] = text.split(`<section class="card" id="${type}">`);
         const own = section.slice(0, section.indexOf('</section>'));
         const remedy = translate(locale, `docs.events.remedy.${type}` as MessageKey).split('`')[0] ?? '';
         expect([type, remedy.length > 5, own.includes(remedy)]).toEqual([type, true, true]);
         expect(own).toContain(translate(locale, 'docs.events.when'));
+        const when = locale === DEFAULT_LOCALE ? summary : DOCUMENT_TEXTS[locale]?.events[type];
+        expect([type, own.includes(when?.split('`')[0] ?? '?')]).toEqual([type, true]);
       }
     }
     const remedies = Object.keys(CATALOGUES.get('en') ?? {}).filter((key) =>

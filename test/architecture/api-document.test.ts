@@ -1,11 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { OAUTH_SCOPES } from '@fitness/contracts/oauth.ts';
 import { TIMESTAMP_PATTERN } from '@fitness/contracts/timestamp.ts';
+import { EVENTS } from '@fitness/proto/events/catalogue.ts';
 import { tokenKindsOf } from '@fitness/shared/http/define-route.ts';
 import { errorCodesOf } from '@fitness/shared/http/openapi.ts';
+import { DEFAULT_LOCALE, LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { DOCUMENT_TEXTS } from '../../gateway/src/api/document-texts.ts';
 import type { ApiDocument, Operation } from '../../gateway/src/api/openapi-merge.ts';
 import { LINKS, TAG_NAMES } from '../../gateway/src/api/operations.ts';
 import { referenceOf, type Schema } from '../../gateway/src/api/schema.ts';
@@ -229,6 +232,26 @@ describe('people can read the document', () => {
       ),
     );
     expect(bad).toEqual([]);
+  });
+
+  test('every operation and event has a text in each language besides English, and no other has one', () => {
+    expect(Object.keys(DOCUMENT_TEXTS)).toEqual(LOCALES.filter((locale) => locale !== DEFAULT_LOCALE));
+    const ids = operations.map(({ operationId }) => String(operationId));
+    for (const texts of Object.values(DOCUMENT_TEXTS)) {
+      expect(Object.keys(texts?.operations ?? {}).toSorted()).toEqual(ids.toSorted());
+      expect(Object.keys(texts?.events ?? {}).toSorted()).toEqual(EVENTS.map(({ type }) => type).toSorted());
+    }
+  });
+
+  test('a summary in Persian is one line in Persian letters of at most 80 characters, which no other has', () => {
+    const summaries = Object.values(DOCUMENT_TEXTS.fa?.operations ?? {});
+    const bad = summaries.filter(
+      (text) => !/^\p{Script=Arabic}/u.test(text) || /[\w\n.يك]/.test(text) || text.length > 80,
+    );
+    expect(bad).toEqual([]);
+    expect(new Set(summaries).size).toBe(summaries.length);
+    const events = Object.values(DOCUMENT_TEXTS.fa?.events ?? {});
+    expect(events.filter((text) => !/^\p{Script=Arabic}.{10,}\.$/su.test(text))).toEqual([]);
   });
 
   test('every parameter is described', () => {

@@ -26,7 +26,7 @@ export interface ApiDocument {
   openapi: string;
   info: { title: string; version: string; description: string };
   servers: { url: string }[];
-  tags: { name: string; description?: string }[];
+  tags: { name: string; description?: string | undefined; 'x-displayName'?: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { securitySchemes: Record<string, Json>; schemas: Schemas; responses?: Record<string, Json> };
   /** Extensions. */

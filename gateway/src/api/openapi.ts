@@ -3,12 +3,13 @@ import { etagOf } from '@fitness/shared/http/caching.ts';
 import { encodedOnce } from '@fitness/shared/http/compression.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
+import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { SERVICES, type Service } from '../request/routes.ts';
-import { mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
-import { presentDocument } from './present.ts';
+import { type ApiDocument, mergeDocuments, type ServiceDocument } from './openapi-merge.ts';
+import { documentIn, presentDocument } from './present.ts';
 
 const DOCUMENT_PATH = '/internal/openapi.json';
 const FETCH_TIMEOUT_MS = 2_000;
@@ -36,16 +37,18 @@ interface EncodedDocument {
 }
 
 /**
- * The merged document, encoded once and not for each guest. For a service that does not answer, its last document is used, and it is asked again at the next
- * call. Throws 503 when no document is known.
+ * The merged document in a language, encoded once and not for each guest. For a service that does not answer, its last document is used, and
+ * it is asked again at the next call. Throws 503 when no document is known.
  */
-export type ReadOpenapi = () => Promise<EncodedDocument>;
+export type ReadOpenapi = (locale: Locale) => Promise<EncodedDocument>;
+
+type Documents = ReadonlyMap<Locale, EncodedDocument>;
 
 export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiOptions): ReadOpenapi => {
   const known = new Map<Service, ServiceDocument>();
-  let cached: { document: EncodedDocument; until: number } | undefined;
-  let newest: EncodedDocument | undefined;
-  let reading: Promise<EncodedDocument> | undefined;
+  let cached: { documents: Documents; until: number } | undefined;
+  let newest: Documents = new Map();
+  let reading: Promise<Documents> | undefined;
 
   const ask = async (service: Service): Promise<boolean> => {
     try {
@@ -62,7 +65,15 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
     }
   };
 
-  const read = async (): Promise<EncodedDocument> => {
+  const encode = (locale: Locale, document: ApiDocument): EncodedDocument => {
+    const json = Buffer.from(JSON.stringify(documentIn(locale, document)));
+    const etag = etagOf(json);
+    const last = newest.get(locale);
+    // The same document is not compressed again.
+    return last?.etag === etag ? last : { bytes: json.length, etag, send: encodedOnce(json) };
+  };
+
+  const read = async (): Promise<Documents> => {
     const answered = await Promise.all(SERVICES.map(ask));
     if (known.size === 0) throw unavailable('no service described its routes');
     // In the order of SERVICES, not of the answers.
@@ -72,22 +83,21 @@ export const createReadOpenapi = ({ urls, agent, baseUrl, clock, log }: OpenapiO
         return document === undefined ? [] : [[service, document] as const];
       }),
     );
-    const json = Buffer.from(JSON.stringify(presentDocument(mergeDocuments(documents, baseUrl))));
-    const etag = etagOf(json);
-    // The same document is not compressed again.
-    const document = newest?.etag === etag ? newest : { bytes: json.length, etag, send: encodedOnce(json) };
-    newest = document;
+    const document = presentDocument(mergeDocuments(documents, baseUrl));
+    newest = new Map(LOCALES.map((locale) => [locale, encode(locale, document)]));
     cached = answered.every(Boolean)
-      ? { document, until: clock.now().getTime() + COMPLETE_FOR_MS }
+      ? { documents: newest, until: clock.now().getTime() + COMPLETE_FOR_MS }
       : undefined;
-    return document;
+    return newest;
   };
 
-  return async () => {
-    if (cached !== undefined && clock.now().getTime() < cached.until) return cached.document;
+  const current = async (): Promise<Documents> => {
+    if (cached !== undefined && clock.now().getTime() < cached.until) return cached.documents;
     reading ??= read().finally(() => {
       reading = undefined;
     });
     return reading;
   };
+
+  return async (locale) => (await current()).get(locale) as EncodedDocument;
 };

@@ -4,6 +4,7 @@ import { DEFAULT_LOCALE, type Locale, translate } from '@fitness/shared/kernel/i
 import { toClientSchema } from './client-schemas.ts';
 import { codeSamples } from './code-samples.ts';
 import { createBodyNames, createErrorNames } from './component-names.ts';
+import { DOCUMENT_TEXTS } from './document-texts.ts';
 import { ERROR_BODIES, ERROR_CATALOGUE, errorRow } from './error-catalogue.ts';
 import { errorExample, requestExample, responseExample } from './examples/index.ts';
 import type { ApiDocument, Operation } from './openapi-merge.ts';
@@ -53,8 +54,36 @@ export const presentDocument = (merged: ApiDocument): ApiDocument => {
   };
 };
 
+/**
+ * The document of {@link presentDocument} for readers of `locale`: its title, introduction, tags and summaries are in this language. All else
+ * stays as it is, so that the document is the same for programs.
+ */
+export const documentIn = (locale: Locale, document: ApiDocument): ApiDocument => {
+  const texts = DOCUMENT_TEXTS[locale];
+  if (texts === undefined) return document;
+  const tags = new Map(tagsIn(locale).map(({ name, title, description }) => [name, { title, description }]));
+  return {
+    ...document,
+    info: {
+      ...document.info,
+      title: translate(locale, 'docs.title'),
+      description: introduction(locale),
+    },
+    tags: document.tags.map((tag) => {
+      const { title, description } = tags.get(tag.name) ?? {};
+      return title === undefined ? tag : { ...tag, 'x-displayName': title, description };
+    }),
+    paths: mapEntries(document.paths, (item) =>
+      mapEntries(item, (operation) => ({
+        ...operation,
+        summary: texts.operations[String(operation.operationId)] ?? operation.summary,
+      })),
+    ),
+  };
+};
+
 /** Markdown. */
-export const introduction = (locale: Locale): string => {
+const introduction = (locale: Locale): string => {
   const others = Object.entries(ERROR_BODIES).map(
     ([operation, statuses]) => `- \`${operation}\`: ${statuses.join(', ')}`,
   );

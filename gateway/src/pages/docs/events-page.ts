@@ -1,10 +1,11 @@
-/** `/docs/events`: the events of the services, from the AsyncAPI document, whose texts are English. */
+/** `/docs/events`: the events of the services, from the AsyncAPI document, whose texts are English; `DOCUMENT_TEXTS` has the others. */
 import { message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
 import { type Locale, translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
-import { html } from '@fitness/shared/pages/html.ts';
+import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Page } from '@fitness/shared/pages/page.ts';
 import type { AsyncApiDocument } from '../../api/asyncapi.ts';
+import { DOCUMENT_TEXTS } from '../../api/document-texts.ts';
 import { contents, docsPage, inline } from './page.ts';
 
 /** A test compares the catalogues with the events. */
@@ -12,6 +13,10 @@ const remedyOf = (type: string): MessageKey => `docs.events.remedy.${type}` as M
 
 export const eventsPage = (locale: Locale, { components }: AsyncApiDocument): Page => {
   const t = translator(locale);
+  const whenOf = (type: string, summary: string): Html => {
+    const own = DOCUMENT_TEXTS[locale]?.events[type];
+    return own === undefined ? html`<span lang="en" dir="ltr">${inline(summary)}</span>` : inline(own);
+  };
   return docsPage(
     locale,
     '/docs/events',
@@ -32,7 +37,7 @@ ${Object.values(components.messages).map(({ name, summary, payload, 'x-consumers
   return html`<section class="card" id="${name}">
 <div class="stack tight">
 <h2 lang="en" dir="ltr">${name}</h2>
-<p><strong>${t(message('docs.events.when'))}:</strong> <span lang="en" dir="ltr">${inline(summary)}</span></p>
+<p><strong>${t(message('docs.events.when'))}:</strong> ${whenOf(name, summary)}</p>
 <p><strong>${t(message('docs.errors.remedy'))}:</strong> ${inline(translate(locale, remedyOf(name)))}</p>
 <p class="quiet">${t(text)}</p>
 </div>

@@ -2,10 +2,9 @@
 import { type Locale, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { ICON_URL } from '@fitness/shared/pages/assets.ts';
 import { html } from '@fitness/shared/pages/html.ts';
+import { inLanguage } from '@fitness/shared/pages/languages.ts';
 import scalar from '@scalar/fastify-api-reference';
 import Fastify from 'fastify';
-import { tagsIn } from '../../api/operations.ts';
-import { introduction } from '../../api/present.ts';
 import { docsLinks } from './page.ts';
 import { SCALAR_TEXTS } from './scalar-texts.ts';
 
@@ -99,37 +98,19 @@ interface ScriptOptions {
   demoAccounts: readonly DemoAccount[];
 }
 
-/**
- * Shows the document with its introduction and tags in the language of the page; operations are in English. A button for each
- * demo account signs in, and gives the token to the reference.
- */
+/** Shows the document in the language of the page. A button for each demo account signs in, and gives the token to the reference. */
 export const initialiseScript = ({ locale, documentUrl, demoAccounts }: ScriptOptions): string => {
   const configuration = {
     ...CONFIGURATION,
     // Of the document, its code and its schemas, whatever the language of the frame.
     localization: { locale, direction: 'ltr', translations: SCALAR_TEXTS[locale] ?? {} },
   };
-  const texts = {
-    title: translate(locale, 'docs.title'),
-    description: introduction(locale),
-    tags: Object.fromEntries(tagsIn(locale).map(({ name, ...tag }) => [name, tag])),
-  };
   const accounts = demoAccounts.map(({ username, password }) => {
     const title = translate(locale, 'docs.password', { password });
     return { username, password, title };
   });
-  return `const texts = ${JSON.stringify(texts)};
-const accounts = ${JSON.stringify(accounts)};
+  return `const accounts = ${JSON.stringify(accounts)};
 const configuration = ${JSON.stringify(configuration)};
-const inLanguage = (document) => ({
-  ...document,
-  info: { ...document.info, title: texts.title, description: texts.description },
-  tags: document.tags.map(({ name }) => ({
-    name,
-    'x-displayName': texts.tags[name]?.title,
-    description: texts.tags[name]?.description,
-  })),
-});
 const withToken = (content, token) => ({
   ...configuration,
   content,
@@ -151,10 +132,9 @@ const addAccounts = (signIn) => {
   }
 };
 const show = async () => {
-  const read = await fetch(${JSON.stringify(documentUrl)});
-  const answer = await read.json();
-  if (!read.ok) return alert(answer.message);
-  const content = inLanguage(answer);
+  const read = await fetch(${JSON.stringify(inLanguage(locale, documentUrl))});
+  const content = await read.json();
+  if (!read.ok) return alert(content.message);
   const reference = Scalar.createApiReference('#reference', withToken(content, ''));
   addAccounts(async ({ username, password }, button) => {
     const signedIn = await fetch('/api/v1/auth/login', {

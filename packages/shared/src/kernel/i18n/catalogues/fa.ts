@@ -771,7 +771,7 @@ export const catalogue: Catalogue = {
   'docs.demo': 'درخواست‌ها را با یک حساب آزمایشی امتحان کنید:',
   'docs.password': 'رمز عبور: {password}',
   'docs.intro':
-    'با این API می‌توانید کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی مثل نبودن آن است، و نبودن بدنه مثل شیء خالی. توضیح عملیات‌ها به انگلیسی است.',
+    'با این API می‌توانید کاربران، باشگاه‌ها، پست‌ها، خدمات مربیگری، پرداخت‌ها و خریدهای درون‌برنامه‌ای یک پلتفرم تناسب اندام را مدیریت کنید. زمان‌ها به شکل `YYYY-MM-DD HH:MM:SS` و به وقت UTC هستند، مبلغ‌ها به تومان و عدد صحیح، و متن‌ها به زبان `Accept-Language` (`en` یا `fa`). پارامتر خالی در نشانی مثل نبودن آن است، و نبودن بدنه مثل شیء خالی. عنوان عملیات‌ها به فارسی و توضیح آن‌ها به انگلیسی است.',
   'docs.intro.errors':
     'متن هر خطا در `message` است. خطای 422 علاوه بر آن `errors` با پیام هر فیلد دارد. برخی خطاها `code` دارند که در همهٔ زبان‌ها و نسخه‌ها ثابت می‌ماند. [همهٔ خطاها](/docs/errors?lang=fa) همراه با کاری که باید کرد.\n\nاین خطاها به جای `message`، فیلدهای `error` و `code` دارند:',
   'docs.contents': 'فهرست',
@@ -807,7 +807,7 @@ export const catalogue: Catalogue = {
   'docs.errors.cause.payments.already_resolved': 'این واریز یا بازپرداخت با نتیجهٔ دیگری تعیین تکلیف شده است.',
   'docs.errors.cause.payments.already_settled': 'این برداشت با نتیجهٔ دیگری تسویه شده است.',
   'docs.errors.cause.payments.balance_limit': 'با این تراکنش، موجودی از سقف کیف پول بیشتر می‌شود.',
-  'docs.errors.cause.payments.boost_already_live': 'هنوز یک بوست برای این مورد فعال است.',
+  'docs.errors.cause.payments.boost_already_live': 'هنوز یک نردبان برای این مورد فعال است.',
   'docs.errors.cause.payments.insufficient_balance': 'موجودی کیف پول کافی نیست.',
   'docs.errors.cause.payments.not_disputed': 'این پرداخت، واریز مورد اختلاف نیست.',
   'docs.errors.cause.payments.own_service': 'این خدمت مربیگری مال خود شماست.',
@@ -820,7 +820,7 @@ export const catalogue: Catalogue = {
   'docs.errors.cause.roles.administrators_keep_all': 'نقش مدیران همهٔ دسترسی‌ها را نگه می‌دارد.',
   'docs.errors.cause.roles.last_manager': 'دیگر کسی نمی‌تواند نقش‌ها را مدیریت کند.',
   'docs.errors.cause.store_purchase.boost_already_live':
-    'هنوز یک بوست برای این مورد فعال است. اگر خرید پرداخت شده باشد، در صف بازپرداخت است.',
+    'هنوز یک نردبان برای این مورد فعال است. اگر خرید پرداخت شده باشد، در صف بازپرداخت است.',
   'docs.errors.cause.store_purchase.grant_failed':
     'فروشگاه خرید را تأیید کرد، اما هنوز فعال نشده است. تلاش دوباره در پس‌زمینه ادامه دارد.',
   'docs.errors.cause.store_purchase.not_found':
@@ -864,7 +864,7 @@ export const catalogue: Catalogue = {
     'درخواست را با همان `Idempotency-Key` تکرار کنید، یا منبع را بخوانید.',
   'docs.errors.remedy.licenses.replaced': 'منبع را دوباره بخوانید و مدرک فعلی را بررسی کنید.',
   'docs.errors.remedy.payments.insufficient_balance': 'واریز مبلغی را که کم است پیشنهاد دهید.',
-  'docs.errors.remedy.payments.boost_already_live': 'تا پایان بوست صبر کنید.',
+  'docs.errors.remedy.payments.boost_already_live': 'تا پایان نردبان صبر کنید.',
   'docs.errors.remedy.payments.premium_already_active': 'تا پایان اشتراک صبر کنید.',
   'docs.errors.remedy.payments.price_changed': 'قیمت فعلی را نشان دهید و دوباره از خریدار بپرسید.',
   'docs.errors.remedy.payments.own_service': 'آن را به مربی خودش پیشنهاد نکنید.',
@@ -892,7 +892,7 @@ export const catalogue: Catalogue = {
   'docs.events.remedy.content.training_service.changed':
     'نسخه‌ای را که از این خدمت مربیگری دارید جایگزین کنید، مگر آنکه `aggregateversion` نسخهٔ شما بزرگ‌تر باشد.',
   'docs.events.remedy.content.training_service.deleted':
-    'آنچه از این خدمت مربیگری دارید حذف کنید و به بوست‌های آن پایان دهید.',
+    'آنچه از این خدمت مربیگری دارید حذف کنید و به نردبان‌های آن پایان دهید.',
   'docs.events.remedy.content.post.deleted': 'آنچه از این پست و فایل‌های آن دارید حذف کنید.',
   'docs.events.remedy.content.trainee.purchased': 'برای هر `id` رویداد، یک بار به فروشنده خبر دهید.',
   'docs.events.remedy.content.trainee.delivered': 'برای هر `id` رویداد، یک بار به خریدار خبر دهید.',
@@ -900,7 +900,8 @@ export const catalogue: Catalogue = {
     'برای هر `id` رویداد، یک بار به فروشنده خبر دهید.',
   'docs.events.remedy.gyms.gym.changed':
     'نسخه‌ای را که از این باشگاه دارید جایگزین کنید، مگر آنکه `aggregateversion` نسخهٔ شما بزرگ‌تر باشد.',
-  'docs.events.remedy.gyms.gym.deleted': 'آنچه به این باشگاه تعلق دارد حذف کنید و به بوست‌های آن پایان دهید.',
+  'docs.events.remedy.gyms.gym.deleted':
+    'آنچه به این باشگاه تعلق دارد حذف کنید و به نردبان‌های آن پایان دهید.',
   'docs.events.remedy.gyms.gym.license_reviewed': 'برای هر `id`، یک بار به مالکی که در رویداد آمده خبر دهید.',
   'docs.events.remedy.gyms.gym.boost_ended': 'برای هر `id`، یک بار به مالکی که در رویداد آمده خبر دهید.',
   'docs.events.remedy.gyms.gym.license_cleared': 'سندی را که در رویداد آمده حذف کنید، نه سندهای جدیدتر را.',
@@ -928,9 +929,9 @@ export const catalogue: Catalogue = {
   'docs.events.remedy.store_billing.subscription.started':
     'تا پایان اشتراک، امکانات آن را در اختیار کاربر بگذارید.',
   'docs.events.remedy.store_billing.subscription.expiring': 'برای هر `id` رویداد، یک بار به کاربر خبر دهید.',
-  'docs.events.remedy.store_billing.boost.granted': 'تا پایان بوست، این مورد را بالاتر از بقیه نشان دهید.',
+  'docs.events.remedy.store_billing.boost.granted': 'تا پایان نردبان، این مورد را بالاتر از بقیه نشان دهید.',
   'docs.events.remedy.store_billing.boost.ended':
-    'این مورد را دیگر بالاتر نشان ندهید، مگر آنکه بوست دیگری فعال باشد.',
+    'این مورد را دیگر بالاتر نشان ندهید، مگر آنکه نردبان دیگری فعال باشد.',
   'docs.events.remedy.wallet.payment.booked': 'دربارهٔ واریز، برای هر `id` رویداد یک بار به کاربر خبر دهید.',
   'docs.events.remedy.wallet.ledger.sealed':
     'اگر نسخه‌ای از دفتر حساب‌ها دارید، ردیف‌های این دسته را از کیف پول بخوانید.',
