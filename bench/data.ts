@@ -89,7 +89,7 @@ const seedTrainingServices = async (
   onWritten: OnWritten,
 ): Promise<void> => {
   const connection = await openDatabase(databaseOf('content'));
-  const store = createContentStore(connection);
+  const store = createContentStore(connection, systemClock);
   const rows = connection.collection<{ _id: number }>('training_services');
   const now = systemClock.now();
   const newest = await newestIn(connection, 'training_services');

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
-import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
+import { formatTimestamp, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { documentGrams } from '@fitness/shared/kernel/text-search.ts';
 import { toTextDocuments } from '@fitness/shared/lists/texts.ts';
 import type { Post } from '../services/content/src/domain/post.ts';
@@ -157,7 +157,7 @@ const toAttachmentGuard = ({ id, media }: Post) => ({
 export const openPostSeeder = async (userIds: readonly number[]): Promise<PostSeeder> => {
   const connection = await openDatabase(databaseOf('content'));
   const mediaDatabase = await openDatabase(databaseOf('media'));
-  const store = createStore(connection);
+  const store = createStore(connection, systemClock);
   const posts = connection.collection<{ _id: number }>('posts');
   for (const id of userIds) {
     const { ref, state } = userProfile(id);

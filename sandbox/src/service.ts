@@ -71,10 +71,11 @@ function answerErrors(app: FastifyInstance): void {
 }
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const clock = createSandboxClock(options.clock ?? systemClock, options.clockFile);
+  const realTime = options.clock ?? systemClock;
+  const clock = createSandboxClock(realTime, options.clockFile);
   const { slowMs = SLOW_MS, apiUrl = API_URL } = options;
   const isFollowed = options.seedDemo === true;
-  const harness: Harness = { state: new SandboxState(clock), clock, isFollowed, slowMs, apiUrl };
+  const harness: Harness = { state: new SandboxState(clock), clock, realTime, isFollowed, slowMs, apiUrl };
   const app = Fastify({
     logger: { level: options.logLevel ?? 'silent' },
     // Provider keys, purchase tokens and codes are in the URLs, so only route patterns are logged, below.

@@ -1,4 +1,5 @@
 /** The failures of emulated providers: no answer, a late answer, or an invalid one. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SandboxClock } from './clock.ts';
 import type { Purchase, SandboxState } from './state.ts';
@@ -6,6 +7,8 @@ import type { Purchase, SandboxState } from './state.ts';
 export interface Harness {
   state: SandboxState;
   clock: SandboxClock;
+  /** Nothing advances it: access tokens do not end while a request with one is under way. */
+  realTime: Clock;
   /** Whether the processes of the product follow the clock, which can then be advanced. */
   isFollowed: boolean;
   /** How long the mode `slow` keeps a caller waiting. */

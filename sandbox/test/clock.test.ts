@@ -95,6 +95,26 @@ describe('PUT /_sandbox/clock', () => {
     expect(body.data).toMatchObject([{ sent_at: '2026-01-16 10:00:00' }]);
   });
 
+  test('ends no access token of Google, which may be in use', async () => {
+    const sandbox = await start();
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const scope = 'https://www.googleapis.com/auth/androidpublisher';
+    const iat = Math.floor(Date.now() / 1_000);
+    const claims = { iss: 'app@example', aud: sandbox.url, scope, iat, exp: iat + 3_600 };
+    const assertion = `${part({ alg: 'RS256' })}.${part(claims)}.signature`;
+    const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+    const google = `${sandbox.url}/google-play`;
+    const body = new URLSearchParams({ grant_type, assertion });
+    const token = await fetch(`${google}/token`, { method: 'POST', body });
+    const { access_token } = (await token.json()) as { access_token: string };
+    await advance(sandbox, '1d');
+    const headers = { authorization: `Bearer ${access_token}` };
+    const purchase = '/androidpublisher/v3/applications/app/purchases/products/premium_plus/tokens/unknown';
+    expect((await fetch(`${google}${purchase}`, { headers })).status).not.toBe(401);
+    const wrong = { authorization: `Bearer x${access_token}` };
+    expect((await fetch(`${google}${purchase}`, { headers: wrong })).status).toBe(401);
+  });
+
   test('stays where it is when the sandbox forgets everything', async () => {
     const sandbox = await start();
     await advance(sandbox, '14d');

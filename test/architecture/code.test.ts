@@ -40,6 +40,16 @@ describe('each external input has one reader', () => {
     expect(found).toEqual([]);
   });
 
+  test('leases and claims are counted in real time, which an advance of the sandbox does not end', () => {
+    const computed = productTrees.filter(
+      ({ file }) => !file.includes('/domain/') && /\b(?:\w+_)?(?:LEASE|CLAIM)_MS\b/.test(read(file)),
+    );
+    expect(computed.length).toBeGreaterThan(4);
+    expect(computed.filter(({ file }) => !/\brealTime\b/.test(read(file))).map(({ file }) => file)).toEqual(
+      [],
+    );
+  });
+
   test('numbers and dates are written for people in translate.ts only', () => {
     const FORMATTERS = {
       'packages/shared/src/kernel/i18n/translate.ts': 'the place',

@@ -55,7 +55,7 @@ export const googleOauth = ({ scope, tokenPrefix }: GoogleOauthOptions) => ({
       if (problem) {
         return reply.code(400).send({ error: problem, error_description: 'Invalid JWT assertion.' });
       }
-      const expiresAt = Math.floor(harness.clock.now().getTime() / SECOND_MS) + TOKEN_SECONDS;
+      const expiresAt = Math.floor(harness.realTime.now().getTime() / SECOND_MS) + TOKEN_SECONDS;
       return reply.send({
         access_token: `${tokenPrefix}${expiresAt}`,
         expires_in: TOKEN_SECONDS,
@@ -70,7 +70,7 @@ export const googleOauth = ({ scope, tokenPrefix }: GoogleOauthOptions) => ({
     if (judgeCredential(bearer) === 'refused') return 'refused';
     const expiry = bearer.startsWith(tokenPrefix) ? bearer.slice(tokenPrefix.length) : '';
     const expiresAt = /^\d+$/.test(expiry) ? Number(expiry) * SECOND_MS : 0;
-    return expiresAt > harness.clock.now().getTime() ? 'good' : 'missing';
+    return expiresAt > harness.realTime.now().getTime() ? 'good' : 'missing';
   },
 });
 

@@ -43,7 +43,7 @@ export const createDependencies = (runtime: ServiceRuntime, config: ContentConfi
   const { connection, outbox, audit, sequences, idempotency, clock, log } = runtime;
   const grpcClient: ServiceRuntime['grpcClient'] = (...target) => runtime.grpcClient(...target);
   return {
-    store: createStore(connection, config.LIST_CACHE_MIB),
+    store: createStore(connection, runtime.realTime, config.LIST_CACHE_MIB),
     outbox,
     audit,
     sequences,

@@ -59,7 +59,7 @@ beforeAll(async () => {
   redis = await connectRedis({ url: config.REDIS_URL });
   dependencies = {
     // Without the cache, which reads the ids of whole lists once in a process.
-    store: createStore(connection, 0),
+    store: createStore(connection, systemClock, 0),
     outbox: createOutbox({ connection, service: 'content', clock: systemClock, random: systemRandom }),
     audit: createAuditLog({
       connection,

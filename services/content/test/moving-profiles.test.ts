@@ -1,6 +1,7 @@
 /** What readers see of the posts of a profile while they go from one state to another in steps. */
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
+import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -43,7 +44,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
 
   beforeAll(async () => {
     harness = await openHarness({ listCacheMib });
-    store = createStore(harness.connection, 0);
+    store = createStore(harness.connection, systemClock, 0);
     await write(USER, OTHER, OTHER);
     await write(USER, OWNER, OWNER, { is_draft: true });
   });

@@ -98,7 +98,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   });
 
   test('a process finds what others changed, also if that is more than the counters remember', async () => {
-    const other = createStore(harness.connection, harness.config.LIST_CACHE_MIB);
+    const other = createStore(harness.connection, harness.clock, harness.config.LIST_CACHE_MIB);
     const pageOf = async (): Promise<number[]> => {
       const { versions, newest, count } = await other.counters.posts();
       const total = (
@@ -137,7 +137,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   });
 
   test('no reader sees a text, a search result or files from before a confirmed change, also in another process', async () => {
-    const other = createStore(harness.connection, harness.config.LIST_CACHE_MIB);
+    const other = createStore(harness.connection, harness.clock, harness.config.LIST_CACHE_MIB);
     const listed = async (search: string | undefined) => {
       const { versions, newest, count } = await other.counters.posts();
       const total = (['user_public_blog', 'user_public_regular'] as const)

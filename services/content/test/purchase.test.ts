@@ -1,7 +1,7 @@
 import { wholeUser } from '@fitness/contracts/testing/users.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
-import { formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
+import { DAY_MS, formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import {
   type Answer,
   appCaller,
@@ -380,6 +380,41 @@ describe('503: a service does not answer', () => {
     harness.standIns.balance = 1_000_000_000;
     booking.release();
     expect((await repeat).status).toBe(201);
+    expect(await trainees(buyer)).toHaveLength(1);
+  });
+
+  /** One more process, whose clock the sandbox has advanced. */
+  const advancedReplica = () =>
+    harness.replica({
+      clock: { now: () => new Date(harness.clock.now().getTime() + 30 * DAY_MS) },
+      realTime: harness.clock,
+    });
+
+  test('a process whose clock was advanced does not take over a purchase that is under way', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    const advanced = await advancedReplica();
+    const booking = holdNextBooking();
+    const buying = buy(buyer, id);
+    await booking.untilArrived();
+    const { calls } = harness.standIns;
+    const before = calls.length;
+    expect(await advanced.finishPurchases()).toBe(0);
+    expect(calls.slice(before)).toEqual([]);
+    booking.release();
+    expect((await buying).status).toBe(201);
+    expect(harness.standIns.booked.size).toBe(1);
+  });
+
+  test('a purchase of a process whose clock was advanced is finished when its lease has ended by real time', async () => {
+    const [buyer, id] = [someone(), await offer(someone())];
+    const { send } = await advancedReplica();
+    harness.standIns.down = ['Book'];
+    const path = `/training-services/${id}/purchase`;
+    expect((await send('POST', path, { as: caller(buyer) })).status).toBe(503);
+    harness.standIns.down = [];
+    expect(await harness.content.finishPurchases()).toBe(0);
+    harness.clock.advance(MINUTE_MS);
+    expect(await harness.content.finishPurchases()).toBe(1);
     expect(await trainees(buyer)).toHaveLength(1);
   });
 

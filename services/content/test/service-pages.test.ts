@@ -18,7 +18,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   let reader: Send;
   beforeAll(async () => {
     harness = await openHarness({ listCacheMib });
-    reader = await harness.replica();
+    reader = (await harness.replica()).send;
   });
   afterAll(() => harness.close());
 

@@ -8,6 +8,7 @@ import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { type Cleanup, createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
+import type { Overrides } from '@fitness/shared/runtime/service-runtime.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
 import {
@@ -200,7 +201,7 @@ export interface Harness extends ServiceHarness {
   /** Restarts the service over the same data. */
   restart(): Promise<void>;
   /** Starts one more process of the service. */
-  replica(): Promise<Send>;
+  replica(overrides?: Overrides): Promise<RunningContent & { send: Send }>;
   close(): Promise<void>;
 }
 
@@ -283,10 +284,10 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
       await harness.content.close();
       harness.content = await startContent(config, { clock });
     },
-    replica: async () => {
-      const another = await startContent(config, { clock });
+    replica: async (overrides = {}) => {
+      const another = await startContent(config, { clock, ...overrides });
       cleanup.defer('replica', () => another.close());
-      return apiClient('content', another.url);
+      return { ...another, send: apiClient('content', another.url) };
     },
     close: () => cleanup.close(),
   };

@@ -90,7 +90,7 @@ export interface Dependencies {
   smsCountries: ReadonlySet<string>;
   idempotency: Idempotency;
   clock: Clock;
-  /** The time of authenticator apps, which nothing advances. */
+  /** Nothing advances it: the time of authenticator apps, of Google, and of transactions that may be open. */
   realTime: Clock;
   random: Random;
   log: Logger;
@@ -250,9 +250,9 @@ const createCounters = ({
   }),
 });
 
-const createChannels = ({ clock, metrics, cleanup }: ServiceRuntime, config: IdentityConfig) => {
+const createChannels = ({ realTime, metrics, cleanup }: ServiceRuntime, config: IdentityConfig) => {
   const [fcm, smtp] = [fcmOf(config), smtpOf(config)];
-  const pushes = fcm && createFcm(fcm, { clock, metrics });
+  const pushes = fcm && createFcm(fcm, { realTime, metrics });
   const mails = smtp && createMail(smtp, { metrics });
   cleanup.defer('push messages and e-mails', async () => {
     pushes?.close();

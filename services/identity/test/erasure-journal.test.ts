@@ -1,7 +1,7 @@
 /** The erasure journal knows exactly the erasures that were committed, whatever is killed, refused or repeated. */
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join as pathOf } from 'node:path';
-import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Journal } from '@fitness/shared/kernel/journal.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Erasure } from '../src/domain/erasure.ts';
@@ -52,6 +52,7 @@ test('an erasure by an operator and one at the end of the grace period are in th
     user_id: person.id,
     created_at: created.toISOString(),
     erased_at: (await accountOf(harness, person.id))?.erased_at.toISOString(),
+    begun_at: harness.clock.now().toISOString(),
   });
   expect((await stat(pathOf(directory, file))).mode & 0o077).toBe(0);
 });
@@ -142,9 +143,22 @@ test('an erasure that was begun is settled by the database: done when it was com
   expect((await accountOf(harness, aborted))?.erased_at).toBeNull();
 });
 
-test('a replica whose clock is three minutes ahead withdraws no entry of a transaction that is still open', async () => {
-  const ahead = { ...harness.clock, now: () => new Date(harness.clock.now().getTime() + LATER) };
-  const fast = await openReplica(harness.config, ahead);
+const aheadBy = (durationMs: number): Clock => ({
+  now: () => new Date(harness.clock.now().getTime() + durationMs),
+});
+
+test.each([
+  ['is three minutes ahead', () => openReplica(harness.config, aheadBy(LATER))],
+  [
+    'the sandbox has advanced by a month',
+    () =>
+      openReplica(harness.config, harness.clock, (dependencies) => ({
+        ...dependencies,
+        clock: aheadBy(30 * DAY_MS),
+      })),
+  ],
+])('a replica whose clock %s withdraws no entry of a transaction that is still open', async (_case, open) => {
+  const fast = await open();
   const settled: unknown[] = [];
   const slow = await openReplica(harness.config, harness.clock, (dependencies) => {
     const { erasureJournal } = dependencies;
@@ -155,7 +169,7 @@ test('a replica whose clock is three minutes ahead withdraws no entry of a trans
     };
     return { ...dependencies, erasureJournal: { ...erasureJournal, begin } };
   });
-  const due = await addMember(replica, 'open');
+  const due = await addMember(replica, `open${await replica.dependencies.sequences.next('marks')}`);
   await makeDue(replica, due);
   expect(await slow.purge()).toMatchObject({ erased: 1 });
   await Promise.all([slow, fast].map(({ close }) => close()));

@@ -34,6 +34,7 @@ export interface Dependencies {
   purchaseJournal: Journal<JournaledPurchase>;
   backgroundTasks: BackgroundTasks;
   clock: Clock;
+  realTime: Clock;
   random: Random;
   log: Logger;
   requestTransactionTimeoutMs: number;
@@ -50,7 +51,19 @@ export const createDependencies = async (
   config: StoreBillingConfig,
   { requestTransactionTimeoutMs = REQUEST_TRANSACTION_TIMEOUT_MS }: DependencyOverrides = {},
 ): Promise<Dependencies> => {
-  const { connection, sequences, outbox, audit, clock, random, log, idempotency, metrics, cleanup } = runtime;
+  const {
+    connection,
+    sequences,
+    outbox,
+    audit,
+    clock,
+    realTime,
+    random,
+    log,
+    idempotency,
+    metrics,
+    cleanup,
+  } = runtime;
   const client = createProviderClient({
     target: config.STORE_CHANNEL,
     metrics,
@@ -60,7 +73,7 @@ export const createDependencies = async (
   const backgroundTasks = createBackgroundTasks(log);
   cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {
-    store: createStore(connection, sequences, random),
+    store: createStore(connection, sequences, { random, realTime }),
     catalogue: createCatalogue({
       premiumPlusRial: config.PRICE_PREMIUM_PLUS_RIAL,
       boostBasicRial: config.PRICE_BOOST_BASIC_RIAL,
@@ -68,7 +81,7 @@ export const createDependencies = async (
       boostBasicDays: config.BOOST_BASIC_DAYS,
       boostProDays: config.BOOST_PRO_DAYS,
     }),
-    channel: createChannel(config, { client, clock }),
+    channel: createChannel(config, { client, clock, realTime }),
     targets: createTargets(
       runtime.grpcClient('gyms', grpcDefinitions.gyms(), config.GYMS_GRPC_ADDRESS),
       runtime.grpcClient('content', grpcDefinitions.content(), config.CONTENT_GRPC_ADDRESS),
@@ -83,6 +96,7 @@ export const createDependencies = async (
     purchaseJournal: await openServiceJournal('store-purchases', confirmedPurchaseSchema, runtime, config),
     backgroundTasks,
     clock,
+    realTime,
     random,
     log,
     requestTransactionTimeoutMs,

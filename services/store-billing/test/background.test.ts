@@ -7,6 +7,7 @@ import { apiClient, caller, eventually } from '@fitness/shared/testing/harness.t
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startStoreBilling } from '../src/service.ts';
 import {
+  advancedReplica,
   count,
   type Harness,
   isConsumed,
@@ -212,6 +213,18 @@ describe('a redemption without a verdict', () => {
     await verifyAfter(2_000);
     expect(await attemptState(token)).toBe('granted');
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
+  });
+
+  test('is not verified before it is due by real time, in a process whose clock was advanced', async () => {
+    const { token } = await presented('unreachable');
+    await putPurchase(harness, token, 'purchased');
+    const { service } = await advancedReplica(harness);
+    const calls = await storeCalls(harness, token);
+    await service.rounds.verifyAttempts();
+    expect(await storeCalls(harness, token)).toBe(calls);
+    harness.clock.advance(20_000);
+    await service.rounds.verifyAttempts();
+    expect(await attemptState(token)).toBe('granted');
   });
 
   test('is given up after 72 hours, and a new presentation restarts them', async () => {

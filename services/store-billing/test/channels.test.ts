@@ -36,7 +36,7 @@ const open = (
   // One client for each channel, so that failures in one test do not open the circuit breaker of the next.
   const client = createProviderClient({ target: name, deadlineMs });
   clients.push(client);
-  return createChannel(config, { client, clock });
+  return createChannel(config, { client, clock, realTime: clock });
 };
 
 beforeAll(async () => {
@@ -384,7 +384,7 @@ describe('google_play', () => {
     const config = readConfig(environment(sandbox.url, '127.0.0.1:1', { STORE_CHANNEL: 'google_play' }));
     const client = createProviderClient({ target: 'google_play', deadlineMs: LONG_STORE_TIMEOUT_MS });
     clients.push(client);
-    const stale = createChannel(config, { client, clock: frozen });
+    const stale = createChannel(config, { client, clock, realTime: frozen });
     expect(await stale.verify(product)).toEqual({ kind: 'purchased' });
     clock.advance(2 * HOUR_MS);
     expect(await stale.verify(product)).toEqual({ kind: 'purchased' });

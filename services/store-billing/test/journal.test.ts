@@ -10,7 +10,10 @@ let harness: Harness;
 let store: Store;
 beforeAll(async () => {
   harness = await startHarness();
-  store = createStore(harness.database, createSequences(harness.database), systemRandom);
+  store = createStore(harness.database, createSequences(harness.database), {
+    random: systemRandom,
+    realTime: harness.clock,
+  });
 });
 afterAll(() => harness.close());
 

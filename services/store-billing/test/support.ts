@@ -8,6 +8,7 @@ import type { Booking__Output } from '@fitness/proto/gen/fitness/wallet/v1/Booki
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { GrpcServer } from '@fitness/shared/grpc/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { AppError, badRequest, message } from '@fitness/shared/kernel/error.ts';
 import { createCleanup } from '@fitness/shared/runtime/lifecycle.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -219,6 +220,10 @@ export const startHarness = async (
     close: () => cleanup.close(),
   };
 };
+
+/** One more process, whose clock the sandbox has advanced by 30 days. */
+export const advancedReplica = ({ replica, clock }: Harness): ReturnType<Harness['replica']> =>
+  replica({}, { clock: { now: () => new Date(clock.now().getTime() + 30 * DAY_MS) }, realTime: clock });
 
 /** A replica with a short store timeout. */
 export const replicaWithShortTimeout = (harness: Harness): ReturnType<Harness['replica']> =>

@@ -1,11 +1,13 @@
 /** buy-premium and boost from the wallet: the saga, its refusals, and its interruption at every step. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
-import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message } from '@fitness/shared/kernel/error.ts';
 import { caller, eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
+  advancedReplica,
   BASIC,
   buyPremium,
   count,
@@ -326,6 +328,50 @@ describe('interrupted', () => {
     const second = await buyPremium(harness.send, user);
     expect([second.status, second.body.code]).toEqual([400, 'payments.premium_already_active']);
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
+  });
+
+  test('a process whose clock was advanced does not take over a purchase that is under way', async () => {
+    const user = withBalance();
+    const { service } = await advancedReplica(harness);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const calls = harness.wallet.calls;
+    harness.wallet.before = () => released;
+    const buying = buyPremium(harness.send, user);
+    await eventually(() => harness.wallet.calls > calls);
+    const sweeping = service.rounds.sweepWalletPurchases();
+    await sleep(300);
+    expect(harness.wallet.calls).toBe(calls + 1);
+    release();
+    await sweeping;
+    expect((await buying).status).toBe(201);
+    expect(harness.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
+  });
+
+  test('a process whose clock was advanced does not undo a purchase that may be charged within 30 seconds', async () => {
+    const user = newUser();
+    const { service } = await advancedReplica(harness);
+    harness.wallet.before = unreachable;
+    expect((await buyPremium(harness.send, user)).status).toBe(503);
+    harness.wallet.before = noop;
+    harness.clock.advance(10 * SECOND_MS);
+    await service.rounds.sweepWalletPurchases();
+    expect(await stateOf(user.userId)).toEqual(['reserved']);
+    harness.clock.advance(30 * SECOND_MS);
+    await service.rounds.sweepWalletPurchases();
+    expect(await stateOf(user.userId)).toEqual(['undone']);
+  });
+
+  test('a purchase of a process whose clock was advanced is taken over when its lease has ended by real time', async () => {
+    const user = withBalance();
+    const { send } = await advancedReplica(harness);
+    harness.wallet.after = unreachable;
+    expect((await buyPremium(send, user)).status).toBe(503);
+    harness.wallet.after = noop;
+    await harness.service.rounds.sweepWalletPurchases();
+    expect(await stateOf(user.userId)).toEqual(['reserved']);
+    harness.clock.advance(MINUTE_MS);
+    await harness.service.rounds.sweepWalletPurchases();
+    expect(await stateOf(user.userId)).toEqual(['granted']);
   });
 
   test('a redemption passes over an unattended wallet purchase: it is granted, and the charge is refunded', async () => {

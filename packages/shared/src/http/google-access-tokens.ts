@@ -24,7 +24,8 @@ export interface GoogleAccessTokens {
 
 interface AccessTokensDependencies {
   client: ProviderClient;
-  clock: Clock;
+  /** Google dates its tokens. */
+  realTime: Clock;
   /** As in Google's documentation, a URL. */
   scope: string;
 }
@@ -40,13 +41,13 @@ const tokenSchema = z.object({ access_token: z.string().min(1), expires_in: z.nu
 
 export const createGoogleAccessTokens = (
   account: ServiceAccount,
-  { client, clock, scope }: AccessTokensDependencies,
+  { client, realTime, scope }: AccessTokensDependencies,
 ): GoogleAccessTokens => {
   let current: { value: string; until: number } | undefined;
   let requesting: Promise<AccessToken> | undefined;
 
   const request = async (): Promise<AccessToken> => {
-    const assertion = await signAssertion(account, scope, clock.now());
+    const assertion = await signAssertion(account, scope, realTime.now());
     if (assertion === undefined) return { refused: true, detail: 'the private key cannot sign' };
     let answer: ProviderResponse;
     try {
@@ -66,14 +67,14 @@ export const createGoogleAccessTokens = (
     }
     current = {
       value: token.access_token,
-      until: clock.now().getTime() + token.expires_in * SECOND_MS - TOKEN_MARGIN_MS,
+      until: realTime.now().getTime() + token.expires_in * SECOND_MS - TOKEN_MARGIN_MS,
     };
     return { value: current.value };
   };
 
   return {
     get: async () => {
-      if (current !== undefined && clock.now().getTime() < current.until) return { value: current.value };
+      if (current !== undefined && realTime.now().getTime() < current.until) return { value: current.value };
       requesting ??= request().finally(() => {
         requesting = undefined;
       });

@@ -23,16 +23,16 @@ export interface RelayLease {
  */
 export const createRelayLease = (options: {
   connection: Connection;
-  clock: Clock;
+  realTime: Clock;
   owner: string;
 }): RelayLease => {
-  const { connection, clock, owner } = options;
+  const { connection, realTime, owner } = options;
   const { leases } = registerEventModels(connection);
   let heldUntilMs = 0;
   return {
     take: async () => {
       const askedMs = performance.now();
-      const now = clock.now();
+      const now = realTime.now();
       const free = { $or: [{ owner }, { until: trusted({ $lte: now }) }] };
       const until = new Date(now.getTime() + LEASE_MS);
       try {

@@ -21,7 +21,8 @@ export interface RelayOptions {
   connection: Connection;
   broker: Broker;
   log: Logger;
-  clock?: Clock | undefined;
+  /** Of the lease; default: the system clock. */
+  realTime?: Clock | undefined;
   /** How often to look for events that another process left, in milliseconds. Default 1 s. */
   pollIntervalMs?: number | undefined;
 }
@@ -87,9 +88,9 @@ export const startRelay = (options: RelayOptions): Relay => {
 type DrainOutcome = 'drained' | 'busy' | 'failed';
 
 const createDrain = (options: RelayOptions, isClosed: () => boolean) => {
-  const { connection, broker, log, clock = systemClock } = options;
+  const { connection, broker, log, realTime = systemClock } = options;
   const { outbox } = registerEventModels(connection);
-  const lease = createRelayLease({ connection, clock, owner: randomUUID() });
+  const lease = createRelayLease({ connection, realTime, owner: randomUUID() });
 
   const publishAll = async (): Promise<DrainOutcome> => {
     while (!isClosed()) {

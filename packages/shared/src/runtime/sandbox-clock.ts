@@ -1,6 +1,6 @@
 /**
  * The clock of a process beside the sandbox: `PUT /_sandbox/clock` advances all of them. Only what users see depends on it. Deadlines,
- * leases of locks, the messages of the broker and the identities of processes use the system clock.
+ * leases, the messages of the broker and the identities of processes use the system clock.
  */
 import { z } from 'zod';
 import { type AdvancingClock, SECOND_MS, systemClock } from '../kernel/clock.ts';

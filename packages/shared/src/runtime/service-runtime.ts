@@ -76,6 +76,8 @@ export interface RuntimeConfig extends TelemetryConfig {
 /** Replacements for tests. */
 export interface Overrides {
   clock?: Clock;
+  /** Default: `clock`, where it is given. */
+  realTime?: Clock;
   random?: Random;
   log?: Logger;
   /** How long the closing of a transport waits for current requests, in milliseconds. */
@@ -129,7 +131,7 @@ export interface ServiceRuntime {
   service: ProcessName;
   log: Logger;
   clock: Clock;
-  /** Nothing advances it: for what the world outside of the product dates, such as authenticator apps and files, and for claims. */
+  /** Nothing advances it: for leases, and for what the world outside of the product dates, such as authenticator apps and files. */
   realTime: Clock;
   random: Random;
   cleanup: Cleanup;
@@ -188,7 +190,7 @@ const open = async (
 ): Promise<ServiceRuntime> => {
   const processClock = await openClock(config, log, cleanup);
   const clock = overrides.clock ?? processClock;
-  const realTime = overrides.clock ?? systemClock;
+  const realTime = overrides.realTime ?? overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const health = createHealth();
   const times = shutdownTimes(config);

@@ -359,7 +359,7 @@ describe('startRelay', () => {
     const clock = new ManualClock();
     const until10s = new Date(clock.now().getTime() + 10_000);
     await leases.updateOne({ _id: 'outbox' }, { $set: { owner: 'dead', until: until10s } }, { upsert: true });
-    const relay = startRelay({ connection, broker, log, clock, pollIntervalMs: 50 });
+    const relay = startRelay({ connection, broker, log, realTime: clock, pollIntervalMs: 50 });
     const takes = jest.spyOn(leases, 'updateOne');
     await place('succession');
     await until(() => takes.mock.calls.length >= 3);

@@ -155,7 +155,7 @@ test('the relay, with a full outbox', async () => {
     },
   };
   await expectServed('outbox', async () => {
-    const relay = startRelay({ connection, broker: refusing, log, clock, pollIntervalMs: 20 });
+    const relay = startRelay({ connection, broker: refusing, log, realTime: clock, pollIntervalMs: 20 });
     await inTransaction(connection, (session) =>
       outbox.publish(session, orderPlaced, { subject: 'new', data: { order_id: 1 }, aggregateVersion: 1 }),
     );

@@ -9,7 +9,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { commissionOf } from '../domain/sale.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
 import type { Attempt } from '../store/trainees.ts';
-import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
+import { createPurchaseSaga } from './purchase-saga.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
@@ -66,7 +66,6 @@ const createResume =
     key: string | null,
   ): Promise<Started | undefined> => {
     const now = clock.now();
-    const leaseUntil = leaseFrom(now);
     const begin = async (
       work: (session: ClientSession) => Promise<Attempt | undefined>,
     ): Promise<Attempt | undefined> => {
@@ -77,7 +76,7 @@ const createResume =
     };
     if (key === null) {
       const attempt = await begin((session) =>
-        store.trainees.resumeUnkeyed(session, buyerUserId, trainingServiceId, now, leaseUntil),
+        store.trainees.resumeUnkeyed(session, buyerUserId, trainingServiceId),
       );
       return attempt && { attempt };
     }
@@ -86,9 +85,7 @@ const createResume =
     if (found.trainingServiceId !== trainingServiceId)
       throw invalid({ idempotency_key: message('idempotency.other_body') });
     if (isPaid(found)) return { paid: found };
-    const attempt = await begin((session) =>
-      store.trainees.resume(session, found.traineeId, now, leaseUntil),
-    );
+    const attempt = await begin((session) => store.trainees.resume(session, found.traineeId));
     if (attempt !== undefined) return { attempt };
     // It has ended since: paid, or cancelled, and then the key is free.
     const ended = await store.trainees.findByKey(key, now);
@@ -183,7 +180,7 @@ const createInsertPending =
           deliveredAt: null,
           version: 1,
         };
-        await store.trainees.insert(session, trainee, { key, leaseUntil: leaseFrom(now) });
+        await store.trainees.insert(session, trainee, key);
         return trainee;
       });
     } catch (error) {

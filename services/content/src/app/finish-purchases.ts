@@ -1,20 +1,19 @@
 import { isAppError } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { createPurchaseSaga, leaseFrom } from './purchase-saga.ts';
+import { createPurchaseSaga } from './purchase-saga.ts';
 
 const BATCH = 50;
 
 /** One round: each interrupted purchase is finished, cancelled, or left for the next round. Returns how many ended. */
 export const createFinishPurchases = (
-  dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox' | 'clock' | 'log'>,
+  dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox' | 'log'>,
 ) => {
-  const { store, clock, log } = dependencies;
+  const { store, log } = dependencies;
   const { pay, activate } = createPurchaseSaga(dependencies);
   return async (): Promise<number> => {
     let ended = 0;
-    for (const id of await store.trainees.interrupted(clock.now(), BATCH)) {
-      const now = clock.now();
-      const attempt = await store.trainees.resumeInterrupted(id, now, leaseFrom(now));
+    for (const id of await store.trainees.interrupted(BATCH)) {
+      const attempt = await store.trainees.resumeInterrupted(id);
       if (attempt === undefined) continue;
       try {
         await pay(attempt);

@@ -3,7 +3,6 @@
  * Every step can be repeated under the trainee's id. A purchase that a crash or a lost answer interrupts is resumed after
  * its lease expires.
  */
-import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { badRequest, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { outsideRequest } from '@fitness/shared/kernel/request-scope.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -11,11 +10,6 @@ import type { Dependencies } from '../dependencies.ts';
 import { isPaid, type Trainee } from '../domain/trainee.ts';
 import type { Attempt } from '../store/trainees.ts';
 import { publishTraineePurchased } from './publish.ts';
-
-/** Three times a booking with its retry, of 5 s each: once a lease has expired, no call of an attempt is running any more. */
-const LEASE_MS = 30 * SECOND_MS;
-
-export const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
 
 export const createPurchaseSaga = (dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox'>) => {
   const { store, wallet } = dependencies;

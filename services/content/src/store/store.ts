@@ -1,4 +1,5 @@
 /** The collections of this service. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
 import { createListMemory } from '@fitness/shared/lists/memory.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
@@ -21,7 +22,11 @@ export interface Store {
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-export const createStore = (connection: Connection, listCacheMib: number = LIST_CACHE_MIB): Store => {
+export const createStore = (
+  connection: Connection,
+  realTime: Clock,
+  listCacheMib: number = LIST_CACHE_MIB,
+): Store => {
   const models = registerModels(connection);
   const counters = createCounters(models);
   const memory = createListMemory(listCacheMib);
@@ -33,7 +38,7 @@ export const createStore = (connection: Connection, listCacheMib: number = LIST_
     counters,
     trainingServices: createTrainingServices(models, counters, transaction, cache),
     boosts: createBoosts(models),
-    trainees: createTrainees(models),
+    trainees: createTrainees(models, realTime),
     transaction,
   };
 };

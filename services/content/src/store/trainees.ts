@@ -1,5 +1,5 @@
 /** Trainees. Each change of status is one conditional update, so that it happens once. */
-import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
+import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
@@ -16,31 +16,27 @@ export interface TraineeFilter {
 
 /** The lifetime of an `Idempotency-Key`. */
 const KEY_MS = DAY_MS;
+/** Three times a booking with its retry, of 5 s each: once a lease has expired, no call of an attempt is running any more. */
+const LEASE_MS = 30 * SECOND_MS;
 
 export interface Trainees {
   find(id: number, session?: ClientSession): Promise<Trainee | undefined>;
   /** Throws a duplicate key error when the key is in use and younger than 24 hours. */
-  insert(
-    session: ClientSession,
-    trainee: Trainee,
-    purchase: { key: string | null; leaseUntil: Date },
-  ): Promise<void>;
+  insert(session: ClientSession, trainee: Trainee, key: string | null): Promise<void>;
   /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
   /** Resumes a pending purchase, also beside a running attempt, and extends its lease. Undefined when it is not pending. */
-  resume(session: ClientSession, id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
+  resume(session: ClientSession, id: number): Promise<Attempt | undefined>;
   /** Resumes a pending purchase without a key whose lease has expired; undefined when there is none. */
   resumeUnkeyed(
     session: ClientSession,
     buyerUserId: number,
     trainingServiceId: number,
-    now: Date,
-    leaseUntil: Date,
   ): Promise<Attempt | undefined>;
   /** Ids of pending purchases whose lease has expired; buyers take turns. */
-  interrupted(now: Date, limit: number): Promise<number[]>;
+  interrupted(limit: number): Promise<number[]>;
   /** Resumes a purchase whose lease has expired. Undefined when another process has done so, or it is not pending. */
-  resumeInterrupted(id: number, now: Date, leaseUntil: Date): Promise<Attempt | undefined>;
+  resumeInterrupted(id: number): Promise<Attempt | undefined>;
   /**
    * Pending or cancelled → active; undefined for another status. A cancelled one is paid only if a call outlives the lease,
    * for example in a process that was suspended.
@@ -132,15 +128,18 @@ const pageOf = async (
 
 const expired = (now: Date) => ({ lease_until: trusted({ $lte: now }) });
 
+const leaseFrom = (now: Date): Date => new Date(now.getTime() + LEASE_MS);
+
 const resume = async (
   trainees: Models['trainees'],
   filter: Record<string, unknown>,
-  { now, leaseUntil, session }: { now: Date; leaseUntil: Date; session?: ClientSession },
+  now: Date,
+  session?: ClientSession,
 ): Promise<Attempt | undefined> => {
   const before = await trainees
     .findOneAndUpdate(
       filter,
-      { $max: { lease_until: leaseUntil }, $inc: { attempts: 1 } },
+      { $max: { lease_until: leaseFrom(now) }, $inc: { attempts: 1 } },
       { returnDocument: 'before', ...(session && { session }) },
     )
     .lean<TraineeDocument>();
@@ -154,12 +153,13 @@ const resume = async (
   };
 };
 
-const takeInterrupted = (trainees: Models['trainees']): Trainees['interrupted'] => {
+const takeInterrupted = (trainees: Models['trainees'], realTime: Clock): Trainees['interrupted'] => {
   const takeDue = createIdTurns(trainees, { due: 'lease_until', user: 'user_id' });
-  return (now, limit) => takeDue(now, limit, { status: 'pending' });
+  return (limit) => takeDue(realTime.now(), limit, { status: 'pending' });
 };
 
-export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => ({
+/** `realTime`: of the leases. */
+export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clock): Trainees => ({
   find: async (id, session) =>
     orUndefined(
       await trainees
@@ -167,7 +167,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
         .session(session ?? null)
         .lean(),
     ),
-  insert: async (session, trainee, { key, leaseUntil }) => {
+  insert: async (session, trainee, key) => {
     const document = {
       _id: trainee.traineeId,
       training_service_id: trainee.trainingServiceId,
@@ -178,7 +178,7 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
       commission: trainee.commission,
       status: trainee.status,
       purchase_key: key,
-      lease_until: leaseUntil,
+      lease_until: leaseFrom(realTime.now()),
       attempts: 1,
       created_at: trainee.createdAt,
       delivered_at: trainee.deliveredAt,
@@ -199,16 +199,18 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models): Trainees => 
     if (found === null || found.expires_at <= now) return undefined;
     return orUndefined(await trainees.findById(found.trainee_id).lean());
   },
-  resume: (session, id, now, leaseUntil) =>
-    resume(trainees, { _id: id, status: 'pending' }, { now, leaseUntil, session }),
-  resumeUnkeyed: (session, buyerUserId, trainingServiceId, now, leaseUntil) => {
+  resume: (session, id) => resume(trainees, { _id: id, status: 'pending' }, realTime.now(), session),
+  resumeUnkeyed: (session, buyerUserId, trainingServiceId) => {
+    const now = realTime.now();
     const service = { training_service_id: trainingServiceId, purchase_key: null };
     const filter = { user_id: buyerUserId, status: 'pending', ...service, ...expired(now) };
-    return resume(trainees, filter, { now, leaseUntil, session });
+    return resume(trainees, filter, now, session);
   },
-  interrupted: takeInterrupted(trainees),
-  resumeInterrupted: (id, now, leaseUntil) =>
-    resume(trainees, { _id: id, status: 'pending', ...expired(now) }, { now, leaseUntil }),
+  interrupted: takeInterrupted(trainees, realTime),
+  resumeInterrupted: (id) => {
+    const now = realTime.now();
+    return resume(trainees, { _id: id, status: 'pending', ...expired(now) }, now);
+  },
   endAttempt: async ({ trainee, number, earlierLeaseUntil }) => {
     const filter = { _id: trainee.traineeId, status: 'pending' as const, attempts: number };
     await trainees.updateOne(filter, { $set: { lease_until: earlierLeaseUntil } });

@@ -62,11 +62,11 @@ const errorSchema = z.object({
 
 export const createFcm = (
   options: FcmOptions,
-  { clock, metrics }: { clock: Clock; metrics: Metrics },
+  { realTime, metrics }: { realTime: Clock; metrics: Metrics },
 ): PushSender => {
   const { baseUrl, projectId, timeoutMs } = options;
   const client = createProviderClient({ target: 'fcm', metrics, deadlineMs: timeoutMs });
-  const tokens = createGoogleAccessTokens(options, { client, clock, scope: SCOPE });
+  const tokens = createGoogleAccessTokens(options, { client, realTime, scope: SCOPE });
   const url = `${baseUrl}/v1/projects/${encodeURIComponent(projectId)}/messages:send`;
 
   const sendOnce = async (body: string): Promise<PushOutcome & { refusedToken?: string }> => {

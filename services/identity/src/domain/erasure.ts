@@ -8,6 +8,8 @@ export const erasureSchema = z.object({
   /** With the id, it tells the account from a later one: after a restore the same id is given again. */
   created_at: time,
   erased_at: time,
+  /** By the system clock. Missing from an entry of an older release: {@link erased_at}. */
+  begun_at: time.optional(),
 });
 
 export type Erasure = z.output<typeof erasureSchema>;

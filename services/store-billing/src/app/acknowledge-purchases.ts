@@ -25,13 +25,8 @@ export const acknowledge = async (
 
 export const createAcknowledgePurchases =
   (dependencies: AcknowledgeDependencies) => async (): Promise<void> => {
-    const { store, channel, clock } = dependencies;
-    for (const purchase of await store.purchases.dueForAcknowledgement(
-      channel.name,
-      clock.now(),
-      BATCH_SIZE,
-    )) {
-      if (await store.purchases.claimAcknowledgement(purchase, clock.now()))
-        await acknowledge(dependencies, purchase);
+    const { store, channel } = dependencies;
+    for (const purchase of await store.purchases.dueForAcknowledgement(channel.name, BATCH_SIZE)) {
+      if (await store.purchases.claimAcknowledgement(purchase)) await acknowledge(dependencies, purchase);
     }
   };

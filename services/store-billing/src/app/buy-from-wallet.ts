@@ -9,12 +9,7 @@ import { type Complete, storedKey } from '@fitness/shared/mongo/idempotency.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type Grant, type Order, slotOf } from '../domain/grant.ts';
 import type { Offer } from '../domain/offer.ts';
-import {
-  CLIENT_KEY_MS,
-  SAGA_LEASE_MS,
-  SLOT_WAIT_MS,
-  type WalletPurchase,
-} from '../domain/wallet-purchase.ts';
+import { CLIENT_KEY_MS, SLOT_WAIT_MS, type WalletPurchase } from '../domain/wallet-purchase.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 import { alreadyRunning, refundedError, refusalError, undoneError } from './wallet-purchase-errors.ts';
 import { BACKGROUND_OPTIONS, findGrant, runSaga, type SagaOptions, waitForSaga } from './wallet-saga.ts';
@@ -94,7 +89,7 @@ const finishEarlier = async (
 };
 
 const reserve = async (
-  { store, clock, random }: Dependencies,
+  { store, clock, realTime, random }: Dependencies,
   order: Order,
   clientKey: string | undefined,
 ): Promise<{ purchase: WalletPurchase } | { refusal: SlotRefusal }> => {
@@ -108,10 +103,10 @@ const reserve = async (
     undoneBecause: null,
     clientKey: clientKey ?? null,
     leaseOwner: random.uuid(),
-    leaseUntil: new Date(now.getTime() + SAGA_LEASE_MS),
     unattended: false,
     tries: 0,
     createdAt: now,
+    startedAt: realTime.now(),
   };
   const insert = async (session: ClientSession): Promise<SlotRefusal | undefined> => {
     const reserved = await store.slots.reserve(session, slotOf(order), purchase.id, now);

@@ -8,7 +8,7 @@ import {
   nextReconciliationAt,
   nextReconciliationRetryAt,
   RECONCILIATION_INTERVAL_MS,
-  RECONCILIATION_LEASE_MS,
+  RECONCILIATION_RETRY_MS,
   type StorePurchase,
 } from '../domain/purchase.ts';
 import { publishBoostEnded, publishStorePurchaseGrantEnded } from './publish.ts';
@@ -60,7 +60,7 @@ const reconcile = async <Row extends ReconcilableRow>(
         await rows.scheduleReconciliation(row, schedule(row, now));
       }
     } catch (error) {
-      // It is retried when its lease ends; the other rows continue.
+      // The claim postponed it: a later round retries it, and the other rows continue.
       log.error({ err: error, channel: channel.name }, 'the reconciliation of a purchase failed');
     }
   }
@@ -97,5 +97,5 @@ const reconcileRefundQueue = (dependencies: ReconcileDependencies): Promise<void
     rows: dependencies.store.refunds,
     onRefunded: (refund) => dependencies.store.refunds.resolve(refund, 'refunded', dependencies.clock.now()),
     next: (_refund, now) => new Date(now.getTime() + RECONCILIATION_INTERVAL_MS),
-    retry: (_refund, now) => new Date(now.getTime() + RECONCILIATION_LEASE_MS),
+    retry: (_refund, now) => new Date(now.getTime() + RECONCILIATION_RETRY_MS),
   });

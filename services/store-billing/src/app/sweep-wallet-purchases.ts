@@ -5,8 +5,8 @@ import { BACKGROUND_OPTIONS, continueIfLeaseExpired } from './wallet-saga.ts';
 const BATCH_SIZE = 50;
 
 export const createSweepWalletPurchases = (dependencies: Dependencies) => async (): Promise<void> => {
-  const { store, clock, log } = dependencies;
-  for (const id of await store.walletPurchases.due(clock.now(), BATCH_SIZE)) {
+  const { store, log } = dependencies;
+  for (const id of await store.walletPurchases.due(BATCH_SIZE)) {
     try {
       await continueIfLeaseExpired(dependencies, id, BACKGROUND_OPTIONS);
     } catch (error) {

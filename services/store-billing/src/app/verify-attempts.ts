@@ -18,8 +18,8 @@ const BATCH_SIZE = 50;
 
 export const createVerifyAttempts = (dependencies: Dependencies) => async (): Promise<void> => {
   const { store, channel, clock, log } = dependencies;
-  for (const attempt of await store.attempts.due(channel.name, clock.now(), BATCH_SIZE)) {
-    if (!(await store.attempts.claim(attempt, clock.now()))) continue;
+  for (const attempt of await store.attempts.due(channel.name, BATCH_SIZE)) {
+    if (!(await store.attempts.claim(attempt))) continue;
     try {
       await verifyAgain(dependencies, attempt);
     } catch (error) {

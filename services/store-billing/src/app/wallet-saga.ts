@@ -19,7 +19,6 @@ import {
   LONGEST_SAGA_MS,
   mayBeChargedLater,
   refundKey,
-  SAGA_LEASE_MS,
   SAGA_RENEWAL_MS,
   type WalletPurchase,
 } from '../domain/wallet-purchase.ts';
@@ -56,10 +55,10 @@ export const runSaga = async (
   purchase: WalletPurchase,
   options: SagaOptions,
 ): Promise<Grant> => {
-  const { store, clock } = dependencies;
+  const { store } = dependencies;
   const stopRenewing = keepRenewing(
     // It fails while the saga's own transaction has the row.
-    () => store.walletPurchases.renew(purchase, new Date(clock.now().getTime() + SAGA_LEASE_MS)),
+    () => store.walletPurchases.renew(purchase),
     { intervalMs: SAGA_RENEWAL_MS, maxDurationMs: LONGEST_SAGA_MS },
   );
   try {
@@ -74,7 +73,7 @@ const runSteps = async (
   purchase: WalletPurchase,
   options: SagaOptions,
 ): Promise<Grant> => {
-  const { store, wallet, log, clock } = dependencies;
+  const { store, wallet, log, realTime } = dependencies;
   const { order, amount, grantId } = purchase;
   const booking = {
     userId: order.userId,
@@ -98,7 +97,7 @@ const runSteps = async (
     throw unavailable('the wallet did not answer', charged.error);
   }
   if (charged.outcome === 'refused') {
-    if (mayBeChargedLater(purchase, clock.now()))
+    if (mayBeChargedLater(purchase, realTime.now()))
       throw unavailable(`the wallet purchase ${purchase.id} is not settled yet`, charged.error);
     const undo = async (session: ClientSession): Promise<boolean> => {
       if (!(await store.walletPurchases.undo(session, purchase, charged.error.code))) return false;
@@ -125,7 +124,7 @@ const placeGrantOrStartRefund = (
   id: string,
   { complete, transactionTimeoutMs }: SagaOptions,
 ): Promise<GrantOrRefusal> => {
-  const { store, clock } = dependencies;
+  const { store } = dependencies;
   const work = async (session: ClientSession): Promise<GrantOrRefusal> => {
     const current = await store.walletPurchases.find(id, session);
     if (current === undefined) throw new Error(`the wallet purchase ${id} is missing`);
@@ -138,8 +137,7 @@ const placeGrantOrStartRefund = (
     const placement = { order, grantId, source: 'wallet', ignoreReservationOf: id, isNewSlot: false };
     const placed = await placeGrant(dependencies, session, placement);
     if ('refusal' in placed) {
-      const until = new Date(clock.now().getTime() + SAGA_LEASE_MS);
-      await store.walletPurchases.startRefund(session, current, placed.refusal.by, until);
+      await store.walletPurchases.startRefund(session, current, placed.refusal.by);
       await store.slots.release(session, slotOf(order), id);
       return placed;
     }
@@ -193,8 +191,8 @@ export const continueIfLeaseExpired = async (
   id: string,
   options: SagaOptions,
 ): Promise<boolean> => {
-  const { store, random, clock, log } = dependencies;
-  const taken = await store.walletPurchases.takeOver(id, random.uuid(), clock.now());
+  const { store, random, log } = dependencies;
+  const taken = await store.walletPurchases.takeOver(id, random.uuid());
   if (taken === undefined) return false;
   try {
     await runSaga(dependencies, taken, options);

@@ -37,6 +37,7 @@ export interface StoreChannel {
 export interface ChannelDependencies {
   client: ProviderClient;
   clock: Clock;
+  realTime: Clock;
 }
 
 interface ChannelDefinition<Name extends string, Variables extends Record<string, z.ZodType>> {

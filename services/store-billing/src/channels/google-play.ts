@@ -107,7 +107,7 @@ export const googlePlay = defineChannel({
     GOOGLE_PLAY_PRIVATE_KEY: secret.transform((pem) => pem.replaceAll('\\n', '\n')),
     GOOGLE_PLAY_PACKAGE: packageName,
   },
-  create: (config, { client, clock }) => {
+  create: (config, { client, clock, realTime }) => {
     const applicationsUrl = `${config.GOOGLE_PLAY_BASE_URL}/androidpublisher/v3/applications`;
     const purchasesUrl = `${applicationsUrl}/${segment(config.GOOGLE_PLAY_PACKAGE)}/purchases`;
     const account = {
@@ -115,7 +115,7 @@ export const googlePlay = defineChannel({
       clientEmail: config.GOOGLE_PLAY_CLIENT_EMAIL,
       privateKey: config.GOOGLE_PLAY_PRIVATE_KEY,
     };
-    const tokens = createGoogleAccessTokens(account, { client, clock, scope: SCOPE });
+    const tokens = createGoogleAccessTokens(account, { client, realTime, scope: SCOPE });
     const productUrl = ({ productId, purchaseToken }: StoreProduct): string =>
       `${purchasesUrl}/products/${segment(productId)}/tokens/${segment(purchaseToken)}`;
 

@@ -29,12 +29,12 @@ export const nextReconciliationAt = (redeemedAt: Date, now: Date): Date | null =
 };
 
 /** Longer than a round of the job takes. A check without an answer is repeated after this. */
-export const RECONCILIATION_LEASE_MS = HOUR_MS;
+export const RECONCILIATION_RETRY_MS = HOUR_MS;
 
 /** The next check after `now` when the store gave no answer; null a day after the last regular check. */
 export const nextReconciliationRetryAt = (redeemedAt: Date, now: Date): Date | null =>
   now.getTime() < redeemedAt.getTime() + (RECONCILIATION_DAYS + 1) * DAY_MS
-    ? new Date(now.getTime() + RECONCILIATION_LEASE_MS)
+    ? new Date(now.getTime() + RECONCILIATION_RETRY_MS)
     : null;
 
 /** The delay before the next acknowledgement after `tries` failed ones: 5 s, doubled each time, at most six hours. */

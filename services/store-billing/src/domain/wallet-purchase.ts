@@ -28,12 +28,12 @@ export interface WalletPurchase {
   /** The hash of the client's `Idempotency-Key`. */
   clientKey: string | null;
   leaseOwner: string;
-  /** When another process may take it over; null when the saga is over. */
-  leaseUntil: Date | null;
   /** The holder of the lease has stopped without an answer of the wallet: nothing changes until the lease expires. */
   unattended: boolean;
   tries: number;
   createdAt: Date;
+  /** {@link createdAt} by the clock of the leases, which nothing advances. */
+  startedAt: Date;
 }
 
 /** The process that runs the saga renews it. Short, so that a repeat of the request continues the work of a dead process. */
@@ -46,9 +46,9 @@ const CHARGE_SETTLED_MS = 30 * SECOND_MS;
 
 /** A call of the process that died may still charge: a refusal of the wallet does not end the saga yet. */
 export const mayBeChargedLater = (
-  { tries, createdAt }: Pick<WalletPurchase, 'tries' | 'createdAt'>,
+  { tries, startedAt }: Pick<WalletPurchase, 'tries' | 'startedAt'>,
   now: Date,
-): boolean => tries > 0 && now.getTime() < createdAt.getTime() + CHARGE_SETTLED_MS;
+): boolean => tries > 0 && now.getTime() < startedAt.getTime() + CHARGE_SETTLED_MS;
 
 /** The lease of a saga that was taken over, after `tries` failed ones: doubled each time, at most an hour. */
 export const sagaWaitMs = (tries: number): number =>

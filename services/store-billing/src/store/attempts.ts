@@ -1,6 +1,6 @@
 /** The journal of redemptions, written before the store is asked. */
 import { createHash } from 'node:crypto';
-import type { Random } from '@fitness/shared/kernel/clock.ts';
+import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
@@ -38,9 +38,9 @@ export interface Attempts {
   /** Those that are still verified. */
   waiting(channel: string): Promise<Waiting>;
   /** Users take turns. */
-  due(channel: string, now: Date, limit: number): Promise<Attempt[]>;
+  due(channel: string, limit: number): Promise<Attempt[]>;
   /** Claims a due attempt for the background. False when another process or transaction holds it. */
-  claim(attempt: Attempt, now: Date): Promise<boolean>;
+  claim(attempt: Attempt): Promise<boolean>;
 }
 
 const attemptId = ({ channel, purchaseToken, productId, userId, target }: Presentation): string =>
@@ -67,13 +67,18 @@ const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
-export const createAttempts = ({ attempts }: Models, random: Random): Attempts => {
+/** `realTime`: of the tries, each of which is leased to one process. */
+export const createAttempts = (
+  { attempts }: Models,
+  { random, realTime }: { random: Random; realTime: Clock },
+): Attempts => {
   const takeDue = createTurns(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
+  const checkIn = (waitMs: number): Date => later(realTime.now(), waitMs);
   /** Undefined when the attempt is granted, or a concurrent upsert inserted it first. */
   const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
     const { channel, purchaseToken, productId, userId, target } = presentation;
     const id = attemptId(presentation);
-    const [nextCheckAt, giveUpAt] = [later(now, ATTEMPT_LEASE_MS), later(now, VERIFICATION_WINDOW_MS)];
+    const [nextCheckAt, giveUpAt] = [checkIn(ATTEMPT_LEASE_MS), later(now, VERIFICATION_WINDOW_MS)];
     const revision = random.uuid();
     try {
       await attempts.updateOne(
@@ -133,7 +138,7 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       );
     },
     postpone: async ({ id, revision, tries }, reason, now) => {
-      const next = later(now, nextWaitMs(tries));
+      const next = checkIn(nextWaitMs(tries));
       await attempts.updateOne(
         { _id: id, state: 'open', revision },
         { $set: { reason, tries: tries + 1, next_check_at: next, updated_at: now } },
@@ -144,12 +149,12 @@ export const createAttempts = ({ attempts }: Models, random: Random): Attempts =
       return found === null ? undefined : fromDocument(found);
     },
     waiting: (channel) => countWaiting(attempts, { channel, next_check_at: trusted({ $gt: new Date(0) }) }),
-    due: (channel, now, limit) => takeDue(now, limit, { channel }),
-    claim: async ({ id, revision, nextCheckAt }, now) => {
+    due: (channel, limit) => takeDue(realTime.now(), limit, { channel }),
+    claim: async ({ id, revision, nextCheckAt }) => {
       const claimed = await attempts
         .updateOne(
           { _id: id, state: 'open', revision, next_check_at: nextCheckAt },
-          { $set: { next_check_at: later(now, ATTEMPT_LEASE_MS) } },
+          { $set: { next_check_at: checkIn(ATTEMPT_LEASE_MS) } },
           { maxTimeMS: CLAIM_WAIT_MS },
         )
         .catch(whenTimedOut({ modifiedCount: 0 }));

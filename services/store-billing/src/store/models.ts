@@ -123,11 +123,14 @@ export interface WalletPurchaseDocument extends TargetFields {
   undone_because: string | null;
   client_key: string | null;
   lease_owner: string;
+  /** When another process may take it over; null when the saga is over. */
   lease_until: Date | null;
   /** The holder of the lease has stopped without an answer of the wallet. */
   unattended: boolean;
   tries: number;
   created_at: Date;
+  /** Missing from one that an older release stored: `created_at`. */
+  started_at?: Date;
 }
 
 const number = { type: Number, required: true };
@@ -307,6 +310,7 @@ const walletPurchases = new Schema<WalletPurchaseDocument>(
     unattended: { type: Boolean, default: false },
     tries: counter,
     created_at: date,
+    started_at: Date,
   },
   options('wallet_purchases'),
 )
@@ -442,6 +446,7 @@ privacy(
     'lease_until',
     'tries',
     'created_at',
+    'started_at',
   ),
 );
 

@@ -1,11 +1,12 @@
 /** Receipts of redeemed store purchases. A token belongs to the user who redeemed it first. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import {
   acknowledgeWaitMs,
   nextReconciliationAt,
-  RECONCILIATION_LEASE_MS,
+  RECONCILIATION_RETRY_MS,
   type StorePurchase,
 } from '../domain/purchase.ts';
 import { insertUnvalidated } from './insert.ts';
@@ -22,13 +23,13 @@ export interface Purchases {
   /** Throws {@link AlreadyRedeemedError} when the token has a receipt. The caller has the claim to acknowledge it. */
   insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
   /** Receipts that are due to be acknowledged to the store; users take turns. */
-  dueForAcknowledgement(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
+  dueForAcknowledgement(channel: string, limit: number): Promise<StorePurchase[]>;
   /** Claims a due receipt until the next acknowledgement is due. False when another process holds it. */
-  claimAcknowledgement(purchase: StorePurchase, now: Date): Promise<boolean>;
+  claimAcknowledgement(purchase: StorePurchase): Promise<boolean>;
   markAcknowledged(purchase: StorePurchase, at: Date): Promise<void>;
   /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
-  /** Claims a due receipt for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
+  /** Claims a due receipt for {@link RECONCILIATION_RETRY_MS}. False when another process holds it. */
   claimReconciliation(purchase: StorePurchase, now: Date): Promise<boolean>;
   /** Null: it is not checked again. */
   scheduleReconciliation(purchase: StorePurchase, next: Date | null): Promise<void>;
@@ -58,7 +59,7 @@ export const fromStorePurchaseDocument = (found: StorePurchaseDocument): StorePu
   acknowledgeTries: found.acknowledge_tries,
 });
 
-const toStorePurchaseDocument = (purchase: StorePurchase): StorePurchaseDocument => ({
+const toStorePurchaseDocument = (purchase: StorePurchase, acknowledgeDueAt: Date): StorePurchaseDocument => ({
   _id: keyOf(purchase),
   number: purchase.id,
   channel: purchase.channel,
@@ -70,32 +71,36 @@ const toStorePurchaseDocument = (purchase: StorePurchase): StorePurchaseDocument
   created_at: purchase.createdAt,
   acknowledged_at: null,
   acknowledge_tries: purchase.acknowledgeTries,
-  acknowledge_due_at: new Date(purchase.createdAt.getTime() + acknowledgeWaitMs(0)),
+  acknowledge_due_at: acknowledgeDueAt,
   look_due_at: nextReconciliationAt(purchase.createdAt, purchase.createdAt),
   grant_ended_at: null,
   version: 1,
 });
 
-export const createPurchases = ({ storePurchases }: Models): Purchases => {
+/** `realTime`: of acknowledgements. */
+export const createPurchases = ({ storePurchases }: Models, realTime: Clock): Purchases => {
   const turnsBy = (due: string) =>
     createTurns(storePurchases, { due, user: 'user_id' }, fromStorePurchaseDocument);
   const takeToAcknowledge = turnsBy('acknowledge_due_at');
   const takeToReconcile = turnsBy('look_due_at');
+  const acknowledgeDueAt = (tries: number): Date =>
+    new Date(realTime.now().getTime() + acknowledgeWaitMs(tries));
   return {
     insert: async (session, purchase) => {
       try {
-        await insertUnvalidated(storePurchases, session, toStorePurchaseDocument(purchase));
+        const document = toStorePurchaseDocument(purchase, acknowledgeDueAt(0));
+        await insertUnvalidated(storePurchases, session, document);
       } catch (error) {
         // Two unique indexes cover the token; the database reports one of them.
         const isTokenTaken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
         throw isTokenTaken ? new AlreadyRedeemedError('', { cause: error }) : error;
       }
     },
-    dueForAcknowledgement: (channel, now, limit) => takeToAcknowledge(now, limit, { channel }),
-    claimAcknowledgement: async (purchase, now) => {
-      const until = new Date(now.getTime() + acknowledgeWaitMs(purchase.acknowledgeTries));
+    dueForAcknowledgement: (channel, limit) => takeToAcknowledge(realTime.now(), limit, { channel }),
+    claimAcknowledgement: async (purchase) => {
+      const until = acknowledgeDueAt(purchase.acknowledgeTries);
       const claimed = await storePurchases.updateOne(
-        { _id: keyOf(purchase), acknowledge_due_at: trusted({ $lte: now }) },
+        { _id: keyOf(purchase), acknowledge_due_at: trusted({ $lte: realTime.now() }) },
         { $set: { acknowledge_due_at: until }, $inc: { acknowledge_tries: 1 } },
       );
       return claimed.modifiedCount === 1;
@@ -110,7 +115,7 @@ export const createPurchases = ({ storePurchases }: Models): Purchases => {
     claimReconciliation: async (purchase, now) => {
       const claimed = await storePurchases.updateOne(
         { _id: keyOf(purchase), look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_LEASE_MS) } },
+        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_RETRY_MS) } },
       );
       return claimed.modifiedCount === 1;
     },

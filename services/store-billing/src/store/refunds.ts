@@ -7,7 +7,7 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
 import { countWaiting, type Waiting } from '@fitness/shared/mongo/waiting.ts';
 import type { Attempt, Presentation } from '../domain/attempt.ts';
-import { nextReconciliationAt, RECONCILIATION_LEASE_MS } from '../domain/purchase.ts';
+import { nextReconciliationAt, RECONCILIATION_RETRY_MS } from '../domain/purchase.ts';
 import type { Refund, RefundOutcome, RefundReason, RefundResolution } from '../domain/refund.ts';
 import { isPersonalRefundField, type Models, type RefundDocument } from './models.ts';
 import { receiptKey } from './purchases.ts';
@@ -38,7 +38,7 @@ export interface Refunds {
   waiting(): Promise<Waiting>;
   /** Users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
-  /** Claims a due row for {@link RECONCILIATION_LEASE_MS}. False when another process holds it. */
+  /** Claims a due row for {@link RECONCILIATION_RETRY_MS}. False when another process holds it. */
   claimReconciliation(refund: Refund, now: Date): Promise<boolean>;
   /** Null: it is not checked again. */
   scheduleReconciliation(refund: Refund, next: Date | null): Promise<void>;
@@ -182,7 +182,7 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
     claimReconciliation: async ({ id }, now) => {
       const claimed = await refunds.updateOne(
         { _id: id, look_due_at: trusted({ $lte: now }) },
-        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_LEASE_MS) } },
+        { $set: { look_due_at: new Date(now.getTime() + RECONCILIATION_RETRY_MS) } },
       );
       return claimed.modifiedCount === 1;
     },

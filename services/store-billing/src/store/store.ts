@@ -1,5 +1,5 @@
 /** The database of store-billing. */
-import type { Random } from '@fitness/shared/kernel/clock.ts';
+import type { Clock, Random } from '@fitness/shared/kernel/clock.ts';
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import type { Sequences } from '@fitness/shared/mongo/sequence.ts';
 import { inTransaction, type TransactionOptions } from '@fitness/shared/mongo/transaction.ts';
@@ -27,16 +27,21 @@ export interface Store {
   isSlotExistsError(error: unknown): boolean;
 }
 
-export const createStore = (connection: Connection, sequences: Sequences, random: Random): Store => {
+/** `realTime`: of leases, and of tries at the store. */
+export const createStore = (
+  connection: Connection,
+  sequences: Sequences,
+  { random, realTime }: { random: Random; realTime: Clock },
+): Store => {
   const models = registerModels(connection);
   return {
     ledger: createLedger(connection, models),
     slots: createSlots(models),
     grants: createGrants(models, sequences),
-    purchases: createPurchases(models),
-    attempts: createAttempts(models, random),
+    purchases: createPurchases(models, realTime),
+    attempts: createAttempts(models, { random, realTime }),
     refunds: createRefunds(models, sequences),
-    walletPurchases: createWalletPurchases(models),
+    walletPurchases: createWalletPurchases(models, realTime),
     transaction: (work, options) => inTransaction(connection, work, options),
     isAlreadyRedeemedError,
     isSlotExistsError,

@@ -1,20 +1,27 @@
 /** The sagas of purchases from the wallet. Every change of a state is conditional on the state before it. */
+import type { Clock } from '@fitness/shared/kernel/clock.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createIdTurns } from '@fitness/shared/mongo/turns.ts';
-import { sagaWaitMs, type WalletPurchase, type WalletPurchaseState } from '../domain/wallet-purchase.ts';
+import {
+  SAGA_LEASE_MS,
+  sagaWaitMs,
+  type WalletPurchase,
+  type WalletPurchaseState,
+} from '../domain/wallet-purchase.ts';
 import { CLAIM_WAIT_MS, whenTimedOut } from './claim.ts';
 import type { Models, WalletPurchaseDocument } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface WalletPurchases {
+  /** Its `leaseOwner` gets the lease. */
   insert(session: ClientSession, purchase: WalletPurchase): Promise<void>;
   find(id: string, session?: ClientSession): Promise<WalletPurchase | undefined>;
   /** The user's newest purchase with this `Idempotency-Key` after `since`. */
   findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
   /** Takes over an expired lease. Undefined when the saga is over, or another process or transaction holds it. */
-  takeOver(id: string, owner: string, now: Date): Promise<WalletPurchase | undefined>;
-  /** Extends the lease to `until`, if `owner` still has it. */
-  renew(purchase: WalletPurchase, until: Date): Promise<void>;
+  takeOver(id: string, owner: string): Promise<WalletPurchase | undefined>;
+  /** Extends the lease, if its owner still has it. */
+  renew(purchase: WalletPurchase): Promise<void>;
   /** False when its state is not `from`. */
   move(
     session: ClientSession,
@@ -25,19 +32,14 @@ export interface WalletPurchases {
   /** The holder of the lease has stopped without an answer of the wallet: no request needs to wait for it. */
   markUnattended(purchase: WalletPurchase): Promise<void>;
   /**
-   * To `refunding`: it is charged and cannot be granted. The caller has the lease until `leaseUntil`. False when its state
-   * has changed.
+   * To `refunding`: it is charged and cannot be granted. The caller has the lease for {@link SAGA_LEASE_MS}. False when its
+   * state has changed.
    */
-  startRefund(
-    session: ClientSession,
-    purchase: WalletPurchase,
-    because: string,
-    leaseUntil: Date,
-  ): Promise<boolean>;
+  startRefund(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
   /** To `undone`. False when another process has taken the lease over: it may have charged meanwhile. */
   undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
   /** Users take turns. */
-  due(now: Date, limit: number): Promise<string[]>;
+  due(limit: number): Promise<string[]>;
 }
 
 const fromDocument = (found: WalletPurchaseDocument): WalletPurchase => ({
@@ -53,98 +55,106 @@ const fromDocument = (found: WalletPurchaseDocument): WalletPurchase => ({
   undoneBecause: found.undone_because,
   clientKey: found.client_key,
   leaseOwner: found.lease_owner,
-  leaseUntil: found.lease_until,
   unattended: found.unattended,
   tries: found.tries,
   createdAt: found.created_at,
+  startedAt: found.started_at ?? found.created_at,
 });
 
 const newestFirst = (a: WalletPurchaseDocument, b: WalletPurchaseDocument): number =>
   b.created_at.getTime() - a.created_at.getTime();
 
-export const createWalletPurchases = ({ walletPurchases }: Models): WalletPurchases => ({
-  insert: async (session, { id, order, ...purchase }) => {
-    const document: WalletPurchaseDocument = {
-      _id: id,
-      user_id: order.userId,
-      offer: order.offer,
-      ...toTargetFields(order.target),
-      amount: purchase.amount,
-      grant_id: purchase.grantId,
-      state: purchase.state,
-      undone_because: purchase.undoneBecause,
-      client_key: purchase.clientKey,
-      lease_owner: purchase.leaseOwner,
-      lease_until: purchase.leaseUntil,
-      unattended: purchase.unattended,
-      tries: purchase.tries,
-      created_at: purchase.createdAt,
-    };
-    await walletPurchases.create([document], { session });
-  },
-  find: async (id, session) => {
-    const found = await walletPurchases
-      .findById(id, null, session === undefined ? {} : { session })
-      .lean<WalletPurchaseDocument>();
-    return found === null ? undefined : fromDocument(found);
-  },
-  findByClientKey: async (userId, clientKey, since) => {
-    const found = await walletPurchases
-      .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
-      .lean<WalletPurchaseDocument[]>();
-    const newest = found.sort(newestFirst)[0];
-    return newest === undefined ? undefined : fromDocument(newest);
-  },
-  takeOver: async (id, owner, now) => {
-    const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
-    if (found === null) return undefined;
-    const until = new Date(now.getTime() + sagaWaitMs(found.tries));
-    const taken = await walletPurchases
-      .findOneAndUpdate(
-        { _id: id, lease_until: trusted({ $lte: now }) },
-        { $set: { lease_owner: owner, lease_until: until, unattended: false }, $inc: { tries: 1 } },
-        { returnDocument: 'after', maxTimeMS: CLAIM_WAIT_MS },
-      )
-      .lean<WalletPurchaseDocument>()
-      .catch(whenTimedOut(null));
-    return taken === null ? undefined : fromDocument(taken);
-  },
-  renew: async ({ id, leaseOwner }, until) => {
-    await walletPurchases.updateOne(
-      { _id: id, lease_owner: leaseOwner, lease_until: trusted({ $lt: until }) },
-      { $set: { lease_until: until } },
-      { maxTimeMS: CLAIM_WAIT_MS },
-    );
-  },
-  move: async (session, id, from, to) => {
-    const moved = await walletPurchases.updateOne(
-      { _id: id, state: from },
-      { $set: { state: to, lease_until: null } },
-      { session },
-    );
-    return moved.matchedCount === 1;
-  },
-  markUnattended: async ({ id, leaseOwner }) => {
-    await walletPurchases.updateOne(
-      { _id: id, state: 'reserved', lease_owner: leaseOwner },
-      { $set: { unattended: true } },
-    );
-  },
-  startRefund: async (session, { id, state }, because, leaseUntil) => {
-    const moved = await walletPurchases.updateOne(
-      { _id: id, state },
-      { $set: { state: 'refunding', undone_because: because, lease_until: leaseUntil } },
-      { session },
-    );
-    return moved.matchedCount === 1;
-  },
-  undo: async (session, { id, leaseOwner }, because) => {
-    const undone = await walletPurchases.updateOne(
-      { _id: id, state: 'reserved', lease_owner: leaseOwner },
-      { $set: { state: 'undone', undone_because: because, lease_until: null } },
-      { session },
-    );
-    return undone.matchedCount === 1;
-  },
-  due: createIdTurns(walletPurchases, { due: 'lease_until', user: 'user_id' }),
-});
+/** `realTime`: of the leases. */
+export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clock): WalletPurchases => {
+  const takeDue = createIdTurns(walletPurchases, { due: 'lease_until', user: 'user_id' });
+  const leaseEnd = (): Date => new Date(realTime.now().getTime() + SAGA_LEASE_MS);
+  return {
+    insert: async (session, { id, order, ...purchase }) => {
+      const document: WalletPurchaseDocument = {
+        _id: id,
+        user_id: order.userId,
+        offer: order.offer,
+        ...toTargetFields(order.target),
+        amount: purchase.amount,
+        grant_id: purchase.grantId,
+        state: purchase.state,
+        undone_because: purchase.undoneBecause,
+        client_key: purchase.clientKey,
+        lease_owner: purchase.leaseOwner,
+        lease_until: leaseEnd(),
+        unattended: purchase.unattended,
+        tries: purchase.tries,
+        created_at: purchase.createdAt,
+        started_at: purchase.startedAt,
+      };
+      await walletPurchases.create([document], { session });
+    },
+    find: async (id, session) => {
+      const found = await walletPurchases
+        .findById(id, null, session === undefined ? {} : { session })
+        .lean<WalletPurchaseDocument>();
+      return found === null ? undefined : fromDocument(found);
+    },
+    findByClientKey: async (userId, clientKey, since) => {
+      const found = await walletPurchases
+        .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
+        .lean<WalletPurchaseDocument[]>();
+      const newest = found.sort(newestFirst)[0];
+      return newest === undefined ? undefined : fromDocument(newest);
+    },
+    takeOver: async (id, owner) => {
+      const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
+      if (found === null) return undefined;
+      const now = realTime.now();
+      const until = new Date(now.getTime() + sagaWaitMs(found.tries));
+      const taken = await walletPurchases
+        .findOneAndUpdate(
+          { _id: id, lease_until: trusted({ $lte: now }) },
+          { $set: { lease_owner: owner, lease_until: until, unattended: false }, $inc: { tries: 1 } },
+          { returnDocument: 'after', maxTimeMS: CLAIM_WAIT_MS },
+        )
+        .lean<WalletPurchaseDocument>()
+        .catch(whenTimedOut(null));
+      return taken === null ? undefined : fromDocument(taken);
+    },
+    renew: async ({ id, leaseOwner }) => {
+      const until = leaseEnd();
+      await walletPurchases.updateOne(
+        { _id: id, lease_owner: leaseOwner, lease_until: trusted({ $lt: until }) },
+        { $set: { lease_until: until } },
+        { maxTimeMS: CLAIM_WAIT_MS },
+      );
+    },
+    move: async (session, id, from, to) => {
+      const moved = await walletPurchases.updateOne(
+        { _id: id, state: from },
+        { $set: { state: to, lease_until: null } },
+        { session },
+      );
+      return moved.matchedCount === 1;
+    },
+    markUnattended: async ({ id, leaseOwner }) => {
+      await walletPurchases.updateOne(
+        { _id: id, state: 'reserved', lease_owner: leaseOwner },
+        { $set: { unattended: true } },
+      );
+    },
+    startRefund: async (session, { id, state }, because) => {
+      const moved = await walletPurchases.updateOne(
+        { _id: id, state },
+        { $set: { state: 'refunding', undone_because: because, lease_until: leaseEnd() } },
+        { session },
+      );
+      return moved.matchedCount === 1;
+    },
+    undo: async (session, { id, leaseOwner }, because) => {
+      const undone = await walletPurchases.updateOne(
+        { _id: id, state: 'reserved', lease_owner: leaseOwner },
+        { $set: { state: 'undone', undone_because: because, lease_until: null } },
+        { session },
+      );
+      return undone.matchedCount === 1;
+    },
+    due: (limit) => takeDue(realTime.now(), limit),
+  };
+};

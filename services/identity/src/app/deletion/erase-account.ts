@@ -15,7 +15,7 @@ import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoke
 
 type EraseAccountDependencies = Pick<
   Dependencies,
-  'store' | 'idempotency' | 'outbox' | 'audit' | 'clock' | 'erasureJournal'
+  'store' | 'idempotency' | 'outbox' | 'audit' | 'clock' | 'realTime' | 'erasureJournal'
 >;
 
 /**
@@ -25,7 +25,7 @@ type EraseAccountDependencies = Pick<
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
 export const createEraseAccount = (dependencies: EraseAccountDependencies): EraseAccount => {
-  const { store, audit, outbox, clock } = dependencies;
+  const { store, audit, outbox, clock, realTime } = dependencies;
   const eraseRest = createEraseRest(dependencies);
   return async (session, userId, dueOn) => {
     const now = clock.now();
@@ -49,6 +49,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
       user_id: userId,
       created_at: tombstone.created_at,
       erased_at: now,
+      begun_at: realTime.now(),
     });
     return true;
   };

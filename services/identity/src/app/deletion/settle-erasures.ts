@@ -20,14 +20,19 @@ export const createSettleErasures =
   ({
     store,
     erasureJournal,
-    clock,
+    realTime,
     log,
-  }: Pick<Dependencies, 'store' | 'erasureJournal' | 'clock' | 'log'>): SettleErasures =>
+  }: Pick<Dependencies, 'store' | 'erasureJournal' | 'realTime' | 'log'>): SettleErasures =>
   async () => {
     const count = { done: 0, withdrawn: 0 };
     for await (const entry of erasureJournal.entries('begun')) {
-      const { user_id: userId, created_at: createdAt, erased_at: erasedAt } = entry.content;
-      const ageMs = clock.now().getTime() - erasedAt.getTime();
+      const {
+        user_id: userId,
+        created_at: createdAt,
+        erased_at: erasedAt,
+        begun_at: begunAt,
+      } = entry.content;
+      const ageMs = realTime.now().getTime() - (begunAt ?? erasedAt).getTime();
       if (ageMs < DONE_AFTER_MS) continue;
       // In a transaction: what it reads is committed by a majority, and stays so.
       const account = await store.transaction(
