@@ -198,7 +198,8 @@ export const createIdempotency = ({
     }
     const found = await entries.findOne({ _id: id });
     if (found === null) throw runningError();
-    if (found.expires_at <= now) {
+    const isRunning = found.reply === null && found.claimed_until > realTime.now();
+    if (found.expires_at <= now && !isRunning) {
       if (await takeOver({ _id: id, claim: found.claim, expires_at: found.expires_at }, newClaim))
         return undefined;
       throw runningError();
@@ -209,7 +210,7 @@ export const createIdempotency = ({
       throw otherRequestError();
     }
     if (found.reply !== null) return found.reply;
-    if (found.claimed_until > realTime.now()) throw runningError();
+    if (isRunning) throw runningError();
     // `claimed_until` is a part of the condition: the other run may have renewed its claim meanwhile.
     const expired = { _id: id, claim: found.claim, claimed_until: found.claimed_until, reply: null };
     if (await takeOver(expired, newClaim)) return undefined;

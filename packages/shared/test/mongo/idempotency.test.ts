@@ -43,11 +43,12 @@ afterAll(async () => {
   await dropDatabase(connection);
 });
 
-const idempotencyOver = (database: Connection, shared: Redis): Idempotency =>
+const idempotencyOver = (database: Connection, shared: Redis, realTime = clock): Idempotency =>
   createIdempotency({
     connection: database,
     crossServiceCheck: createCrossServiceCheck(shared, NAMESPACE, clock),
     clock,
+    realTime,
     uuid: () => systemRandom.uuid(),
     // The clock of these tests stands still.
     renewMs: HOUR_MS,
@@ -194,6 +195,24 @@ describe('a run that fails', () => {
     expect((await idempotency.run(request, asItIs, book())).body).toBe('committed');
     expect(await effects()).toBe(1);
   });
+});
+
+test('a run that is under way keeps its key when the clock is advanced by more than a day, and repeats are 409', async () => {
+  const request = { userId: 1, key: key(), fingerprint: 'a' };
+  const { open, opened } = signal();
+  const started = signal();
+  const advanced = idempotencyOver(connection, redis, new ManualClock(clock.now()));
+  const running = advanced.run(request, asItIs, async (complete) => {
+    started.open();
+    await opened;
+    return book(created('first'))(complete);
+  });
+  await started.opened;
+  clock.advance(2 * DAY_MS);
+  expect(await outcomeOf(advanced.run(request, asItIs, book(created('second'))))).toBe('conflict');
+  open();
+  expect(await running).toEqual(created('first'));
+  expect(await effects()).toBe(1);
 });
 
 describe('a run whose process has died', () => {
