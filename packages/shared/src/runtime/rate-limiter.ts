@@ -104,7 +104,7 @@ const countWith = (
 
   const current = async (key: string): Promise<RateLimiterRes | null> => {
     const window = await limiter.get(key);
-    if (window === null || leftMs(window) > 0) return window;
+    if (window === null || leftMs(window) > 0 || clock.advancedWithin(windowMs) === 0) return window;
     await limiter.set(key, 0, limit.windowS);
     return null;
   };

@@ -1,5 +1,6 @@
 import { createServer, connect as dial, type Server, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { type AdvancingClock, systemClock, systemRandom } from '../../src/kernel/clock.ts';
 import type { RateLimit, RateLimitState } from '../../src/kernel/rate-limit.ts';
 import { type RateLimiter, rateLimited, rateLimitHeaders } from '../../src/kernel/rate-limit.ts';
@@ -231,6 +232,46 @@ test('a durable budget continues in the same window when Redis is lost', async (
   wire.cut();
   const after = await consumeAtOnce(replicas, budget);
   expect([letIn(before), letIn(after)]).toEqual([20, POINTS - 20]);
+});
+
+describe('with a clock that nothing has advanced, looking at a budget whose window has ended writes nothing', () => {
+  test('to Redis', async () => {
+    const prefix = `test-${systemRandom.uuid()}`;
+    const limiter = await replica(redisUrl(), prefix);
+    const budget = limit();
+    const key = `${prefix}:limit:${budget.name}:user:1`;
+    const [redis] = redises;
+    // The library reads -1 as the time that is left.
+    await redis?.set(key, 5);
+    expect(await limiter.peek(budget, 'user:1')).toMatchObject({ remaining: POINTS - 5 });
+    expect([await redis?.get(key), await redis?.pttl(key)]).toEqual(['5', -1]);
+  });
+
+  test('to MongoDB', async () => {
+    const limiter = await replica(CLOSED_PORT, 'test');
+    const windows = connection.collection<{ _id: string }>('rate_limits');
+    const budget = limit();
+    const ended = { _id: `test:limit:${budget.name}:user:1`, points: 5, expire: new Date(1_000) };
+    await windows.insertOne(ended);
+    expect(await limiter.peek(budget, 'user:1')).toMatchObject({ remaining: POINTS });
+    // Or the database has deleted it.
+    expect((await windows.findOne({ _id: ended._id })) ?? ended).toEqual(ended);
+  });
+
+  test('to memory', async () => {
+    const redis = await connectRedis({ url: CLOSED_PORT, log });
+    redises.push(redis);
+    const limiter = createRateLimiter({ redis, keyPrefix: 'test' });
+    const budget = limit({ windowS: 1 });
+    await limiter.consume(budget, 'user:1');
+    const written = jest.spyOn(RateLimiterMemory.prototype, 'set');
+    // Its timer, which forgets the window, must not run.
+    const endsAt = performance.now() + 1_100;
+    while (performance.now() < endsAt);
+    await limiter.peek(budget, 'user:1');
+    expect(written).not.toHaveBeenCalled();
+    written.mockRestore();
+  });
 });
 
 describe('Redis failing during a window', () => {
