@@ -25,6 +25,8 @@ export interface SandboxClock extends Clock {
    * ten years ahead.
    */
   advance(byMs: number): Promise<boolean>;
+  /** As {@link SandboxClock.advance}, by what is missing to `totalMs`. */
+  advanceTo(totalMs: number): Promise<boolean>;
   /** Resolves when the clock is not at `afterMs`, after `timeoutMs` at the latest. */
   advanced(afterMs: number, timeoutMs: number): Promise<void>;
 }
@@ -35,21 +37,24 @@ export const createSandboxClock = (system: Clock, file?: string): SandboxClock =
   const waiting = new Set<() => void>();
   let followers: { left: number; done: () => void } | undefined;
 
+  const advanceTo = async (totalMs: number): Promise<boolean> => {
+    if (totalMs > MAX_ADVANCED_MS) return false;
+    if (totalMs <= advancedMs) return true;
+    if (file !== undefined) writeAdvance(file, totalMs);
+    advancedMs = totalMs;
+    const released = [...waiting];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    followers = { left: released.length, done: resolve };
+    for (const release of released) release();
+    if (released.length > 0) await finishesWithin(promise, FOLLOW_MS);
+    return true;
+  };
+
   return {
     now: () => new Date(system.now().getTime() + advancedMs),
     advancedMs: () => advancedMs,
-    advance: async (byMs) => {
-      const total = advancedMs + byMs;
-      if (total > MAX_ADVANCED_MS) return false;
-      if (file !== undefined) writeAdvance(file, total);
-      advancedMs = total;
-      const released = [...waiting];
-      const { promise, resolve } = Promise.withResolvers<void>();
-      followers = { left: released.length, done: resolve };
-      for (const release of released) release();
-      if (released.length > 0) await finishesWithin(promise, FOLLOW_MS);
-      return true;
-    },
+    advanceTo,
+    advance: (byMs) => advanceTo(advancedMs + byMs),
     advanced: async (afterMs, timeoutMs) => {
       if (afterMs !== advancedMs) return;
       if (followers !== undefined) {

@@ -181,24 +181,39 @@ describe('a process of the product', () => {
     expect(clock.advancedWithin(10_000)).toBe(60_000 + HOUR_MS);
   });
 
-  test('never goes back, even when the sandbox restarts without its file', async () => {
+  test('takes a sandbox that restarts without its file to where it is', async () => {
     const sandbox = await start();
     const { port } = new URL(sandbox.url);
     const clock = await follow(sandbox.url);
     await advance(sandbox, '14d');
     await sandbox.close();
     const restarted = await start({ port: Number(port) });
-    // The connection to the first one may still be taken for open.
-    await eventually(() =>
-      send(restarted, 'GET').then(
-        () => true,
-        () => false,
-      ),
-    );
+    const advancedMs = async (): Promise<unknown> => {
+      // The connection to the first one may still be taken for open.
+      const answer = await send(restarted, 'GET').catch(() => undefined);
+      return (answer?.body.data as { advanced_ms: number } | undefined)?.advanced_ms;
+    };
+    await eventually(async () => (await advancedMs()) === 14 * DAY_MS);
+    expect(Math.round(aheadMs(await follow(restarted.url)) / DAY_MS)).toBe(14);
     await advance(restarted, '1d');
-    await advance(restarted, '14d');
     await eventually(async () => Math.round(aheadMs(clock) / DAY_MS) === 15);
     expect(clock.advancedWithin(Number.POSITIVE_INFINITY)).toBe(15 * DAY_MS);
+  });
+
+  test.each([-1, 1.5, 3_651 * DAY_MS, '1', null])('that says it is at %j is refused', async (advanced_ms) => {
+    const sandbox = await start();
+    expect(await send(sandbox, 'PUT', '/clock/reached', { advanced_ms })).toMatchObject({
+      status: 422,
+      body: { errors: { advanced_ms: [expect.any(String)] } },
+    });
+    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 0 } });
+  });
+
+  test('that is behind does not take the sandbox back', async () => {
+    const sandbox = await start();
+    await advance(sandbox, '14d');
+    await send(sandbox, 'PUT', '/clock/reached', { advanced_ms: DAY_MS });
+    expect((await send(sandbox, 'GET')).body).toMatchObject({ data: { advanced_ms: 14 * DAY_MS } });
   });
 
   test.each([

@@ -40,8 +40,9 @@ export const openClock = async (
       try {
         const advancedMs = await read(SANDBOX_URL, reached, stopping.signal);
         if (reached === undefined) startAt(advancedMs);
-        else advanceTo(advancedMs);
-        reached = advancedMs;
+        else if (advancedMs > reached) advanceTo(advancedMs);
+        else if (advancedMs < reached) await report(SANDBOX_URL, reached, stopping.signal);
+        reached = Math.max(reached ?? 0, advancedMs);
         failures = 0;
         started.resolve();
       } catch (error) {
@@ -71,6 +72,17 @@ const read = async (url: string, afterMs: number | undefined, stopping: AbortSig
   return answerSchema.parse(await response.json()).data.advanced_ms;
 };
 
+/** A sandbox that has lost its file begins with 0 again, while the databases have dates of the advanced clock. */
+const report = async (url: string, reachedMs: number, stopping: AbortSignal): Promise<void> => {
+  const response = await fetch(`${url}/_sandbox/clock/reached`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ advanced_ms: reachedMs }),
+    signal: AbortSignal.any([stopping, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
+  });
+  if (!response.ok) throw new Error(`the sandbox answered ${response.status}`);
+};
+
 const createAdvancingClock = () => {
   let advancedMs = 0;
   /** The oldest first, by the monotonic clock. */
@@ -92,9 +104,7 @@ const createAdvancingClock = () => {
     startAt: (totalMs: number): void => {
       advancedMs = totalMs;
     },
-    /** It never goes back, even when a sandbox without a file begins with 0 again. */
     advanceTo: (totalMs: number): void => {
-      if (totalMs <= advancedMs) return;
       advances.push({ at: performance.now(), byMs: totalMs - advancedMs });
       advancedMs = totalMs;
       for (const listener of listeners) listener();
