@@ -13,7 +13,7 @@ export const createCreateGym =
   async (details: Omit<Partial<GymDetails>, 'ownerId'>, caller: UserCaller): Promise<Gym> => {
     const { store, sequences, clock, outbox } = dependencies;
     await checkReferences(dependencies, details);
-    await store.owners.prepare(caller.userId);
+    await store.owners.ensureExists(caller.userId);
     const id = await sequences.next('gym');
     const gym = newGym(id, { ...details, ownerId: caller.userId }, clock.now());
     await store.transaction(async (session) => {

@@ -88,7 +88,7 @@ export const createRateGym = (dependencies: Dependencies) => {
   };
 
   return async (id: number, score: number, caller: UserCaller): Promise<Gym> => {
-    await store.owners.prepare(caller.userId);
+    await store.owners.ensureExists(caller.userId);
     return new Promise((resolve, reject) => {
       const rating = { caller, score, resolve, reject };
       const queue = waiting.get(id);

@@ -75,7 +75,7 @@ export const createUpdateGym = (dependencies: Dependencies) => {
     await findForChange(store.gyms, id, caller, undefined, may);
     await checkReferences(dependencies, update.details);
     const newOwnerId = update.details.ownerId ?? undefined;
-    if (newOwnerId !== undefined) await store.owners.prepare(newOwnerId);
+    if (newOwnerId !== undefined) await store.owners.ensureExists(newOwnerId);
     const write = async (session: ClientSession) => {
       const current = await findForChange(store.gyms, id, caller, session, may);
       if (newOwnerId !== undefined && !(await store.owners.lockUnlessErased(session, newOwnerId)))

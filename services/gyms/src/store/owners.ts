@@ -30,9 +30,9 @@ privacy(
 );
 
 export interface Owners {
-  /** Creates the document of an account. Outside of a transaction: concurrent creations would abort one of them. */
-  prepare(userId: number): Promise<void>;
-  /** In the transaction that stores something about a prepared account. False when the account is erased. */
+  /** Creates the document of an account unless it exists. Outside of a transaction: concurrent creations would abort one of them. */
+  ensureExists(userId: number): Promise<void>;
+  /** In the transaction that stores something about an account whose document exists. False when the account is erased. */
   lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
   markErased(session: ClientSession, userId: number): Promise<void>;
 }
@@ -41,7 +41,7 @@ export const createOwners = (connection: Connection): Owners => {
   const owners: Model<OwnerDocument> =
     connection.models.GymOwner ?? connection.model<OwnerDocument>('GymOwner', ownerSchema);
   return {
-    prepare: async (userId) => {
+    ensureExists: async (userId) => {
       if ((await owners.exists({ _id: userId })) !== null) return;
       try {
         await owners.create({ _id: userId });
