@@ -160,6 +160,8 @@ interface Manifest {
     dnsNames?: string[];
     template?: {
       spec?: {
+        hostname?: string;
+        subdomain?: string;
         containers?: Container[];
         initContainers?: Container[];
         terminationGracePeriodSeconds?: number;

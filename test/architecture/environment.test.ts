@@ -461,10 +461,22 @@ test('deploy/demo.env points the product at every provider of the sandbox; npm r
 test('the demonstration of Kubernetes points the product at every provider of the sandbox', () => {
   const { common, own } = kubernetesEnvironment('demo');
   const given = new Map([...common, ...owners.flatMap((owner) => [...own(owner)])]);
-  const wrong = Object.entries(productEnvironment('http://sandbox:8090')).filter(
+  const wrong = Object.entries(productEnvironment('http://sandbox.localhost:8090')).filter(
     ([name, value]) => !isSecret(name) && given.get(name) !== value,
   );
   expect(wrong).toEqual([]);
+});
+
+test('in the demonstration of Kubernetes the name of the sandbox is that of its pod, and one that browsers resolve', () => {
+  const manifests = manifestsOf('deploy/kubernetes/overlays/demo/sandbox.yaml');
+  const find = (kind: string) => manifests.find((manifest) => manifest.kind === kind);
+  const { hostname, subdomain } = find('Deployment')?.spec?.template?.spec ?? {};
+  expect(`${hostname}.${subdomain}`).toBe('sandbox.localhost');
+  // Only below the name of such a service a pod has a name.
+  expect(find('Service')).toMatchObject({
+    metadata: { name: subdomain },
+    spec: { clusterIP: 'None', selector: { 'app.kubernetes.io/name': 'sandbox' } },
+  });
 });
 
 describe('deploy/kubernetes', () => {
