@@ -52,18 +52,22 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     }
   });
 
-  test('the reference has samples in curl, Kotlin, Swift and TypeScript', async () => {
+  test('the address of an operation leads to it, with samples in curl, Kotlin, Swift and TypeScript', async () => {
     const page = await open(view);
-    await page.goto(`${baseUrl()}/docs#tag/auth/POST/auth/login`);
-    // On a phone the reference renders an operation when it comes near.
-    const languages = page.getByRole('button').filter({ hasText: 'Shell Curl' });
-    await page.locator('#reference h1').first().waitFor();
+    const address = 'tag/payments/POST/api/v1/payments/deposit';
+    await page.goto(`${baseUrl()}/docs#${address}`);
+    const operation = page.locator(`[id$="${address}"]`);
+    const heading = operation.locator('h3').first();
     await eventually(async () => {
-      if ((await languages.count()) > 0) return true;
-      await page.mouse.wheel(0, 600);
-      return false;
+      const { y = -1 } = (await heading.boundingBox()) ?? {};
+      return y > 0 && y < 400;
     });
-    await languages.last().click();
+    expect(await heading.textContent()).toContain(
+      view.locale === 'fa' ? 'شروع واریز به کیف پول' : 'Start a deposit',
+    );
+    expect(page.url()).toMatch(new RegExp(`#${address}$`));
+    const languages = operation.getByRole('button').filter({ hasText: 'Shell Curl' });
+    await languages.click();
     const options = page.getByRole('option');
     await options.first().waitFor();
     expect((await options.allTextContents()).sort()).toEqual([
