@@ -10,12 +10,26 @@ import { POSTS_PER_USER } from '../../gateway/src/mcp/routes.ts';
 import { MAX_BATCH } from '../../gateway/src/mcp/server.ts';
 import { LIFETIME_S } from '../../gateway/src/pages/account-deletion/routes.ts';
 import { IDLE_S, SESSION_S } from '../../gateway/src/pages/ops/routes.ts';
+import { shareOfTotal } from '../../gateway/src/request/open-requests.ts';
 import { UPLOADS_PER_USER } from '../../gateway/src/request/proxy.ts';
 import { IDEMPOTENT } from '../../packages/client/src/generated/idempotent.ts';
 import { POST_BODY_BYTES } from '../../services/content/src/domain/post.ts';
-import { CODE_LIFETIME_MS } from '../../services/identity/src/domain/confirmation-code.ts';
+import { MAX_YEARS_AHEAD } from '../../services/identity/src/app/credentials/create-personal-token.ts';
+import { ofUnknownNetworks } from '../../services/identity/src/app/sign-in/sms-budget.ts';
+import {
+  CODE_LIFETIME_MS,
+  LOCKOUT_MS,
+  MAX_CONSECUTIVE_FAILURES,
+  MAX_FAILED_ATTEMPTS,
+} from '../../services/identity/src/domain/confirmation-code.ts';
+import {
+  MAX_AUTHORIZATION_LENGTH,
+  MAX_FORM_BYTES,
+  MAX_REGISTRATION_BYTES,
+} from '../../services/identity/src/oauth/plugin.ts';
 import { GRANT_LIFETIME_MS } from '../../services/identity/src/oauth/provider.ts';
 import { MAX_DEVICES } from '../../services/identity/src/store/devices.ts';
+import { MAX_NETWORKS } from '../../services/identity/src/store/login-keys.ts';
 import { MAX_PUBLIC_FILES } from '../../services/media/src/domain/attachable.ts';
 import {
   MAX_FILE_BYTES,
@@ -25,10 +39,13 @@ import {
 } from '../../services/media/src/domain/file-types.ts';
 import { DOWNLOAD_LIMITS } from '../../services/media/src/http/download-limit.ts';
 import { UPLOAD_DEADLINE_MS } from '../../services/media/src/service.ts';
+import { REDEMPTIONS } from '../../services/store-billing/src/http/post-store-purchase.ts';
+import { WAITING_PER_USER } from '../../services/wallet/src/app/ask-once.ts';
+import { WRONG_CALLBACKS } from '../../services/wallet/src/app/receive-callback.ts';
 import { EXPIRES_MS, MAX_OPEN_DEPOSITS, OPEN_LIMIT_MS } from '../../services/wallet/src/domain/deposit.ts';
 import { MAX_TOOMAN, MIN_TOOMAN } from '../../services/wallet/src/http/post-deposit.ts';
 import { loadConfigurations, type Variable } from './configurations.ts';
-import { read } from './support.ts';
+import { productSources, read } from './support.ts';
 
 const LIMITS = 'docs/guides/apps/limits.md';
 const RETRIES = 'docs/guides/apps/retries.md';
@@ -66,20 +83,31 @@ const MINUTE_S = MINUTE_MS / SECOND_MS;
 const figure = (value: number): string => value.toLocaleString('en');
 const kibibytes = (bytes: number): string => `${bytes / KIBIBYTE} KiB`;
 
+const perMinute = ({ points, windowS }: { points: number; windowS: number }): string =>
+  `${(points * MINUTE_S) / windowS} a minute`;
+
 const { post, gym, user, training_service } = MAX_PUBLIC_FILES;
 
 /** The figures of the rows without a variable, and of those whose figure says more than its value. */
 const figures = (defaultOf: (name: string) => number): Record<string, string> => ({
   'lifetime of a code by SMS': `${CODE_LIFETIME_MS / MINUTE_MS} minutes`,
+  'wrong tries of a deletion code': figure(MAX_FAILED_ATTEMPTS),
+  'wrong deletion codes in a row': figure(MAX_CONSECUTIVE_FAILURES),
+  'wrong tries of the code for a new phone': figure(MAX_FAILED_ATTEMPTS),
   'password checks that wait': `as many as ${defaultOf('PASSWORD_QUEUE_MS') / SECOND_MS} seconds take`,
   'SMS of signed-in callers': `${signedInSms.usual} a day (${signedInSms.demo} with demo data)`,
+  'of these, from networks that are not known': `${ofUnknownNetworks(defaultOf('SMS_ANONYMOUS_PER_PHONE'))} a day`,
   'devices that one notification is pushed to': figure(MAX_DEVICES),
+  'personal access token': `${defaultOf('TOKEN_LIFETIME_DAYS')} days; at most ${MAX_YEARS_AHEAD} year ahead`,
   'OAuth grant': `${GRANT_LIFETIME_MS / DAY_MS} days`,
   'session of `/ops`': `${SESSION_S / MINUTE_S} minutes, ${IDLE_S / MINUTE_S} minutes unused`,
   'session of `/account-deletion`': `${LIFETIME_S / MINUTE_S} minutes`,
   'JSON body below `/auth`': kibibytes(bodyLimitOf({ path: '/auth/login' })),
   'JSON body of a post': kibibytes(POST_BODY_BYTES),
   'JSON body elsewhere': kibibytes(bodyLimitOf({ path: '/payments/deposit' })),
+  'form of an OAuth page': kibibytes(MAX_FORM_BYTES),
+  'registration of an OAuth client': kibibytes(MAX_REGISTRATION_BYTES),
+  'address of an OAuth authorization': `${figure(MAX_AUTHORIZATION_LENGTH)} characters`,
   'nesting of JSON': `${MAX_NESTING} levels`,
   file: `${MAX_FILE_BYTES / KIBIBYTE ** 2} MiB`,
   'public files of a target': `post ${post}, gym ${gym}, user ${user}, training service ${training_service}`,
@@ -98,6 +126,11 @@ const figures = (defaultOf: (name: string) => number): Record<string, string> =>
   'a download of which nothing is read': `${DOWNLOAD_LIMITS.stalledMs / MINUTE_MS} minute`,
   'a whole download': `${DOWNLOAD_LIMITS.deadlineMs / MINUTE_MS} minutes`,
   '`Idempotency-Key`': `${TTL_MS / HOUR_MS} hours`,
+  'of these, for one service': figure(shareOfTotal(defaultOf('OPEN_REQUESTS_LIMIT'))),
+  downloads: figure(DOWNLOAD_LIMITS.max),
+  'redemptions of store purchases': perMinute(REDEMPTIONS),
+  'wrong returns from the bank gateway': perMinute(WRONG_CALLBACKS),
+  'returns from the bank gateway that wait': figure(WAITING_PER_USER),
   'uploads of a user': figure(UPLOADS_PER_USER),
   'POST requests to `/mcp`': figure(POSTS_PER_USER),
   'amount of a deposit': `${figure(MIN_TOOMAN)} to ${figure(MAX_TOOMAN)} Tooman`,
@@ -122,4 +155,49 @@ test(`each figure of ${LIMITS} is that of the code`, () => {
     return variable === undefined || stated.split(' ')[0] !== figure(defaultOf(variable));
   });
   expect(wrong).toEqual([]);
+});
+
+test(`${LIMITS} says how many networks of an account are known, and for how long deletion codes are locked`, () => {
+  const text = read(LIMITS).replaceAll(/\s+/g, ' ');
+  expect(text).toContain(`the last ${MAX_NETWORKS} are kept`);
+  expect(text).toContain(`422 under \`confirmation_code\` for ${LOCKOUT_MS / HOUR_MS} hours`);
+});
+
+/** The row of each limit on a number of requests or messages, by the name under which it is counted. */
+const ROWS: Readonly<Record<string, string>> = {
+  'account-codes': 'deletion and password reset together',
+  'anonymous-codes': 'anonymous calls that count for it',
+  'resets-account-address': 'password reset, anonymous',
+  'resets-account': 'password reset of an account, anonymous',
+  'resets-address': 'password reset from an address, anonymous',
+  'anonymous-sms-phone': 'SMS without a sign-in',
+  'anonymous-sms': 'SMS without a sign-in in all',
+  'signed-in-sms-phone': 'SMS of signed-in callers',
+  'emails-account': 'e-mails of notifications',
+  'emails-recipient': 'e-mails of notifications',
+  'security-emails-account': 'e-mails about security',
+  'security-emails-recipient': 'e-mails about security',
+  'email-change-emails': 'e-mails to previous addresses',
+  login: 'log-ins',
+  'failed-login': 'failed log-ins',
+  'password-check': 'checks of `current_password`, except for deletion',
+  'wrong-second-factor': 'wrong codes of the second factor',
+  registration: 'registrations',
+  'name-change': 'changes of user name, e-mail and phone',
+  'client-registration': 'registrations of OAuth clients',
+  authorization: 'OAuth authorizations',
+  'store-purchase': 'redemptions of store purchases',
+  'wrong-deposit-callbacks': 'wrong returns from the bank gateway',
+};
+
+test(`every limit that the code counts has a row in ${LIMITS}`, () => {
+  const DECLARED = /\bper(?:Minute|Hour|Day)\(\s*'([\w-]+)'|\bname: '([\w-]+)',\s*points\b/g;
+  const names = productSources.flatMap((file) =>
+    [...read(file).matchAll(DECLARED)].map(([, one, other]) => one ?? other ?? ''),
+  );
+  // The one for each address is off by default, and stands in the text.
+  expect(names.filter((name) => name !== 'address').toSorted()).toEqual(Object.keys(ROWS).toSorted());
+  expect(read(LIMITS)).toContain('`ADDRESS_LIMIT_PER_MINUTE`');
+  const missing = Object.values(ROWS).filter((row) => !read(LIMITS).includes(`\n| ${row} `));
+  expect(missing).toEqual([]);
 });

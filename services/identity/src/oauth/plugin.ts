@@ -29,10 +29,10 @@ interface OauthPluginOptions
 
 type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
 
-const MAX_FORM_BYTES = 16 * 1_024;
-const MAX_REGISTRATION_BYTES = 4 * 1_024;
+export const MAX_FORM_BYTES = 16 * 1_024;
+export const MAX_REGISTRATION_BYTES = 4 * 1_024;
 /** Of the query, which is stored until the user has answered. */
-const MAX_AUTHORIZATION_LENGTH = 4 * 1_024;
+export const MAX_AUTHORIZATION_LENGTH = 4 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** The library trusts these headers, and clients could set them. */
 const FORWARDED_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];

@@ -25,7 +25,7 @@ interface LoginKey {
 export type FoundKey = Pick<LoginKey, '_id' | 'user_id' | 'stamp'>;
 
 /** A phone changes its address often; more would be of little use to its owner, and tell more about them. */
-const MAX_NETWORKS = 20;
+export const MAX_NETWORKS = 20;
 
 type LoginValues = Record<LoginField, string>;
 

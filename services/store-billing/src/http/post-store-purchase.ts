@@ -1,6 +1,7 @@
 import { boostSchema } from '@fitness/contracts/boost.ts';
 import { subscriptionSchema } from '@fitness/contracts/subscription.ts';
 import { created, defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
+import type { RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 import { toGrantResource } from '../app/grant-resource.ts';
@@ -15,6 +16,7 @@ interface BodyOptions {
   channel: string;
 }
 
+export const REDEMPTIONS: RateLimit = { name: 'store-purchase', points: 10, windowS: 60 };
 const MAX_SKU = 191;
 const MAX_TOKEN = 255;
 const BOOSTS_ONLY = 'Required for the SKU of a boost, ignored for premium';
@@ -111,7 +113,7 @@ export const postStorePurchaseRoute = (
     permissions: ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all'],
     audits: ['boost.buy'],
     alsoNeeds: ['payments.view_own'],
-    limit: { name: 'store-purchase', points: 10, windowS: 60 },
+    limit: REDEMPTIONS,
     errorStyle: 'error_code',
     errorCodes: {
       400: [

@@ -12,7 +12,7 @@ import { askOnce } from './ask-once.ts';
 import { type PaymentResource, presentPayment } from './payment-resource.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
-const WRONG_CALLBACKS: RateLimit = { name: 'wrong-deposit-callbacks', points: 30, windowS: 60 };
+export const WRONG_CALLBACKS: RateLimit = { name: 'wrong-deposit-callbacks', points: 30, windowS: 60 };
 
 interface CallbackInput {
   trackId: string;

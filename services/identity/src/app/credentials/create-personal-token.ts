@@ -32,10 +32,12 @@ type CreatePersonalToken = (
   input: PersonalTokenInput,
 ) => Promise<{ token: string; row: Token }>;
 
-/** The same day of the next year. */
-const inOneYear = (now: Date): Date => {
+export const MAX_YEARS_AHEAD = 1;
+
+/** The same day of the last year that a token may have. */
+const latestEnd = (now: Date): Date => {
   const then = new Date(now);
-  then.setUTCFullYear(now.getUTCFullYear() + 1);
+  then.setUTCFullYear(now.getUTCFullYear() + MAX_YEARS_AHEAD);
   return then;
 };
 
@@ -51,7 +53,7 @@ export const createCreatePersonalToken = (
     if (expiresAt !== undefined && expiresAt <= now) {
       throw invalid({ expires_at: message('auth.expires_in_the_past') });
     }
-    const latest = inOneYear(now);
+    const latest = latestEnd(now);
     if (expiresAt !== undefined && expiresAt > latest) {
       throw invalid({ expires_at: message('auth.expires_too_late') });
     }

@@ -10,6 +10,8 @@ export interface SmsBudget {
 }
 
 const ALERT_SHARE = 0.8;
+/** How many of the anonymous SMS of a day networks get that the account does not know. */
+export const ofUnknownNetworks = (points: number): number => Math.max(1, points - 1);
 
 export const createSmsBudget = ({
   limiter,
@@ -25,7 +27,7 @@ export const createSmsBudget = ({
   takeAnonymous: async (phone, isKnownNetwork) => {
     const perPhone = limits.anonymousSmsPerPhone;
     // The same count, so that whatever order they come in, one is left for the owner.
-    const points = isKnownNetwork ? perPhone.points : Math.max(1, perPhone.points - 1);
+    const points = isKnownNetwork ? perPhone.points : ofUnknownNetworks(perPhone.points);
     if (!(await limiter.consume({ ...perPhone, points }, hashed(phone))).allowed) return false;
     const { allowed, limit, remaining } = await limiter.consume(limits.anonymousSms, 'all');
     const used = limit - remaining;
