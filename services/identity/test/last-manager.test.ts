@@ -74,7 +74,15 @@ describe('the last account that may manage roles', () => {
     const second = await joinAs(harness, 'administrator');
     expect((await demote(second, first)).status).toBe(200);
     // The request carries the permissions that the caller had before.
-    refused(await harness.send('DELETE', `/users/${first.id}`, { as: second.caller }));
+    const answer = await harness.send('DELETE', `/users/${first.id}`, { as: second.caller });
+    expect([answer.status, answer.body]).toEqual([
+      409,
+      {
+        error: 'This would leave nobody who can manage roles.',
+        code: 'account_deletion_blocked',
+        blockers: [],
+      },
+    ]);
     expect(await managers()).toBe(1);
   });
 

@@ -1356,7 +1356,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a user immediately
-         * @description Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with every blocker and nothing changes; while nobody else can manage roles, it is 409 with `message` alone. Returns 403 for your own account, and for an account with a permission that you lack.
+         * @description Erases the account of another user at once, without a grace period. Requires `users.delete`, and `roles.manage` for the account of another operator. While anything blocks a deletion by the owner, the response is 409 with every blocker and nothing changes; while nobody else can manage roles, `error` says so and `blockers` is empty. Returns 403 for your own account, and for an account with a permission that you lack.
          */
         delete: operations["deleteUsersById"];
         options?: never;

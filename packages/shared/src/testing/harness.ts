@@ -9,7 +9,6 @@ import { auditSealsOf } from '../audit/models.ts';
 import { callersOf } from '../grpc/callers.ts';
 import { createGrpcClient, type GrpcClient } from '../grpc/client.ts';
 import { type GrpcHandlers, type GrpcServer, grpcService, startGrpcServer } from '../grpc/server.ts';
-import { ERROR_CODES } from '../http/openapi.ts';
 import { ROUTE_HEADER } from '../http/server.ts';
 import { type Caller, GUEST, type UserCaller } from '../kernel/caller.ts';
 import { type Clock, systemClock } from '../kernel/clock.ts';
@@ -24,6 +23,7 @@ import { CALLER_HEADER, type CallerSigner, createCallerSigner } from '../process
 import { keyDirectories } from '../process-identity/key-files.ts';
 import { openProcessKeys, type ProcessKeys } from '../process-identity/process-keys.ts';
 import type { RuntimeConfig } from '../runtime/service-runtime.ts';
+import { assertErrorIsDocumented } from './documented-errors.ts';
 import { deleteTopology } from './events.ts';
 
 const requiredVariable = (name: string): string => {
@@ -219,35 +219,6 @@ const toAnswer = async (response: Response): Promise<Answer> => {
   };
 };
 
-/** The operations of a service in its own document, by the address of the service. */
-const documents = new Map<string, Promise<DocumentedPaths>>();
-
-type DocumentedPaths = Record<
-  string,
-  Record<string, { responses: Record<string, { [ERROR_CODES]?: string[] }> }>
->;
-
-const readDocument = async (baseUrl: string): Promise<DocumentedPaths> => {
-  const response = await fetch(`${baseUrl}/internal/openapi.json`);
-  return ((await response.json()) as { paths: DocumentedPaths }).paths;
-};
-
-/** Every `code` that a test has ever got is one that the operation documents with this status. */
-const assertCodeIsDocumented = async (
-  baseUrl: string,
-  method: string,
-  { status, headers, body }: Answer,
-): Promise<void> => {
-  const path = headers.get(ROUTE_HEADER)?.replaceAll(/:(\w+)/g, '{$1}');
-  if (status < 400 || path === undefined || typeof body?.code !== 'string') return;
-  const reading = documents.get(baseUrl) ?? readDocument(baseUrl);
-  documents.set(baseUrl, reading);
-  const operation = (await reading)[path]?.[method.toLowerCase()];
-  const documented = operation?.responses[status]?.[ERROR_CODES] ?? [];
-  if (operation !== undefined && !documented.includes(body.code))
-    throw new Error(`${method} ${path} answered ${status} ${body.code}, which its route does not declare`);
-};
-
 /** Sends signed requests to the service at `baseUrl`, as the gateway does. `path` is below `/api/v1`, `body` JSON or a form. */
 export const apiClient =
   (service: ProcessName, baseUrl: string): Send =>
@@ -265,7 +236,14 @@ export const apiClient =
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
     });
     const answer = await toAnswer(response);
-    await assertCodeIsDocumented(baseUrl, method, answer);
+    const route = answer.headers.get(ROUTE_HEADER)?.replaceAll(/:(\w+)/g, '{$1}');
+    if (answer.status >= 400 && route !== undefined && answer.body !== undefined)
+      await assertErrorIsDocumented(baseUrl, {
+        method,
+        path: route,
+        status: answer.status,
+        body: answer.body,
+      });
     return answer;
   };
 

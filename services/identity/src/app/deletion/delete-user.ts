@@ -3,8 +3,8 @@ import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { findManageableUser } from '../roles/manageable-user.ts';
-import { assertRoleManagerRemains, canManageRoles } from '../roles/role-managers.ts';
-import { assertNoBlockers } from './deletion-blockers.ts';
+import { canManageRoles, NO_ROLE_MANAGER, roleManagerRemains } from '../roles/role-managers.ts';
+import { assertNoBlockers, deletionBlocked } from './deletion-blockers.ts';
 import type { EraseAccount } from './erase-account.ts';
 
 interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers' | 'audit' | 'clock'> {
@@ -12,8 +12,8 @@ interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'
 }
 
 /**
- * 403 for the own account and for one that the caller may not manage; 404; 409 when a blocker applies or nobody
- * else could manage roles; 503 when a blocker cannot be evaluated.
+ * 403 for the own account and for one that the caller may not manage; 404; 409 when a blocker applies, and without blockers when
+ * nobody else could manage roles; 503 when a blocker cannot be evaluated.
  */
 type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 
@@ -27,9 +27,9 @@ export const createDeleteUser =
     await store.transaction(async (session) => {
       // Roles may have been assigned since the first check.
       const user = await findManageableUser(dependencies, caller, userId, session);
-      if (canManageRoles(await store.roles.findMany(user.role_ids, session))) {
-        await assertRoleManagerRemains(dependencies, session, { userId });
-      }
+      const isManager = canManageRoles(await store.roles.findMany(user.role_ids, session));
+      if (isManager && !(await roleManagerRemains(dependencies, session, { userId })))
+        throw deletionBlocked([], NO_ROLE_MANAGER);
       if (!(await eraseAccount(session, userId))) throw notFound();
       await audit.record(session, {
         actorId: caller.userId,

@@ -1,6 +1,6 @@
 /** The check that every deletion of an account makes first (specification 4.1, rule 5). */
 import { blockerMessageKey } from '@fitness/contracts/blockers.ts';
-import { AppError, message } from '@fitness/shared/kernel/error.ts';
+import { AppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { AppliedBlocker } from '../../clients/blockers.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -11,16 +11,17 @@ export const assertNoBlockers = async (
   userId: number,
 ): Promise<void> => {
   const applied = await blockers.evaluate(userId);
-  if (applied.length > 0) throw deletionBlocked(applied);
+  if (applied.length > 0) throw deletionBlocked(applied, message('deletion.blocked'));
 };
 
-const deletionBlocked = (applied: readonly AppliedBlocker[]): AppError =>
+/** 409; `text` is the reason where no blocker of the account is one. */
+export const deletionBlocked = (applied: readonly AppliedBlocker[], text: Message): AppError =>
   new AppError({
     kind: 'conflict',
     code: 'account_deletion_blocked',
     message: message('deletion.blocked'),
     body: (t) => ({
-      error: t(message('deletion.blocked')),
+      error: t(text),
       code: 'account_deletion_blocked',
       blockers: applied.map((blocker) => toBlocker(blocker, t)),
     }),

@@ -7,24 +7,39 @@ import { permissionsOf, type Role } from '../../domain/roles.ts';
 
 export const ROLE_MANAGEMENT: Permission = 'roles.manage';
 
+interface Removed {
+  userId?: number;
+  roleId?: number;
+}
+
 export const canManageRoles = (roles: readonly Role[]): boolean => permissionsOf(roles).has(ROLE_MANAGEMENT);
 
+export const NO_ROLE_MANAGER = message('roles.last_manager');
+
 /**
- * 409 unless another account without a pending deletion can manage roles once this user, or this role, no longer can.
+ * Whether another account without a pending deletion can manage roles once this user, or this role, no longer can.
  * The remaining account is written to: two concurrent transactions that remove the permission from each other's account
  * conflict, and the second one finds no remaining account.
  */
-export const assertRoleManagerRemains = async (
+export const roleManagerRemains = async (
   { store }: Pick<Dependencies, 'store'>,
   session: ClientSession,
-  removed: { userId?: number; roleId?: number },
-): Promise<void> => {
+  removed: Removed,
+): Promise<boolean> => {
   const managing = (await store.roles.findAll(session)).filter(
     (role) => role._id !== removed.roleId && canManageRoles([role]),
   );
   const roleIds = managing.map((role) => role._id);
   const remaining = await store.users.findHolder(roleIds, removed.userId, session);
-  if (remaining === undefined || !(await store.users.touchIfLive(session, remaining))) {
-    throw conflict('roles.last_manager', message('roles.last_manager'));
-  }
+  return remaining !== undefined && (await store.users.touchIfLive(session, remaining));
+};
+
+/** 409 unless {@link roleManagerRemains}. */
+export const assertRoleManagerRemains = async (
+  dependencies: Pick<Dependencies, 'store'>,
+  session: ClientSession,
+  removed: Removed,
+): Promise<void> => {
+  if (!(await roleManagerRemains(dependencies, session, removed)))
+    throw conflict('roles.last_manager', NO_ROLE_MANAGER);
 };

@@ -1,0 +1,73 @@
+/** Every error that a service test gets is one that the service documents for its operation. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { ERROR_CODES } from '../http/openapi.ts';
+
+type Schema = Record<string, unknown>;
+
+interface DocumentedResponse {
+  [ERROR_CODES]?: string[];
+  content?: Record<string, { schema: Schema }>;
+}
+
+interface ServiceDocument {
+  paths: Record<string, Record<string, { responses: Record<string, DocumentedResponse> }>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+interface ErrorAnswer {
+  method: string;
+  /** Of the operation, e.g. `/api/v1/users/{id}`. */
+  path: string;
+  status: number;
+  body: Record<string, unknown>;
+}
+
+interface ServiceErrors {
+  document: ServiceDocument;
+  /** By the name of the response. */
+  validators: Map<string, ValidateFunction>;
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+
+/** By the address of the service. */
+const services = new Map<string, Promise<ServiceErrors>>();
+
+const read = async (baseUrl: string): Promise<ServiceErrors> => {
+  const response = await fetch(`${baseUrl}/internal/openapi.json`);
+  return { document: (await response.json()) as ServiceDocument, validators: new Map() };
+};
+
+/** What the body has besides, or instead of, what a client decodes by the schema. */
+const differences = (
+  { document, validators }: ServiceErrors,
+  name: string,
+  schema: Schema,
+  body: Record<string, unknown>,
+): string[] => {
+  const { components } = document;
+  const validate = validators.get(name) ?? ajv.compile({ ...schema, components });
+  validators.set(name, validate);
+  if (validate(body)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+};
+
+/** Throws for a `code` that the operation does not declare with this status, and for a body that is not as its schema says. */
+export const assertErrorIsDocumented = async (
+  baseUrl: string,
+  { method, path, status, body }: ErrorAnswer,
+): Promise<void> => {
+  const reading = services.get(baseUrl) ?? read(baseUrl);
+  services.set(baseUrl, reading);
+  const service = await reading;
+  const operation = service.document.paths[path]?.[method.toLowerCase()];
+  if (operation === undefined) return;
+  const name = `${method} ${path} ${status}`;
+  const response = operation.responses[status];
+  if (typeof body.code === 'string' && response?.[ERROR_CODES]?.includes(body.code) !== true)
+    throw new Error(`${name} has the code ${body.code}, which its route does not declare`);
+  const schema = response?.content?.['application/json']?.schema;
+  const wrong = schema === undefined ? [] : differences(service, name, schema, body);
+  if (wrong.length > 0)
+    throw new Error(`${name} is not documented: ${wrong.join(', ')}: ${JSON.stringify(body)}`);
+};
