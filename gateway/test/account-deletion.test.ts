@@ -62,6 +62,12 @@ const signIn = async (browser: Browser): Promise<BrowserPage> => {
   const page = await browser.get(PATH);
   return follow(browser, await browser.submit(page, 'login', { login: 'sara', password: 'secret-password' }));
 };
+/** Another visitor, who has a cookie too. */
+const withGuest = async (): Promise<Browser> => {
+  const browser = browse();
+  await browser.get(PATH);
+  return browser;
+};
 const bodyOf = (path: string): unknown => {
   const found = gateway.upstreams.identity.received.findLast(({ url }) => url === path);
   return found === undefined ? undefined : JSON.parse(found.body.toString() || 'null');
@@ -282,6 +288,17 @@ describe('signing in', () => {
     expect(bodyOf('/api/v1/auth/login')).toEqual({ ...fields, totp: '123456' });
   });
 
+  test('that is refused is said at the password, which has the focus, and the login stays', async () => {
+    const errors = { login: ['Incorrect username or password.'] };
+    replies.set('POST /api/v1/auth/login', { status: 422, body: { errors } });
+    const browser = browse();
+    const fields = { login: 'sara', password: 'wrong' };
+    const { html } = await browser.submit(await browser.get(PATH), 'login', fields);
+    expect(html).toMatch(/<input name="login"[^>]* value="sara">/);
+    expect(html).toMatch(/<input name="password"[^>]* aria-describedby="password-problem" autofocus>/);
+    expect(html).toContain('id="password-problem">Incorrect username or password.</p>');
+  });
+
   test('a limit is 429 with the time to wait', async () => {
     const headers = { 'retry-after': '42' };
     replies.set('POST /api/v1/auth/login', { status: 429, body: { message: 'Too many.' }, headers });
@@ -307,6 +324,13 @@ describe('signed in', () => {
     expect(page.html).toContain('Your wallet balance is 5,000 Tooman.');
     expect(page.html).toContain('Withdraw the money');
     expect(formOf(page.html).buttons).toEqual(['sign_out']);
+  });
+
+  test('a balance below zero is settled by a deposit, and no other way is shown', async () => {
+    gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":-5000}' }]);
+    const { html } = await signIn(browse());
+    expect(html).toContain('deposit the missing amount');
+    expect(html).not.toContain('Withdraw the money');
   });
 
   test('blockers that appear later are listed from the 409 of either phase', async () => {
@@ -337,9 +361,68 @@ describe('signed in', () => {
       current_password: 'second-password',
       confirmation_code: '123456',
     });
-    expect([done.status, done.html.includes('January 15, 2026 at 00:00 UTC')]).toEqual([200, true]);
-    expect(browser.cookies.size).toBe(0);
     expect(gateway.upstreams.identity.received.at(-1)?.caller).toMatchObject({ kind: 'user', userId: 7 });
+    const last = await follow(browser, done);
+    expect([done.status, last.html.includes('January 15, 2026 at 00:00 UTC')]).toEqual([303, true]);
+    expect([...browser.cookies.values()][0]?.value).toMatch(/^guest\./);
+  });
+
+  test('the last page can be read in another language, by this browser alone', async () => {
+    const browser = browse();
+    await signIn(browser);
+    const form = await browser.get(`${PATH}?step=code`);
+    replies.set('POST /api/v1/auth/delete-account', { status: 202, body: { message: 'ok', ...SCHEDULE } });
+    const done = await browser.submit(form, 'confirm', { password: 'secret-password', code: '123456' });
+    const last = await follow(browser, done);
+    const [, link = ''] = /<a href="([^"]*)" lang="fa"/.exec(last.html) ?? [];
+    const persian = await browser.get(link.replaceAll('&amp;', '&'));
+    expect(persian.html).toContain('lang="fa" dir="rtl"');
+    expect(persian.html).toContain('>۲۵ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران</time>');
+    for (const other of [browse(), await withGuest()]) {
+      const page = await other.get(`${done.location?.pathname}${done.location?.search}`);
+      expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
+    }
+  });
+
+  test('what a log-in of the same browser has sealed is no last page', async () => {
+    replies.set('POST /api/v1/auth/login', { status: 422, body: { errors: { totp: ['Code'] } } });
+    const browser = browse();
+    const fields = { login: 'sara', password: 'secret-password' };
+    const step = await browser.submit(await browser.get(PATH), 'login', fields);
+    const page = await browser.get(`${PATH}?end=${formOf(step.html).fields.kept}`);
+    expect([page.status, formOf(page.html).buttons]).toEqual([200, ['login']]);
+  });
+
+  test('the last step shows in red when the account is deleted, and keeping it ends the session alone', async () => {
+    const browser = browse();
+    await signIn(browser);
+    const before = Date.now();
+    const form = await browser.get(`${PATH}?step=code`);
+    const [, shown = ''] = /<div class="notice bad stack">.*?<time datetime="([^"]*)"/s.exec(form.html) ?? [];
+    const days = (Date.parse(shown) - before) / 86_400_000;
+    expect(days).toBeCloseTo(14, 3);
+    expect(formOf(form.html).buttons).toEqual(['confirm', 'keep']);
+    const kept = await follow(browser, await browser.submit(form, 'keep'));
+    expect(kept.html).toContain('<h1>Your account stays</h1>');
+    expect(bodyOf('/api/v1/auth/delete-account')).toBeUndefined();
+    expect(gateway.upstreams.identity.received.at(-1)?.url).toBe('/api/v1/auth/logout');
+  });
+
+  test('a line never breaks inside a date or an amount', async () => {
+    gateway.blockers.set(7, [{ code: 'unsettled_balance', extras_json: '{"balance":5000}' }]);
+    const browser = browse();
+    await signIn(browser);
+    const cookie = `account_deletion=${[...browser.cookies.values()][0]?.value}`;
+    const textOf = async (query: string) =>
+      (await fetch(`${gateway.url}${PATH}?${query}`, { headers: { cookie } })).text();
+    expect(await textOf('lang=en')).toContain('is 5,000\u00a0Tooman.');
+    expect(await textOf('lang=fa')).toContain('۵٬۰۰۰\u00a0تومان');
+    expect(await textOf('lang=en&step=code')).toMatch(
+      />\w+\u00a0\d+,\u00a0\d{4} at\u00a0\d\d:\d\d\u00a0UTC<\/time>/,
+    );
+    expect(await textOf('lang=fa&step=code')).toMatch(
+      / ساعت\u00a0[۰-۹:]+\u00a0به\u00a0وقت\u00a0تهران<\/time>/,
+    );
   });
 
   test.each([
@@ -347,7 +430,10 @@ describe('signed in', () => {
     [
       'confirm',
       '?step=code',
-      ['id="code-problem">Enter the code from the SMS.', 'id="password-problem">Enter your password.'],
+      [
+        'id="code-problem">Enter the 6-digit code from the SMS.',
+        'id="password-problem">Enter your password.',
+      ],
     ],
   ])(
     'an empty form of %s says at each field what to enter, and sends nothing',
@@ -371,8 +457,9 @@ describe('signed in', () => {
     const refused = await browser.submit(form, 'confirm', { password: 'x', code: '000000' });
     expect(refused.status).toBe(422);
     expect(refused.html).toContain('aria-invalid="true" aria-describedby="code-problem" autofocus');
+    expect(refused.html).toMatch(/<input name="code"[^>]* value="000000"/);
     expect(refused.html).not.toContain('role="alert"');
-    expect(formOf(refused.html).buttons).toEqual(['confirm', 'sign_out']);
+    expect(formOf(refused.html).buttons).toEqual(['confirm', 'keep']);
   });
 
   test('a refusal under a field that the page does not have is an alert, and the refused input keeps the focus', async () => {
@@ -465,8 +552,10 @@ describe('signed in', () => {
     expect(formOf(page.html).buttons).toEqual(['cancel', 'sign_out']);
     replies.set('DELETE /api/v1/auth/delete-account', { status: 200, body: { message: 'active' } });
     const done = await browser.submit(page, 'cancel');
-    expect([done.status, done.html.includes('The deletion has been canceled')]).toEqual([200, true]);
-    expect(browser.cookies.size).toBe(0);
+    const last = await follow(browser, done);
+    expect([last.status, last.html.includes('The deletion has been canceled')]).toEqual([200, true]);
+    expect(last.html).toMatch(/<a href="[^"]*end=[^"]*" lang="fa"/);
+    expect([...browser.cookies.values()][0]?.value).toMatch(/^guest\./);
     const calls = gateway.upstreams.identity.received.slice(-2).map(({ method, url }) => `${method} ${url}`);
     expect(calls).toEqual(['DELETE /api/v1/auth/delete-account', 'POST /api/v1/auth/logout']);
   });
@@ -489,8 +578,8 @@ test('the last step says right above its button what it does and when, and the b
   const browser = browse();
   await signIn(browser);
   const { html } = await browser.get(`${PATH}?step=code`);
-  const consequences = html.slice(html.indexOf('Before you confirm'), html.indexOf('value="confirm"'));
-  for (const text of ['signed out everywhere', '14 days after you confirm', 'we delete your profile']) {
+  const consequences = html.slice(html.indexOf('If you confirm now'), html.indexOf('value="confirm"'));
+  for (const text of ['signed out everywhere', 'Until then, you can sign in', 'we delete your profile']) {
     expect(consequences).toContain(text);
   }
   expect(html).toContain('<button name="action" value="confirm" class="danger">Delete my account</button>');

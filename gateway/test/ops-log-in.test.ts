@@ -89,7 +89,7 @@ describe('the log-in of an account with a second factor', () => {
 
   test.each([
     ['en', 'Enter your username, email, or phone number.', 'Enter your password.'],
-    ['fa', 'نام کاربری، ایمیل یا شمارهٔ تلفن خود را وارد کنید.', 'رمز عبور خود را وارد کنید.'],
+    ['fa', 'نام کاربری، ایمیل یا شمارهٔ موبایلتان را وارد کنید.', 'رمز عبورتان را وارد کنید.'],
   ])('asks in %s for each empty field at once, and identity is not asked', async (lang, login, password) => {
     const browser = browse();
     const page = await browser.get(`${PATH}?lang=${lang}`);

@@ -3,7 +3,7 @@ import { isAppError, type Message, message } from '@fitness/shared/kernel/error.
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
-import { type Asking, callLogin, problemIn, retryAfterIn } from './api.ts';
+import { type Asking, callLogin, type Problem, problemIn, retryAfterIn } from './api.ts';
 import { type Fields, newGuest, type Outcome } from './form-pages.ts';
 import { type Field, formOf, inputsOf, missingIn, PASSWORD, problemOf, TOTP, type View } from './views.ts';
 import type { Guest, SignedIn, Visits } from './visit.ts';
@@ -31,6 +31,12 @@ export const loginForm = (view: LoginView, action: string): Html => {
   return html`${notice !== undefined && html`<p class="notice" role="status">${translator(locale)(notice)}</p>`}
 ${problemOf(view, fields)}
 ${formOf(view, action, inputsOf(view, fields), [['login', message('oauth.login.submit')]])}`;
+};
+
+/** What is wrong with a log-in is said at the password, which is typed anew: the login is still there. */
+const atPassword = (problem: Problem): Problem => {
+  const { login, ...fields } = problem.fields;
+  return login === undefined ? problem : { ...problem, fields: { ...fields, password: login } };
 };
 
 /** `kept`: the sealed login and password, which the visitor does not type again. */
@@ -89,7 +95,7 @@ export const createLogIn = <Asked extends Asking & { visits: Visits }, Opened>(
     const answer = await callLogin(asking, visit, typed);
     if (answer.status === 200)
       return options.enter(asking, { kind: 'user', token: String(answer.body.token) }, password);
-    const problem = problemIn(answer);
+    const problem = atPassword(problemIn(answer));
     const isCodeStep =
       problem.fields.totp !== undefined || (kept !== undefined && problem.text !== undefined);
     const shown = isCodeStep

@@ -9,6 +9,8 @@ import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 export interface ShownBlocker {
   code: string;
   message: string;
+  /** In Tooman. Of an unsettled balance. */
+  balance?: number;
 }
 
 const DEADLINE_MS = 5_000;

@@ -219,9 +219,9 @@ describe('a sign-in on the page', () => {
     const unknown = await submit('nobody.at.all', 'not the password');
     expect([wrong.status, unknown.status]).toEqual([422, 422]);
     expect(wrong.html).toContain(
-      '<p class="problem" id="login-problem">The sign-in details are incorrect. Check them and try again.</p>',
+      '<p class="problem" id="password-problem">Incorrect username or password.</p>',
     );
-    expect(wrong.html).toMatch(/<input name="login"[^>]* aria-describedby="login-problem" autofocus>/);
+    expect(wrong.html).toMatch(/<input name="password"[^>]* aria-describedby="password-problem" autofocus>/);
     const anonymous = (html: string, login: string): string =>
       html.replace(login, '').replaceAll(/interaction\/[\w-]+|name="csrf" value="[\w-]+"/g, '');
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));

@@ -92,7 +92,7 @@ describe('wrong credentials', () => {
     const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
     expect(wrong.status).toBe(422);
     expect(wrong.body.errors).toEqual({
-      login: ['The sign-in details are incorrect. Check them and try again.'],
+      login: ['Incorrect username or password.'],
     });
     expect(unknown.status).toBe(422);
     expect(unknown.text).toBe(wrong.text);

@@ -4,9 +4,10 @@ import { BLOCKERS, type BlockerCode } from '@fitness/contracts/blockers.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, withUnbrokenAmounts } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { App } from '../../dependencies.ts';
 import type { ShownBlocker } from '../../request/deletion-blockers.ts';
 import { DELETION_PATH } from '../../request/page-paths.ts';
@@ -36,14 +37,13 @@ const page = (
   locale: Locale,
   title: Message,
   body: Html,
-  { status, isLast = false }: { status?: number | undefined; isLast?: boolean } = {},
+  { status, path = DELETION_PATH }: { status?: number | undefined; path?: string } = {},
 ): Page =>
   renderPage({
     locale,
     status,
     title: translator(locale)(title),
-    // What the last page says cannot be read again in another language.
-    aside: isLast ? undefined : languageLinks(locale, DELETION_PATH),
+    aside: languageLinks(locale, path),
     body,
   });
 
@@ -53,12 +53,14 @@ const about = (t: Translate, { name, developer, graceDays }: App): Html => {
   );
   return html`<section class="card">
 <p>${t(message('account_deletion.app', { app: name, developer }))}</p>
-<h2>${t(message('account_deletion.steps'))}</h2>
-<ol class="stack">${steps}</ol>
-<h2>${t(message('account_deletion.data'))}</h2>
+<details><summary>${t(message('account_deletion.steps'))}</summary>
+<ol class="stack">${steps}</ol></details>
+<details><summary>${t(message('account_deletion.data'))}</summary>
+<div class="stack">
 <p>${t(message('account_deletion.data.deleted'))}</p>
 <p>${t(message('account_deletion.data.kept'))}</p>
 <p>${t(message('account_deletion.data.kept_briefly'))}</p>
+</div></details>
 </section>`;
 };
 
@@ -77,10 +79,13 @@ ${loginForm(view, url(locale))}
   );
 };
 
+/** Digits of the code, which identity checks. */
+const CODE_LENGTH = 6;
+
 export const CODE: Field = {
   name: 'code',
   label: message('account_deletion.code.label'),
-  missing: message('enter.sms_code'),
+  missing: message('validation.sms_code', { length: CODE_LENGTH }),
   autocomplete: 'one-time-code',
   inputmode: 'numeric',
   apiName: 'confirmation_code',
@@ -94,9 +99,17 @@ export interface OverviewView extends View {
 
 const isBlockerCode = (code: string): code is BlockerCode => BLOCKERS.some((row) => row.code === code);
 
-const blockerItem = (t: Translate, { code, message: reason }: ShownBlocker): Html =>
-  html`<li><strong>${reason}</strong>
-${isBlockerCode(code) && html`<p>${t(message(`account_deletion.settle.${code}`))}</p>`}</li>\n`;
+/** Undefined for a blocker that this release does not know. */
+const settlementOf = ({ code, balance = 0 }: ShownBlocker): Message | undefined => {
+  if (balance < 0) return message('account_deletion.settle.negative_balance');
+  return isBlockerCode(code) ? message(`account_deletion.settle.${code}`) : undefined;
+};
+
+const blockerItem = (t: Translate, blocker: ShownBlocker): Html => {
+  const settlement = settlementOf(blocker);
+  return html`<li><strong>${withUnbrokenAmounts(blocker.message)}</strong>
+${settlement !== undefined && html`<p>${t(settlement)}</p>`}</li>\n`;
+};
 
 /** What blocks, or the form that asks for the code. */
 export const overviewPage = (view: OverviewView): Page => {
@@ -127,30 +140,42 @@ ${body}
   );
 };
 
+interface CodeView extends View {
+  username: string;
+  /** When an account is deleted whose deletion is confirmed now. */
+  deletionAt: Date;
+  /** The code that was refused: a digit of it is corrected faster than all are typed again. */
+  code?: string | undefined;
+}
+
 /** What the last button does, right above it, and when. */
-const consequences = (t: Translate, { graceDays: count }: App): Html => html`<div class="notice stack">
+const consequences = ({ locale, deletionAt }: CodeView): Html => {
+  const t = translator(locale);
+  return html`<div class="notice bad stack">
 <h2>${t(message('account_deletion.code.consequences'))}</h2>
+<p><strong>${timeOf(locale, deletionAt)}</strong></p>
 <ul>
+<li>${t(message('account_deletion.code.until'))} ${t(message('account_deletion.code.after'))}</li>
 <li>${t(message('account_deletion.code.effect'))}</li>
-<li>${t(message('account_deletion.step.wait', { count }))}</li>
 <li>${t(message('account_deletion.data.deleted'))}</li>
 </ul>
 </div>
 `;
+};
 
-export const codePage = (app: App, view: View & { username: string }): Page => {
-  const { locale, username, problem } = view;
+export const codePage = (view: CodeView): Page => {
+  const { locale, username, problem, code } = view;
   const t = translator(locale);
-  const fields = [CODE, CURRENT_PASSWORD];
+  const fields = [{ ...CODE, value: code }, CURRENT_PASSWORD];
   return page(
     locale,
     message('account_deletion.code.title'),
     html`<section class="card">${signedInAs(t, username)}
 <p>${t(message('account_deletion.code.lead'))}</p>
 ${problemOf(view, fields)}
-${form(view, html`${inputsOf(view, fields)}${consequences(t, app)}`, [
+${form(view, html`${inputsOf(view, fields)}${consequences(view)}`, [
   ['confirm', message('account_deletion.code.submit'), 'final'],
-  SIGN_OUT,
+  ['keep', message('account_deletion.code.keep'), 'secondary'],
 ])}
 <p><a href="${url(locale)}">${t(message('account_deletion.code.another'))}</a></p>
 </section>`,
@@ -172,8 +197,8 @@ const dates = (locale: Locale, schedule: ShownSchedule): Html => {
 </dl>`;
 };
 
-/** Nobody is signed in any more. */
-export const scheduledPage = (locale: Locale, schedule: ShownSchedule): Page => {
+/** Nobody is signed in any more. `path`: shows the page again. */
+export const scheduledPage = (locale: Locale, path: string, schedule: ShownSchedule): Page => {
   const t = translator(locale);
   return page(
     locale,
@@ -183,7 +208,7 @@ ${dates(locale, schedule)}
 <p>${t(message('account_deletion.scheduled'))}</p>
 <p><a href="${url(locale)}">${t(message('account_deletion.to_cancel'))}</a></p>
 </section>`,
-    { isLast: true },
+    { path },
   );
 };
 
@@ -204,17 +229,17 @@ ${form(view, html``, [['cancel', message('account_deletion.cancel')], SIGN_OUT])
   );
 };
 
-/** Nobody is signed in any more. */
-export const cancelledPage = (locale: Locale): Page => {
+/** Nobody is signed in any more, and no deletion is pending. `path`: shows the page again. */
+export const keptPage = (locale: Locale, path: string, outcome: 'kept' | 'cancelled'): Page => {
   const t = translator(locale);
   return page(
     locale,
-    message('account_deletion.cancelled'),
+    message(`account_deletion.${outcome}`),
     html`<section class="card">
 <p>${t(message('deletion.cancelled'))}</p>
 <p>${t(message('account_deletion.signed_out'))}</p>
 </section>`,
-    { isLast: true },
+    { path },
   );
 };
 

@@ -3,6 +3,7 @@
  * API, so that its limits, its order of checks and its guarantees are those of the page.
  */
 
+import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { forbidden, isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyInstance } from 'fastify';
@@ -20,14 +21,14 @@ import {
   problemIn,
   retryAfterIn,
 } from '../api.ts';
-import { addFormPages, type Fields, type Outcome } from '../form-pages.ts';
+import { addFormPages, type Fields, newGuest, type Outcome } from '../form-pages.ts';
 import { createLogIn } from '../log-in.ts';
 import { CURRENT_PASSWORD, missingIn } from '../views.ts';
 import { createVisits, type SignedIn, type Visit, type Visits } from '../visit.ts';
 import {
   CODE,
-  cancelledPage,
   codePage,
+  keptPage,
   loginPage,
   overviewPage,
   pendingPage,
@@ -95,7 +96,7 @@ const logIn = createLogIn<PageAsking, void>({
 });
 
 const show = async (asking: PageAsking, visit: Visit | undefined): Promise<Outcome> => {
-  if (visit?.kind !== 'user') return logIn.show(asking, visit);
+  if (visit?.kind !== 'user') return showEnd(asking, visit) ?? logIn.show(asking, visit);
   const { step } = asking.request.query as { step?: unknown };
   return logIn.whileSignedIn(asking, visit, () => showAccount(asking, visit, step === 'code'));
 };
@@ -110,6 +111,9 @@ const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Ou
         return confirm(asking, visit, fields);
       case 'cancel':
         return cancel(asking, visit);
+      case 'keep':
+        await endSession(asking, visit);
+        return end(asking, { outcome: 'kept' });
       case 'sign_out':
         await endSession(asking, visit);
         return { location: pathOf(asking), visit: null };
@@ -120,6 +124,32 @@ const act = async (asking: PageAsking, visit: Visit, fields: Fields): Promise<Ou
 };
 
 const pathOf = ({ locale }: PageAsking, step = ''): string => `${DELETION_PATH}?lang=${locale}${step}`;
+
+type End = { outcome: 'kept' | 'cancelled' } | ({ outcome: 'scheduled' } & ShownSchedule);
+
+const isEnd = (sealed: Partial<End> | undefined): sealed is End => sealed?.outcome !== undefined;
+
+/** Leads to the last page. It is one of a new visit, so that it can be read again in another language, and by nobody else. */
+const end = (asking: PageAsking, reached: End): Outcome => {
+  const visit = newGuest(asking);
+  const sealed = asking.visits.seal(visit, { ...reached });
+  return { location: pathOf(asking, `&end=${sealed}`), visit };
+};
+
+const showEnd = ({ request, locale, visits }: PageAsking, visit: Visit | undefined): Outcome | undefined => {
+  const { end: sealed } = request.query as { end?: unknown };
+  if (visit === undefined || typeof sealed !== 'string') return undefined;
+  const reached = visits.unseal(visit, sealed) as Partial<End> | undefined;
+  // The log-in of this visit may have sealed something else.
+  if (!isEnd(reached)) return undefined;
+  const path = `${DELETION_PATH}?end=${sealed}`;
+  return {
+    page:
+      reached.outcome === 'scheduled'
+        ? scheduledPage(locale, path, reached)
+        : keptPage(locale, path, reached.outcome),
+  };
+};
 
 const readAccount = async (asking: PageAsking, visit: SignedIn): Promise<Account> => {
   const answer = await call(asking, visit, { method: 'GET', path: '/auth/me' });
@@ -153,36 +183,43 @@ interface Refused {
   problem?: Problem;
   /** Of a 409. */
   blockers?: ShownBlocker[] | undefined;
+  code?: string | undefined;
 }
 
 const showAccount = async (
   asking: PageAsking,
   visit: SignedIn,
   isCodeStep: boolean,
-  { problem, blockers: known }: Refused = {},
+  { problem, blockers: known, code }: Refused = {},
 ): Promise<Outcome> => {
   const view = { locale: asking.locale, csrf: asking.visits.csrfOf(visit), problem };
   const { username, schedule } = await readAccount(asking, visit);
   if (schedule !== undefined) return { page: pendingPage({ ...view, username, schedule }) };
-  if (isCodeStep) return { page: codePage(asking.app, { ...view, username }) };
+  if (isCodeStep) {
+    const now = asking.dependencies.clock.now().getTime();
+    const deletionAt = new Date(now + asking.app.graceDays * DAY_MS);
+    return { page: codePage({ ...view, username, deletionAt, code }) };
+  }
   const blockers = known ?? (await findBlockers(asking, visit));
   return { page: overviewPage({ ...view, username, blockers }) };
 };
 
-/** What both phases have in common: the deletion is scheduled, blocked or refused. */
+/** What both phases have in common: the deletion is scheduled, blocked or refused. `code`: of the second one. */
 const deletionOutcome = async (
   asking: PageAsking,
   visit: SignedIn,
   answer: ApiAnswer,
-  isCodeStep: boolean,
+  code: string | undefined,
 ): Promise<Outcome> => {
   if (answer.status === 202) {
     // Every credential of the account is revoked, that of this page included.
-    return { page: scheduledPage(asking.locale, answer.body as unknown as ShownSchedule), visit: null };
+    const { deletion_requested_at, deletion_scheduled_at } = answer.body as unknown as ShownSchedule;
+    return end(asking, { outcome: 'scheduled', deletion_requested_at, deletion_scheduled_at });
   }
   const problem = problemIn(answer);
   const blockers = answer.status === 409 ? (answer.body.blockers as ShownBlocker[]) : undefined;
-  const shown = await showAccount(asking, visit, isCodeStep && blockers === undefined, { problem, blockers });
+  const isCodeStep = code !== undefined && blockers === undefined;
+  const shown = await showAccount(asking, visit, isCodeStep, { problem, blockers, code });
   return { ...shown, retryAfter: retryAfterIn(answer) };
 };
 
@@ -193,15 +230,16 @@ const sendCode = async (asking: PageAsking, visit: SignedIn, fields: Fields): Pr
   const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
   // A reloaded page must not send another SMS.
   if (answer.status === 200) return { location: pathOf(asking, '&step=code') };
-  return deletionOutcome(asking, visit, answer, false);
+  return deletionOutcome(asking, visit, answer, undefined);
 };
 
 const confirm = async (asking: PageAsking, visit: SignedIn, fields: Fields): Promise<Outcome> => {
+  const { password = '', code = '' } = fields;
   const problem = missingIn(asking.locale, [CODE, CURRENT_PASSWORD], fields);
-  if (problem !== undefined) return showAccount(asking, visit, true, { problem });
-  const body = { current_password: fields.password ?? '', confirmation_code: fields.code ?? '' };
+  if (problem !== undefined) return showAccount(asking, visit, true, { problem, code });
+  const body = { current_password: password, confirmation_code: code };
   const answer = await call(asking, visit, { method: 'POST', path: '/auth/delete-account', body });
-  return deletionOutcome(asking, visit, answer, true);
+  return deletionOutcome(asking, visit, answer, code);
 };
 
 const cancel = async (asking: PageAsking, visit: SignedIn): Promise<Outcome> => {
@@ -211,5 +249,5 @@ const cancel = async (asking: PageAsking, visit: SignedIn): Promise<Outcome> => 
     // The deletion is cancelled all the same. The session ends by itself.
     asking.request.log.warn({ err: error }, 'the session of a page could not be ended');
   });
-  return { page: cancelledPage(asking.locale), visit: null };
+  return end(asking, { outcome: 'cancelled' });
 };

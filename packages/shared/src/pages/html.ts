@@ -42,3 +42,10 @@ export const renderedHtml = (text: string): Html => new Html(text);
 
 /** Unicode isolates: the direction of a name does not change the direction of the text around it. */
 export const isolate = (text: string): string => `\u2068${text}\u2069`;
+
+/** `text` that stays in one line. */
+export const unbroken = (text: string): string => text.replaceAll(' ', '\u00a0');
+
+/** Keeps each number with the word after it in one line: `5,000 Tooman`. */
+export const withUnbrokenAmounts = (text: string): string =>
+  text.replaceAll(/(?<=\p{Nd}) (?=\p{L})/gu, '\u00a0');

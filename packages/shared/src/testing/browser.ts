@@ -6,6 +6,7 @@
 export interface BrowserPage {
   status: number;
   headers: Headers;
+  /** With a space for each no-break space: people read both alike. */
   html: string;
   /** The absolute target of a redirect. */
   location: URL | undefined;
@@ -92,7 +93,7 @@ export const createBrowser = (
     return {
       status: response.status,
       headers: response.headers,
-      html: await response.text(),
+      html: (await response.text()).replaceAll('\u00a0', ' '),
       location: location === null ? undefined : new URL(location, url),
     };
   };

@@ -95,12 +95,15 @@ export const loginField = z
   .meta({ description: 'Username, email address or phone number' });
 
 /** In Latin, Persian or Arabic digits; the output is Latin. */
-export const codeField = (purpose: CodePurpose) =>
-  z
+export const codeField = (purpose: CodePurpose) => {
+  const length = CODE_LENGTHS[purpose];
+  return z
     .string()
-    .length(CODE_LENGTHS[purpose])
+    .refine((code) => code.length === length, withMessage('validation.sms_code', { length }))
+    .meta({ minLength: length, maxLength: length })
     .transform(toLatinDigits)
     .meta({ description: 'Code from the SMS, in Latin, Persian or Arabic digits' });
+};
 
 /** A code of the second factor or a recovery code, in any spelling. */
 export const totpField = z

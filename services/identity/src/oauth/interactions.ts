@@ -167,7 +167,8 @@ const submitLogin = async (
     login.length > MAX_LOGIN_LENGTH || password.length > MAX_PASSWORD_LENGTH || totp.length > MAX_TOTP_LENGTH;
   if (login.trim() === '') return { page: refuse(message('enter.login'), 'login') };
   if (password === '') return { page: refuse(message('enter.password'), 'password') };
-  if (isTooLong) return { page: refuse(wrongLogin, 'login') };
+  // At the password, which is typed anew: the login is still there.
+  if (isTooLong) return { page: refuse(wrongLogin, 'password') };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
     const found = await signIn.consumeLimit(login, client.address);
@@ -184,7 +185,7 @@ const submitLogin = async (
     if (!isAppError(error)) throw error;
     const [codeProblem] = error.fields?.totp ?? [];
     if (codeProblem !== undefined) return { page: refuse(codeProblem, 'totp') };
-    if (error.kind === 'validation') return { page: refuse(wrongLogin, 'login') };
+    if (error.kind === 'validation') return { page: refuse(wrongLogin, 'password') };
     if (error.kind !== 'rate_limited') throw error;
     const problem = { status: 429, text: error.publicMessage, field: undefined };
     const refused = loginPage({ ...form, login, asksForCode: totp !== '', problem });

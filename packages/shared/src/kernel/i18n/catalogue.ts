@@ -39,6 +39,7 @@ export const PARAMETERS = {
   host: 'verbatim',
   id: 'verbatim',
   last: 'number',
+  length: 'number',
   max: 'number',
   min: 'number',
   name: 'verbatim',

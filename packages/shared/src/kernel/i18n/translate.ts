@@ -75,6 +75,13 @@ export const formatInstant = (locale: Locale, instant: Date): string => {
   return translate(locale, 'language.instant', { date: date.format(instant), time: time.format(instant) });
 };
 
+/** {@link formatInstant} in two parts, between which alone a line may break: the date, and the time with its zone. */
+export const instantParts = (locale: Locale, instant: Date): [date: string, time: string] => {
+  const { date, time } = formats(locale);
+  const withoutDate = translate(locale, 'language.instant', { date: '', time: time.format(instant) });
+  return [date.format(instant), withoutDate.trim()];
+};
+
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 

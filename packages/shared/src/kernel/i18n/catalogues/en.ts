@@ -67,6 +67,7 @@ export const catalogue = {
   'validation.format': 'This field does not have the right format.',
   'validation.one_line':
     'This field must contain visible characters, and no control characters or text direction overrides.',
+  'validation.sms_code': 'Enter the {length}-digit code from the SMS.',
   'validation.email': 'Enter a valid email address.',
   'validation.phone': 'Enter a valid phone number.',
   'validation.phone_landline': 'A landline cannot receive SMS messages. Enter a mobile number.',
@@ -92,14 +93,13 @@ export const catalogue = {
   'enter.login': 'Enter your username, email, or phone number.',
   'enter.password': 'Enter your password.',
   'enter.app_code': 'Enter the code that the app shows.',
-  'enter.sms_code': 'Enter the code from the SMS.',
   'enter.reason': 'Enter a reason.',
   'enter.note': 'Enter a note.',
 
   'idempotency.other_body': 'This idempotency key has already been used for a different request.',
   'idempotency.running': 'A request with this idempotency key is still being processed.',
 
-  'auth.wrong_login': 'The sign-in details are incorrect. Check them and try again.',
+  'auth.wrong_login': 'Incorrect username or password.',
   'auth.wrong_password': 'The password is incorrect.',
   'auth.password_changed': 'Your password has been changed, and you have been signed out everywhere else.',
   'auth.reset_requested': 'If an account matches these details, we will send a code to its phone.',
@@ -242,7 +242,8 @@ export const catalogue = {
   'account_deletion.settle.gym_ownership':
     'Open the gym in the app. Transfer it to someone else, or delete it.',
   'account_deletion.settle.unsettled_balance':
-    'Open your wallet in the app. Withdraw the money to your bank account, or spend it. If the balance is below zero, deposit the missing amount.',
+    'Open your wallet in the app. Withdraw the money to your bank account, or spend it.',
+  'account_deletion.settle.negative_balance': 'Open your wallet in the app, and deposit the missing amount.',
   'account_deletion.settle.pending_withdrawal':
     'Wait until the withdrawal has been paid or rejected. You can see its status under your payments in the app.',
   'account_deletion.settle.active_premium':
@@ -256,11 +257,14 @@ export const catalogue = {
   'account_deletion.code.title': 'Confirm the deletion',
   'account_deletion.code.lead':
     'Enter the latest code that we sent to your phone. It is valid for ten minutes.',
-  'account_deletion.code.consequences': 'Before you confirm',
+  'account_deletion.code.consequences': 'If you confirm now, we delete your account on:',
+  'account_deletion.code.until': 'Until then, you can sign in on this page and keep your account.',
+  'account_deletion.code.after': 'After that, nobody can restore it.',
   'account_deletion.code.effect':
-    'Once you confirm, you are signed out everywhere immediately: on this page, in the app, and in connected apps.',
+    'You are signed out everywhere at once: on this page, in the app, and in connected apps.',
   'account_deletion.code.label': 'Code from the SMS',
   'account_deletion.code.submit': 'Delete my account',
+  'account_deletion.code.keep': 'Keep my account',
   'account_deletion.code.another': 'Send another code',
   'account_deletion.scheduled_at': 'Deletion date',
   'account_deletion.requested_at': 'Requested on',
@@ -269,6 +273,7 @@ export const catalogue = {
   'account_deletion.to_cancel': 'Sign in to cancel',
   'account_deletion.pending': 'Nothing is deleted before this date. Until then you can cancel.',
   'account_deletion.cancel': 'Cancel the deletion',
+  'account_deletion.kept': 'Your account stays',
   'account_deletion.cancelled': 'The deletion has been canceled',
   'account_deletion.signed_out': 'You have been signed out of this page. In the app, sign in as usual.',
   'ops.title': 'Operations',

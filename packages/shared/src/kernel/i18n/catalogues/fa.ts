@@ -67,6 +67,7 @@ export const catalogue: Catalogue = {
   'validation.format': 'قالب این فیلد درست نیست.',
   'validation.one_line':
     'این فیلد باید متن قابل‌مشاهده داشته باشد. کاراکترهای کنترلی و تغییردهندهٔ جهت متن پذیرفته نمی‌شوند.',
+  'validation.sms_code': 'کد {length} رقمی پیامک‌شده را وارد کنید.',
   'validation.email': 'نشانی ایمیل را درست وارد کنید.',
   'validation.phone': 'شمارهٔ تلفن را درست وارد کنید.',
   'validation.phone_landline': 'تلفن ثابت پیامک دریافت نمی‌کند. شمارهٔ موبایل خود را وارد کنید.',
@@ -89,17 +90,16 @@ export const catalogue: Catalogue = {
   'validation.page_too_far':
     'شمارهٔ صفحه اینجا حداکثر {max} است. برای ردیف‌های بعدی از links.next یا meta.next_cursor استفاده کنید.',
 
-  'enter.login': 'نام کاربری، ایمیل یا شمارهٔ تلفن خود را وارد کنید.',
-  'enter.password': 'رمز عبور خود را وارد کنید.',
+  'enter.login': 'نام کاربری، ایمیل یا شمارهٔ موبایلتان را وارد کنید.',
+  'enter.password': 'رمز عبورتان را وارد کنید.',
   'enter.app_code': 'کدی را که اپلیکیشن نشان می‌دهد وارد کنید.',
-  'enter.sms_code': 'کدی را که پیامک شده است وارد کنید.',
   'enter.reason': 'دلیل را بنویسید.',
   'enter.note': 'یادداشت را بنویسید.',
 
   'idempotency.other_body': 'این Idempotency-Key قبلاً برای درخواست دیگری استفاده شده است.',
   'idempotency.running': 'درخواستی با این Idempotency-Key هنوز در حال پردازش است.',
 
-  'auth.wrong_login': 'اطلاعات ورود درست نیست. آن را بررسی کنید و دوباره تلاش کنید.',
+  'auth.wrong_login': 'نام کاربری یا رمز عبور اشتباه است.',
   'auth.wrong_password': 'رمز عبور اشتباه است.',
   'auth.password_changed': 'رمز عبور شما تغییر کرد و در همهٔ دستگاه‌های دیگر از حسابتان خارج شدید.',
   'auth.reset_requested': 'اگر حسابی با این مشخصات وجود داشته باشد، کدی به تلفن آن می‌فرستیم.',
@@ -126,7 +126,7 @@ export const catalogue: Catalogue = {
   'oauth.login.title': 'برای اتصال {client} وارد شوید',
   'oauth.login.lead':
     '{client} می‌خواهد به حساب شما دسترسی داشته باشد. وارد شوید تا ببینید چه دسترسی‌هایی می‌خواهد.',
-  'oauth.login.login': 'نام کاربری، ایمیل یا شمارهٔ تلفن',
+  'oauth.login.login': 'نام کاربری، ایمیل یا شمارهٔ موبایل',
   'oauth.login.password': 'رمز عبور',
   'oauth.login.code': 'کد اپلیکیشن رمزساز یا یک کد بازیابی',
   'oauth.login.submit': 'ورود',
@@ -159,7 +159,7 @@ export const catalogue: Catalogue = {
   'oauth.leave.go': 'رفتن به {host}',
   'oauth.cannot.credentials':
     'رمز عبور شما را ببیند یا عوض کند، یا ایمیل، شمارهٔ تلفن، حساب بانکی یا ورود دومرحله‌ای شما را تغییر دهد',
-  'oauth.cannot.delete': 'بدون رمز عبور و کدی که به تلفنتان می‌فرستیم، حساب شما را حذف کند',
+  'oauth.cannot.delete': 'بدون رمز عبور و کدی که به موبایلتان می‌فرستیم، حساب شما را حذف کند',
   'oauth.cannot.move_money': 'به کیف پول شما پول واریز کند، از آن برداشت کند یا خدمات مربیگری بخرد',
   'oauth.cannot.see_money': 'موجودی یا پرداخت‌های شما را ببیند',
   'oauth.cannot.spend': 'پول کیف پول شما را خرج کند',
@@ -192,7 +192,7 @@ export const catalogue: Catalogue = {
   'roles.administrators_keep_all':
     'همهٔ دسترسی‌های مدیران محفوظ می‌ماند، چون هیچ‌کس دیگری نمی‌تواند آن‌ها را برگرداند.',
 
-  'deletion.code_sent': 'کد تأیید به تلفن شما فرستاده شد. برای تأیید حذف حساب، آن را وارد کنید.',
+  'deletion.code_sent': 'کد تأیید به موبایل شما فرستاده شد. برای تأیید حذف حساب، آن را وارد کنید.',
   'deletion.scheduled':
     'درخواست حذف حساب شما ثبت شد. اگر می‌خواهید حسابتان را نگه دارید، پیش از تاریخ حذف وارد شوید و حذف را لغو کنید.',
   'deletion.cancelled': 'حساب شما فعال است و درخواست حذفی برای آن ثبت نشده است.',
@@ -219,7 +219,7 @@ export const catalogue: Catalogue = {
   'account_deletion.step.login': 'در همین صفحه وارد شوید.',
   'account_deletion.step.settle':
     'هر چیزی را که مانع حذف است، مثل پول باقی‌مانده در کیف پول، تسویه کنید. این صفحه موانع را به شما نشان می‌دهد.',
-  'account_deletion.step.confirm': 'با رمز عبور و کدی که به تلفنتان می‌فرستیم، حذف را تأیید کنید.',
+  'account_deletion.step.confirm': 'با رمز عبور و کدی که به موبایلتان می‌فرستیم، حذف را تأیید کنید.',
   'account_deletion.step.wait_one':
     'حسابتان را {count} روز پس از تأیید حذف می‌کنیم. این صفحه تاریخ حذف را نشان می‌دهد و تا آن زمان می‌توانید همین‌جا آن را لغو کنید. پس از آن، حساب قابل بازگرداندن نیست.',
   'account_deletion.step.wait_other':
@@ -243,7 +243,9 @@ export const catalogue: Catalogue = {
   'account_deletion.settle.gym_ownership':
     'باشگاه را در اپلیکیشن باز کنید و آن را به شخص دیگری واگذار یا حذف کنید.',
   'account_deletion.settle.unsettled_balance':
-    'کیف پولتان را در اپلیکیشن باز کنید. پول را به حساب بانکی خود برداشت یا آن را خرج کنید. اگر موجودی منفی است، کسری آن را واریز کنید.',
+    'کیف پولتان را در اپلیکیشن باز کنید. پول را به حساب بانکی‌تان انتقال دهید یا خرج کنید.',
+  'account_deletion.settle.negative_balance':
+    'کیف پولتان را در اپلیکیشن باز کنید و کسری موجودی را واریز کنید.',
   'account_deletion.settle.pending_withdrawal':
     'صبر کنید تا برداشت پرداخت یا رد شود. وضعیت آن را در بخش پرداخت‌های اپلیکیشن می‌بینید.',
   'account_deletion.settle.active_premium':
@@ -255,20 +257,25 @@ export const catalogue: Catalogue = {
   'account_deletion.send.submit': 'فرستادن کد',
   'account_deletion.have_code': 'کد را دارم',
   'account_deletion.code.title': 'تأیید حذف حساب',
-  'account_deletion.code.lead': 'آخرین کدی را که به تلفنتان فرستادیم وارد کنید. این کد ده دقیقه اعتبار دارد.',
-  'account_deletion.code.consequences': 'پیش از تأیید بدانید',
+  'account_deletion.code.lead':
+    'آخرین کدی را که به موبایلتان فرستادیم وارد کنید. این کد ده دقیقه اعتبار دارد.',
+  'account_deletion.code.consequences': 'اگر الان تأیید کنید، حسابتان در این تاریخ حذف می‌شود:',
+  'account_deletion.code.until': 'تا آن زمان می‌توانید در همین صفحه وارد شوید و حسابتان را نگه دارید.',
+  'account_deletion.code.after': 'پس از آن، دیگر نمی‌شود حساب را برگرداند.',
   'account_deletion.code.effect':
-    'پس از تأیید، بلافاصله از همه‌جا خارج می‌شوید: از این صفحه، از اپلیکیشن و از اپلیکیشن‌های متصل.',
+    'همان لحظه از همه‌جا خارج می‌شوید: از این صفحه، از اپلیکیشن و از اپلیکیشن‌های متصل.',
   'account_deletion.code.label': 'کد پیامک‌شده',
   'account_deletion.code.submit': 'حسابم را حذف کن',
+  'account_deletion.code.keep': 'حسابم را نگه دار',
   'account_deletion.code.another': 'فرستادن کد دیگر',
   'account_deletion.scheduled_at': 'تاریخ حذف',
   'account_deletion.requested_at': 'تاریخ درخواست',
   'account_deletion.scheduled':
-    'از حسابتان در همه‌جا خارج شدید. پیش از تاریخ حذف چیزی حذف نمی‌شود. تا آن زمان می‌توانید دوباره در همین صفحه وارد شوید و حذف را لغو کنید.',
+    'در همهٔ دستگاه‌ها از حسابتان خارج شدید. پیش از تاریخ حذف چیزی حذف نمی‌شود. تا آن زمان می‌توانید دوباره در همین صفحه وارد شوید و حذف را لغو کنید.',
   'account_deletion.to_cancel': 'ورود برای لغو حذف',
   'account_deletion.pending': 'پیش از این تاریخ چیزی حذف نمی‌شود و تا آن زمان می‌توانید حذف را لغو کنید.',
   'account_deletion.cancel': 'لغو حذف حساب',
+  'account_deletion.kept': 'حسابتان می‌ماند',
   'account_deletion.cancelled': 'حذف حساب لغو شد',
   'account_deletion.signed_out': 'از این صفحه خارج شدید. در اپلیکیشن مثل همیشه وارد شوید.',
   'ops.title': 'عملیات',
