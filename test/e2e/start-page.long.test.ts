@@ -47,6 +47,11 @@ const isEnabled = async (): Promise<string[]> => {
   return buttons.evaluateAll((all) => all.map(({ id }) => id.replace('tour-', '')));
 };
 
+/** Beside the buttons that cannot be pressed yet. */
+const reasons = async (): Promise<string[]> => page.locator('[id$=-after]:visible').allTextContents();
+const EN_REASONS = [2, 3, 3, 3, 5].map((step) => `Run step ${step} first.`);
+const FA_REASONS = ['۲', '۳', '۳', '۳', '۵'].map((step) => `اول گام ${step} را اجرا کنید.`);
+
 // Two: the steps of the account `saver` share its five attempts a minute.
 describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', (view) => {
   test('the buttons of the tour give the answers that they promise, in their order', async () => {
@@ -54,6 +59,7 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
     ({ page } = visitor);
     await page.goto(baseUrl());
     expect(await isEnabled()).toEqual(['blocked', 'deletion', 'erasure']);
+    expect(await reasons()).toEqual(view.locale === 'en' ? EN_REASONS : FA_REASONS);
 
     const blocked = await run('blocked');
     expect(blocked.statuses).toEqual(['200', '409']);
@@ -74,6 +80,8 @@ describe.each([VIEWS[0], VIEWS[3]])('in $locale, $width px wide, $colorScheme', 
     });
     await visitor.expectFine('start-tour-deletion');
     expect(await isEnabled()).toEqual(['blocked', 'deletion', 'cancellation', 'erasure']);
+    expect(await reasons()).toHaveLength(4);
+    expect(await page.locator('[data-step=blocked] .answer').last().isVisible()).toBe(true);
 
     const cancelled = await run('cancellation');
     expect(cancelled.statuses).toEqual(['200', '200']);

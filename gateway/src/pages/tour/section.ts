@@ -34,6 +34,12 @@ const exchange = (request: TourRequest, sandboxUrl: string): Html => {
 <pre dir="ltr" tabindex="0" class="answer" hidden></pre></li>`;
 };
 
+/** Why a step cannot run yet; the script shows it beside the button. */
+const reasonOf = (locale: Locale, { name, after }: TourStep): Html => {
+  const step = TOUR_STEPS.findIndex((each) => each.name === after) + 1;
+  return html`<span class="quiet" id="tour-${name}-after" hidden>${translator(locale)(message('start.tour.after', { step }))}</span>`;
+};
+
 const stepItem = (locale: Locale, step: TourStep, sandboxUrl: string): Html => {
   const t = translator(locale);
   const count = step.requests.length;
@@ -41,8 +47,8 @@ const stepItem = (locale: Locale, step: TourStep, sandboxUrl: string): Html => {
 <h3>${t(step.title)}</h3>
 <p>${t(step.lead)}</p>
 <div class="row actions"><button type="button" id="tour-${step.name}" hidden aria-label="${t(message('start.tour.run'))}: ${t(step.title)}">${t(message('start.tour.run'))}</button>
-<span role="status"></span></div>
-<details name="tour"><summary>${t(message('start.tour.requests', { count }))}</summary>
+${step.after !== undefined && reasonOf(locale, step)}<span role="status"></span></div>
+<details><summary>${t(message('start.tour.requests', { count }))}</summary>
 <ol class="items" role="list">${step.requests.map((request) => exchange(request, sandboxUrl))}</ol></details></li>`;
 };
 

@@ -67,9 +67,12 @@ const forget = (name) => {
 };
 
 const showButtons = () => {
-  for (const { dataset } of steps)
-    document.getElementById(`tour-${dataset.step}`).disabled =
-      dataset.after !== undefined && !done.has(dataset.after);
+  for (const { dataset } of steps) {
+    const isReady = dataset.after === undefined || done.has(dataset.after);
+    document.getElementById(`tour-${dataset.step}`).disabled = !isReady;
+    const reason = document.getElementById(`tour-${dataset.step}-after`);
+    if (reason) reason.hidden = isReady;
+  }
 };
 
 const outcomeOf = async (step) => {

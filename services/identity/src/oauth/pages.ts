@@ -162,13 +162,13 @@ export const consentPage = (state: ConsentState): Page => {
   return formPage(state, {
     title: message('oauth.consent.title', { client: name }),
     body: html`<section class="card">
+<p class="notice waiting">${t(message('oauth.consent.destination', { host }))}</p>
 <p>${t(message('oauth.consent.account', { username: isolate(username) }))}</p>
 <h2>${t(message('oauth.consent.lead', { client: name }))}</h2>
 ${list('can', allowed.map(t))}
 <h2>${t(message('oauth.consent.not_lead', { client: name }))}</h2>
 ${list('cannot', [...withheld.map(([text]) => text), ...NEVER].map(t))}
 <p class="quiet">${t(message('oauth.consent.until'))}</p>
-<p class="notice">${t(message('oauth.consent.destination', { host }))}</p>
 ${form(
   state,
   buttons(['allow', t(message('oauth.consent.allow'))], ['cancel', t(message('oauth.consent.deny'))]),
@@ -194,7 +194,7 @@ export const leavePage = (locale: Locale, to: string, path: string | undefined):
     aside: path === undefined ? undefined : languageLinks(locale, path),
     body: html`<section class="card">
 <p>${t(isChosen ? message('oauth.left.body') : message('oauth.refused.body', { code: isolate(code ?? '') }))}</p>
-<p class="notice">${t(message('oauth.leave.notice', { host }))}</p>
+<p class="notice waiting">${t(message('oauth.leave.notice', { host }))}</p>
 <p class="row"><a class="button" rel="noreferrer" href="${to}">${t(message('oauth.leave.go', { host }))}</a></p>
 </section>`,
   });

@@ -53,6 +53,7 @@ export const PARAMETERS = {
   service: 'verbatim',
   services: 'verbatim',
   time: 'verbatim',
+  step: 'number',
   title: 'verbatim',
   username: 'verbatim',
   values: 'verbatim',

@@ -124,7 +124,8 @@ export const catalogue = {
   'oauth.cancel': 'Cancel',
   'oauth.back': 'Back to the app',
   'oauth.login.title': 'Sign in to connect {client}',
-  'oauth.login.lead': '{client} wants to access your account. Sign in to see what it asks for.',
+  'oauth.login.lead':
+    '{client} wants to access your account on the fitness platform. Sign in to see what it asks for.',
   'oauth.login.login': 'Username, email, or phone number',
   'oauth.login.password': 'Password',
   'oauth.login.code': 'Code from your authenticator app, or a recovery code',
@@ -132,7 +133,7 @@ export const catalogue = {
   'login.code.title': 'Enter your code',
   'login.code.back': 'Sign in with another account',
   'login.code.expired': 'You did not enter the code in time. Sign in again.',
-  'oauth.consent.title': 'Allow {client} to access your account?',
+  'oauth.consent.title': 'Allow {client} to access your fitness account?',
   'oauth.consent.account': 'You are signed in as {username}.',
   'oauth.consent.lead': '{client} will be able to:',
   'oauth.consent.not_lead': '{client} will not be able to:',
@@ -141,21 +142,21 @@ export const catalogue = {
   'oauth.consent.profile':
     'see your profile, including your email address, phone number, bank account number, and license documents',
   'oauth.consent.destination':
-    'You will return to {host}. We do not know who is behind this app. Allow it only if you have just started this yourself.',
+    'We do not know who is behind this app. Allow it only if you started this yourself just now. You will return to {host}.',
   'oauth.consent.allow': 'Allow',
   'oauth.consent.deny': 'Do not allow',
   'oauth.pending.title': 'Your account is scheduled for deletion',
   'oauth.pending.body':
     'Your account will be deleted on {deletion_scheduled_at}. No app can be connected until you sign in to your account and cancel the deletion.',
   'oauth.expired.title': 'This page has expired',
-  'oauth.expired.body': 'Go back to the app and start again.',
+  'oauth.expired.body': 'Go back to the app and try again.',
   'oauth.refused.title': 'The app could not be connected',
-  'oauth.refused.body': 'The request from the app was refused ({code}). Go back to the app and start again.',
-  'oauth.left.title': 'You did not sign in',
-  'oauth.left.body': 'The app did not get access to your account.',
-  'oauth.leave.notice':
-    'The link below takes you away from this site, to {host}. Follow it only if you trust the app.',
-  'oauth.leave.go': 'Go to {host}',
+  'oauth.refused.body':
+    'We could not accept the request of the app ({code}). Go back to the app and try again.',
+  'oauth.left.title': 'Sign-in canceled',
+  'oauth.left.body': 'The app has no access to your fitness account.',
+  'oauth.leave.notice': 'You are about to leave this site for {host}. Continue only if you trust the app.',
+  'oauth.leave.go': 'Continue to {host}',
   'oauth.cannot.credentials':
     'see or change your password, or change your email address, phone number, bank account, or two-factor authentication',
   'oauth.cannot.delete': 'delete your account without your password and the code that we send to your phone',
@@ -590,13 +591,14 @@ export const catalogue = {
   'start.members': 'For members',
   'start.sample': 'Sample app',
   'start.tour': 'Tour',
-  'start.tour.lead': 'Each button makes the requests of its step with demo data, and shows the answers.',
+  'start.tour.lead': 'Each button sends the requests of its step with demo data and shows the answers.',
   'start.tour.run': 'Run',
+  'start.tour.after': 'Run step {step} first.',
   'start.tour.requests_one': '{count} request',
   'start.tour.requests_other': '{count} requests',
-  'start.tour.done': 'All answers are as promised.',
-  'start.tour.failed': 'The last answer is not the promised one.',
-  'start.tour.lost': 'There was no answer. Are the gateway and the sandbox running?',
+  'start.tour.done': 'Done. Every answer is as expected.',
+  'start.tour.failed': 'The last answer is not the expected one.',
+  'start.tour.lost': 'There was no answer. Check that the gateway and the sandbox are running.',
   'start.tour.blocked': '1. A blocked deletion',
   'start.tour.blocked.lead':
     'The account “saver” has money and an open withdrawal. The answer lists both as reasons why it cannot be deleted (409).',
@@ -611,13 +613,13 @@ export const catalogue = {
     'The member pays at the payment gateway, which leads back to the API. The money is in the balance.',
   'start.tour.purchase': '5. A purchase in an app store',
   'start.tour.purchase.lead':
-    'The member buys a subscription in the store and redeems it (201). A repetition changes nothing (200).',
+    'The member buys a subscription in the store and redeems it (201). Redeeming it again changes nothing (200).',
   'start.tour.boost': '6. A boost that ends',
   'start.tour.boost.lead':
     'The member offers a training service and boosts it for a week. The clock of the product is advanced by 8 days: the boost has ended.',
   'start.tour.subscription': '7. A subscription that ends',
   'start.tour.subscription.lead':
-    'The clock is advanced by 31 days. The old token has ended, too. The member signs in again, without a subscription.',
+    'The clock is advanced by 31 days. The token has expired as well. The member signs in again and has no subscription.',
   'start.tour.erasure': '8. An erasure',
   'start.tour.erasure.lead':
     'Another new member deletes the account, and the clock is advanced by 14 days. The account is erased: nobody can sign in (422).',
