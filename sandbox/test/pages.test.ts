@@ -71,7 +71,7 @@ describe('what stands first', () => {
   test('payments and purchases stand before the inboxes', async () => {
     const { text } = await home();
     const sections = [...text.matchAll(/<section class="card" id="([^"]+)"/g)].map(([, id]) => id);
-    expect(sections).toEqual(['payments', 'purchases', 'sms', 'emails', 'push']);
+    expect(sections).toEqual(['payments', 'purchases', 'sms', 'emails', 'push', 'forget']);
   });
 
   test('a list shows its three newest items, and the others after a click', async () => {
@@ -125,7 +125,7 @@ describe('what a browser may do', () => {
       `href="/zibal/start/${trackId}"`,
       `action="/_sandbox/zibal/${trackId}/pay"`,
       `action="/_sandbox/zibal/${trackId}/cancel"`,
-      '50,000 Rial',
+      '50,000\u00a0Rial (5,000\u00a0Tooman)',
       'tok&lt;b&gt;',
       'p&amp;q',
     ]) {
@@ -168,7 +168,7 @@ describe('the forms work without a script', () => {
     await submit('/_sandbox/page/purchases', { product_id: 'boost_pro', state: 'refunded', token });
     const { text } = await home();
     expect([...text.matchAll(/data-copy="([^"]+)"/g)].map(([, each]) => each)).toEqual([token]);
-    expect(text).toContain('<dd>refunded</dd>');
+    expect(text).toContain('<span class="badge">refunded</span>');
   });
 
   test('the SMS provider and the payment gateway are made to fail and to work again', async () => {
@@ -190,7 +190,9 @@ describe('the forms work without a script', () => {
   test('what is wrong in a form is said on the page, and nothing changes', async () => {
     const wrong = await submit('/_sandbox/page/sms-mode?lang=fa', { mode: 'refuse', receptor: 'nobody' });
     expect(wrong.status).toBe(422);
-    expect(wrong.text).toContain('<p class="problem" id="receptor-problem">این شمارهٔ تلفن نیست.</p>');
+    expect(wrong.text).toContain(
+      '<p class="problem" id="receptor-problem">شمارهٔ موبایل را درست وارد کنید.</p>',
+    );
     expect(wrong.text).toMatch(/<input name="receptor"[^>]* aria-describedby="receptor-problem" autofocus>/);
     const other = await submit('/_sandbox/page/zibal-mode', { mode: 'loud' });
     expect([other.status, other.text.match(/autofocus/g)]).toEqual([422, ['autofocus']]);

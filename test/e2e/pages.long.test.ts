@@ -209,7 +209,7 @@ describe('the page of the sandbox', () => {
       .locator('form')
       .filter({ has: page.locator('input[value=premium_plus]') })
       .first();
-    await form.getByRole('button', { name: 'purchased' }).click();
+    await form.getByRole('button', { name: 'Buy' }).click();
     await page.waitForURL(/#purchases$/);
     await page
       .getByRole('button', { name: /^Copy:/ })
@@ -220,10 +220,8 @@ describe('the page of the sandbox', () => {
     const body = { channel: 'cafebazaar', product_id: 'premium_plus', purchase_token };
     const redeemed = await api('POST', '/payments/store-purchases', { token: account.token, body });
     expect(redeemed.status).toBe(201);
-    await page
-      .locator('#purchase-list li')
-      .filter({ hasText: purchase_token })
-      .getByText('1', { exact: true })
-      .waitFor();
+    const item = page.locator('#purchase-list li').filter({ hasText: purchase_token });
+    await item.locator('summary').click();
+    await item.getByText('1', { exact: true }).waitFor();
   });
 });

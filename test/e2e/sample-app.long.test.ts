@@ -80,9 +80,11 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     expect(await page.locator('[name=login]').getAttribute('aria-invalid')).toBe('true');
     await visitor.expectFine('sample-refused', 422);
     await signIn(account);
-    await balance(/^[0۰] /);
+    await balance(/^[0۰]\s/);
     await page.locator('article').first().waitFor();
     await eventually(async () => (await loadedPictures()).every(Boolean));
+    const times = await page.locator('article .quiet').allTextContents();
+    expect(times.filter((time) => !/UTC|GMT|گرینویچ/.test(time))).toEqual([]);
     await visitor.expectFine('sample-member');
 
     await openCard('write');
@@ -100,7 +102,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await submit('deposit');
     const bank = await tab;
     await bank.locator('button[id^=pay-]').click();
-    await balance(/^(?:50,000|۵۰٬۰۰۰) /);
+    await balance(/^(?:50,000|۵۰٬۰۰۰)\s/);
     await eventually(async () => bank.isClosed());
     expect(await balanceOf(account.token)).toBe(50_000);
 
@@ -136,7 +138,7 @@ test('a deleted account is signed out, each of its tokens is 401, and a later si
   const account = await register();
   await open(view);
   await signIn(account);
-  await balance(/^0 /);
+  await balance(/^0\s/);
   const token = await page.evaluate<string>("localStorage.getItem('token')");
   await openCard('delete');
   await page.locator('[name=current_password]').fill(PASSWORD);
@@ -152,7 +154,7 @@ test('a deleted account is signed out, each of its tokens is 401, and a later si
   expect(await page.evaluate("localStorage.getItem('token')")).toBeNull();
 
   await signIn(account);
-  await balance(/^0 /);
+  await balance(/^0\s/);
   expect(await page.locator('#deletion').textContent()).toContain('will be deleted on');
   await submit('keep');
   await page.locator('#delete').waitFor();
@@ -164,7 +166,7 @@ test('a session that ended elsewhere leads back to the sign-in', async () => {
   const account = await register();
   await open(view);
   await signIn(account);
-  await balance(/^0 /);
+  await balance(/^0\s/);
   await clientOf(await page.evaluate<string>("localStorage.getItem('token')")).logout();
   await page.reload();
   await page.locator('#guest').waitFor();
@@ -197,7 +199,7 @@ test('a deposit whose answer was lost is repeated with the same key, and made on
   const account = await register();
   await open(view);
   await signIn(account);
-  await balance(/^0 /);
+  await balance(/^0\s/);
   const keys: (string | undefined)[] = [];
   await page.route('**/api/v1/payments/deposit', async (route) => {
     if (route.request().method() !== 'POST') return route.continue();
@@ -211,7 +213,7 @@ test('a deposit whose answer was lost is repeated with the same key, and made on
   const tab = visitor.context.waitForEvent('page');
   await submit('deposit');
   await (await tab).locator('button[id^=pay-]').click();
-  await balance(/^50,000 /);
+  await balance(/^50,000\s/);
   expect([keys.length, new Set(keys).size]).toEqual([5, 1]);
   const { body } = expectStatus(await api('GET', '/payments?type=deposit', { token: account.token }), 200);
   expect(body.meta.total).toBe(1);
@@ -222,7 +224,7 @@ test('a tab that is closed without a payment leaves the balance as it was', asyn
   await deposit(account.token, 7_000);
   await open(view);
   await signIn(account);
-  await balance(/^7,000 /);
+  await balance(/^7,000\s/);
   const tab = visitor.context.waitForEvent('page');
   await submit('deposit');
   await (await tab).locator('button[id^=pay-]').waitFor();

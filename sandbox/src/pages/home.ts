@@ -75,14 +75,16 @@ const options = <K extends string>(
 const postForm = (locale: Locale, action: string, content: Html): Html =>
   html`<form method="post" action="/_sandbox/page/${action}?lang=${locale}">${content}</form>`;
 
+/** Who received it, and when, in one line. */
+const meta = (to: string, receptor: string, time: Html): Html =>
+  html`<p class="quiet">${to} ${number(receptor)} · ${time}</p>`;
+
 const smsItem = (locale: Locale, sms: Sms): Html => {
   const texts = textsOf(locale).sms;
   return html`<li data-new="${texts.arrived(sms.receptor)}">
 <p dir="auto">${sms.message}</p>
-<dl class="facts">
-${sms.code !== null && fact(texts.code, html`<bdi dir="ltr" class="code large">${sms.code}</bdi>`)}
-${fact(texts.to, number(sms.receptor))}${fact(texts.sent, timeOf(locale, sms.sentAt))}
-</dl></li>`;
+${sms.code !== null && html`<p><span class="silent">${texts.code}</span> <bdi dir="ltr" class="code large">${sms.code}</bdi></p>`}
+${meta(texts.to, sms.receptor, timeOf(locale, sms.sentAt))}</li>`;
 };
 
 const emailItem = (locale: Locale, email: Email): Html => {
@@ -93,7 +95,7 @@ const emailItem = (locale: Locale, email: Email): Html => {
     .map((line) => html`<p dir="auto">${line}</p>`);
   return html`<li data-new="${emails.arrived(email.to)}">
 <p dir="auto"><strong>${email.subject}</strong></p>
-<dl class="facts">${fact(sms.to, number(email.to))}${fact(sms.sent, timeOf(locale, email.sentAt))}</dl>
+${meta(sms.to, email.to, timeOf(locale, email.sentAt))}
 ${details(`email-${email.id}`, emails.text, html`${lines}<p class="quiet">${emails.from} ${number(email.from)}</p>`)}</li>`;
 };
 
@@ -130,15 +132,19 @@ ${options(SMS_MODES, state.smsMode, sms.modes)}</select><button>${apply}</button
 };
 
 const paymentItem = (locale: Locale, payment: Payment): Html => {
-  const { payments } = textsOf(locale);
+  const { payments, details: more } = textsOf(locale);
   return html`<li>
-<div class="row"><strong class="whole">${formatRial(locale, payment.amountRial)}</strong> ${statusBadge(locale, payment)}</div>
-<dl class="facts">
-${fact(payments.track, html`<a href="/zibal/start/${payment.trackId}"><bdi class="code">${payment.trackId}</bdi></a>`)}
+<div class="row"><strong>${formatRial(locale, payment.amountRial)}</strong> ${statusBadge(locale, payment)}</div>
+<p>${payments.track} <a href="/zibal/start/${payment.trackId}"><bdi class="code">${payment.trackId}</bdi></a></p>
+${payment.status === -1 && clickButtons(locale, payment, true)}
+${details(
+  `payment-${payment.trackId}`,
+  more,
+  html`<dl class="facts">
 ${payment.orderId !== null && fact(payments.order, html`<bdi class="code">${payment.orderId}</bdi>`)}
 ${fact(payments.opened, timeOf(locale, payment.createdAt))}
-</dl>
-${payment.status === -1 && clickButtons(locale, payment, true)}</li>`;
+</dl>`,
+)}</li>`;
 };
 
 const gatewayMode = (locale: Locale, state: SandboxState): Html => {
@@ -151,24 +157,25 @@ ${options(ZIBAL_MODES, state.zibalMode, payments.modes)}</select><button>${apply
 
 const purchaseForms = (locale: Locale): Html => {
   const { purchases } = textsOf(locale);
-  const button = (state: PurchaseState): Html =>
-    html`<button name="state" value="${state}">${purchases.states[state]}</button>\n`;
+  const button = (state: PurchaseState, text = purchases.states[state]): Html =>
+    html`<button name="state" value="${state}">${text}</button>\n`;
   const [usual, ...others] = PURCHASE_STATES;
   return html`<p class="quiet">${purchases.createLead}</p>
 ${PRODUCTS.map((product) =>
   postForm(
     locale,
     'purchases',
-    html`<fieldset class="stack"><legend><bdi class="code">${product}</bdi></legend>
+    html`<fieldset><legend class="silent">${product}</legend>
 <input type="hidden" name="product_id" value="${product}">
-<div class="row">${button(usual)}${details(`new-${product}`, purchases.otherStates, html`<div class="row">${others.map(button)}</div>`)}</div>
+<div class="row">${button(usual, purchases.buy)}<bdi class="code">${product}</bdi>
+${details(`new-${product}`, purchases.otherStates, html`<div class="row">${others.map((state) => button(state))}</div>`)}</div>
 </fieldset>`,
   ),
 )}`;
 };
 
 const purchaseItem = (locale: Locale, state: SandboxState, purchase: Purchase): Html => {
-  const { purchases, apply } = textsOf(locale);
+  const { purchases, apply, details: more } = textsOf(locale);
   const { token } = purchase;
   const yesNo = (value: boolean): string => (value ? purchases.yes : purchases.no);
   const change = html`<input type="hidden" name="token" value="${token}">
@@ -179,14 +186,18 @@ ${options(PURCHASE_STATES, purchase.state, purchases.states)}</select>
   return html`<li>
 <div class="row"><bdi class="code">${token}</bdi>
 <button id="copy-${purchase.id}" type="button" hidden data-copy="${token}" data-copied="${purchases.copied}" aria-label="${purchases.copy}: ${token}">${purchases.copy}</button></div>
-<dl class="facts">
-${fact(purchases.product, html`<bdi class="code">${purchase.productId}</bdi>`)}
-${fact(purchases.state, purchases.states[purchase.state])}
+<p class="row"><bdi class="code">${purchase.productId}</bdi> <span class="badge">${purchases.states[purchase.state]}</span></p>
+${details(
+  `change-${purchase.id}`,
+  more,
+  html`<dl class="facts">
 ${fact(purchases.consumed, yesNo(purchase.consumed))}
 ${fact(purchases.acknowledged, yesNo(purchase.acknowledged))}
 ${fact(purchases.validations, formatNumber(locale, state.storeCalls(token)))}
 </dl>
-${details(`change-${purchase.id}`, purchases.change, postForm(locale, 'purchases', change))}</li>`;
+<h3>${purchases.change}</h3>
+${postForm(locale, 'purchases', change)}`,
+)}</li>`;
 };
 
 /** What the buttons of the clock advance it by. */
@@ -201,6 +212,20 @@ const clockCard = (locale: Locale, clock: SandboxClock): Html => {
 <p class="quiet">${texts.lead}</p>
 <p id="clock-now" data-live>${timeOf(locale, clock.now())}</p>
 ${postForm(locale, 'clock', html`<div class="row">${buttons}</div>`)}
+</section>`;
+};
+
+/** Two steps without a script: the button is inside of what the first click opens. */
+const forgetCard = (locale: Locale): Html => {
+  const { title, lead, start, confirm } = textsOf(locale).forget;
+  const form = postForm(
+    locale,
+    'forget',
+    html`<div class="actions"><button class="danger">${confirm}</button></div>`,
+  );
+  return html`<section class="card" id="forget"><h2>${title}</h2>
+<p class="notice bad">${lead}</p>
+${details('forget-confirm', start, form)}
 </section>`;
 };
 
@@ -255,8 +280,12 @@ ${liveList('push-list', { locale, entries: state.pushes, show: (message) => push
 </div>
 <section class="card"><h2>${texts.addresses.title}</h2>
 <p class="quiet">${texts.addresses.lead}</p>
-<dl class="facts">${addresses.map(({ title, url }) => fact(title, html`<bdi dir="ltr" class="code">${url}</bdi>`))}</dl>
-${postForm(locale, 'forget', html`<button>${texts.forget}</button>`)}
-</section>`,
+${details(
+  'addresses',
+  texts.details,
+  html`<dl class="facts">${addresses.map(({ title, url }) => fact(title, html`<bdi dir="ltr" class="code">${url}</bdi>`))}</dl>`,
+)}
+</section>
+${forgetCard(locale)}`,
   });
 };

@@ -1,6 +1,7 @@
 /** The texts of the pages. The sandbox has its own: they are not those of the product. */
 import { negotiateLocale } from '@fitness/shared/kernel/i18n/negotiate.ts';
 import { DEFAULT_LOCALE, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { unbroken } from '@fitness/shared/pages/html.ts';
 import type { FastifyRequest } from 'fastify';
 import type { PaymentStatus, PurchaseState, SmsMode, ZibalMode } from '../state.ts';
 import { asRecord, asText } from '../wire.ts';
@@ -8,7 +9,7 @@ import { asRecord, asText } from '../wire.ts';
 const en = {
   language: 'English',
   title: 'Sandbox: emulated providers',
-  lead: 'SMS, emails, push messages, payments, and store purchases as the emulated providers see them. No message is sent and no money moves.',
+  lead: 'SMS, emails, push messages, payments, and store purchases that the emulated providers received. No message is really sent, and no money moves.',
   reload: 'Reload the page to see new items.',
   live: 'The page shows new items as they arrive.',
   lost: 'The sandbox does not answer. The page will try again.',
@@ -17,7 +18,13 @@ const en = {
   newest: (shown: number, total: number) => `The newest ${shown} of ${total}.`,
   sample: 'Sample app',
   apply: 'Apply',
-  forget: 'Forget everything',
+  details: 'Details',
+  forget: {
+    title: 'Forget everything',
+    lead: 'Deletes all messages, payments, and purchases of the sandbox, and makes every provider work again.',
+    start: 'Forget…',
+    confirm: 'Yes, forget everything',
+  },
   sms: {
     title: 'SMS inbox',
     to: 'To',
@@ -69,8 +76,9 @@ const en = {
   },
   purchases: {
     title: 'Store purchases',
-    createLead: 'One click makes a purchase with a new token, at every store at once.',
-    otherStates: 'other states',
+    createLead: 'Each button makes a purchase with a new token in all stores at once.',
+    buy: 'Buy',
+    otherStates: 'Other states',
     change: 'Change the state',
     copy: 'Copy',
     copied: 'Copied',
@@ -100,31 +108,37 @@ const en = {
     lead: 'The clock of every process of the product. It only goes forward.',
     advances: { '1h': '+1 hour', '1d': '+1 day', '14d': '+14 days', '31d': '+31 days' },
   },
-  problems: { receptor: 'This is not a phone number.', other: 'The form was not complete.' },
+  problems: { receptor: 'Enter a valid phone number.', other: 'The form was not complete. Try again.' },
 };
 
 type Texts = typeof en;
 
 const fa: Texts = {
   language: 'فارسی',
-  title: 'سندباکس: ارائه‌دهندگان شبیه‌سازی‌شده',
-  lead: 'پیامک‌ها، ایمیل‌ها، اعلان‌های پوش، پرداخت‌ها و خریدهای فروشگاه، آن‌گونه که ارائه‌دهندگان شبیه‌سازی‌شده می‌بینند. نه پیامی فرستاده می‌شود و نه پولی جابه‌جا.',
+  title: 'سندباکس: سرویس‌های شبیه‌سازی‌شده',
+  lead: 'پیامک‌ها، ایمیل‌ها، اعلان‌ها، پرداخت‌ها و خریدهایی که به سرویس‌های شبیه‌سازی‌شده رسیده‌اند. پیامی واقعاً فرستاده نمی‌شود و پولی جابه‌جا نمی‌شود.',
   reload: 'برای دیدن موارد تازه صفحه را دوباره بارگذاری کنید.',
-  live: 'صفحه موارد تازه را خودش نشان می‌دهد.',
+  live: 'موارد تازه خودشان در صفحه نمایش داده می‌شوند.',
   lost: 'سندباکس پاسخ نمی‌دهد. صفحه دوباره تلاش می‌کند.',
   none: 'هنوز چیزی نیست.',
   more: (rest) => `${count(rest)} مورد دیگر`,
   newest: (shown, total) => `${count(shown)} مورد تازه‌تر از ${count(total)} مورد.`,
-  sample: 'اپ نمونه',
+  sample: 'اپلیکیشن نمونه',
   apply: 'اعمال',
-  forget: 'پاک کردن همه‌چیز',
+  details: 'جزئیات',
+  forget: {
+    title: 'پاک کردن همه‌چیز',
+    lead: 'همهٔ پیام‌ها، پرداخت‌ها و خریدهای سندباکس پاک می‌شوند و همهٔ سرویس‌ها دوباره درست کار می‌کنند.',
+    start: 'پاک کردن…',
+    confirm: 'بله، همه‌چیز پاک شود',
+  },
   sms: {
     title: 'صندوق پیامک',
     to: 'به',
     sent: 'زمان ارسال',
     code: 'کد',
     arrived: (receptor) => `پیامک تازه به ${receptor}`,
-    mode: 'ارائه‌دهندهٔ پیامک',
+    mode: 'سرویس پیامک',
     receptor: 'فقط برای این شماره (اختیاری)',
     only: (receptor) => `فقط ${receptor}`,
     modes: {
@@ -169,7 +183,8 @@ const fa: Texts = {
   },
   purchases: {
     title: 'خریدهای فروشگاه',
-    createLead: 'با یک کلیک خریدی با توکن تازه، هم‌زمان در همهٔ فروشگاه‌ها، ساخته می‌شود.',
+    createLead: 'هر دکمه خریدی با توکن تازه در همهٔ فروشگاه‌ها می‌سازد.',
+    buy: 'خرید',
     otherStates: 'وضعیت‌های دیگر',
     change: 'تغییر وضعیت',
     copy: 'کپی',
@@ -192,15 +207,15 @@ const fa: Texts = {
     },
   },
   addresses: {
-    title: 'نشانی ارائه‌دهندگان',
-    lead: 'برای کلاینت‌هایی که مسیرشان ثابت است: هر ارائه‌دهنده در ریشهٔ نشانی خودش پاسخ می‌دهد.',
+    title: 'نشانی سرویس‌ها',
+    lead: 'برای کلاینت‌هایی که مسیرشان ثابت است: هر سرویس در ریشهٔ نشانی خودش پاسخ می‌دهد.',
   },
   clock: {
     title: 'ساعت',
-    lead: 'ساعت همهٔ فرایندهای محصول. فقط جلو می‌رود.',
+    lead: 'ساعت همهٔ سرویس‌های محصول. فقط جلو می‌رود.',
     advances: { '1h': '+۱ ساعت', '1d': '+۱ روز', '14d': '+۱۴ روز', '31d': '+۳۱ روز' },
   },
-  problems: { receptor: 'این شمارهٔ تلفن نیست.', other: 'فرم کامل نبود.' },
+  problems: { receptor: 'شمارهٔ موبایل را درست وارد کنید.', other: 'فرم کامل نبود. دوباره امتحان کنید.' },
 };
 
 const TEXTS: Readonly<Record<Locale, Texts>> = { en, fa };
@@ -211,8 +226,12 @@ export const PAGE_LOCALES = Object.keys(TEXTS);
 
 export const textsOf = (locale: Locale): Texts => TEXTS[locale] ?? en;
 
-export const formatRial = (locale: Locale, amount: number): string =>
-  `${formatNumber(locale, amount)} ${locale === 'fa' ? 'ریال' : 'Rial'}`;
+/** 1 Tooman = 10 Rial: the gateway counts in Rial, the product in Tooman. */
+export const formatRial = (locale: Locale, amount: number): string => {
+  const [rial, tooman] = locale === 'fa' ? ['ریال', 'تومان'] : ['Rial', 'Tooman'];
+  const inUnit = (value: number, unit: string): string => unbroken(`${formatNumber(locale, value)} ${unit}`);
+  return `${inUnit(amount, rial)} (${inUnit(amount / 10, tooman)})`;
+};
 
 /** `?lang=` of the page's own links has priority over the browser's languages. */
 export const localeOf = ({ query, headers }: FastifyRequest): Locale => {
