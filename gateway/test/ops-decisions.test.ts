@@ -133,7 +133,7 @@ const CASES: Case[] = [
     slug: 'users?id=5',
     chosen: { role_1: 'on', role_2: 'on' },
     shown: ['sara@example.com', '+989120000009', 'Operator', 'audit.view'],
-    button: 'Change the roles',
+    button: 'Add Operator',
     call: 'identity PUT /users/5 {"role_ids":[1,2]}',
     change: () => replies.set('GET /users/5', answer({ user: { ...USER, roles: [] } })),
   },

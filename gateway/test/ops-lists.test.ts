@@ -171,6 +171,20 @@ describe('the pages of a list', () => {
     },
   );
 
+  test.each([
+    ['en', 1, '1 account found'],
+    ['en', 41, '41 accounts found'],
+    ['fa', 41, '۴۱ حساب پیدا شد'],
+  ])('of a search in %s say that %d were found, below what was searched', async (lang, total, text) => {
+    const body = { data: [{ ...USER, id: 5 }], meta: { current_page: 1, last_page: 1, total } };
+    replies.set('GET /users', { status: 200, body });
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/users?lang=${lang}`);
+    const { html } = await submit(browser, page, 'search', { search: 'sara@example.com' });
+    expect(html).toMatch(/<input name="search"[^>]* value="sara@example\.com"/);
+    expect(html).toContain(`<p role="status">${text}</p>`);
+  });
+
   test('of a search are turned by forms, because what was searched must not be in an address', async () => {
     replies.set('GET /users', body([USER], 1, 2));
     const browser = await signIn();

@@ -44,11 +44,28 @@ test('the permissions of a role are ticked, and nothing is without a box', async
   );
 });
 
+test.each([
+  ['en', 'Operator', 'Accounts and roles', 'Edit any account'],
+  ['fa', 'اپراتور', 'حساب‌ها و نقش‌ها', 'ویرایش هر حسابی'],
+])('in %s a role, its groups and its permissions have names', async (lang, title, group, text) => {
+  replies.set('GET /roles', list({ ...ROLE, name: 'operator', title: 'Operator' }));
+  const browser = await signIn();
+  const { html } = await browser.get(`${ROLES}?id=7&lang=${lang}`);
+  expect(html).toContain(`<h2>${title}</h2>`);
+  expect(html).toContain(`<legend>${group}</legend>`);
+  expect(html).toMatch(new RegExp(`${text}<br><span class="code quiet" dir="ltr">users\\.update_any<`));
+  // Another title is what an operator has chosen.
+  replies.set('GET /roles', list({ ...ROLE, name: 'operator', title: 'Support' }));
+  expect((await browser.get(`${ROLES}?id=7&lang=${lang}`)).html).toContain('<h2>Support</h2>');
+});
+
 test('a change is shown first, and made by a second form', async () => {
   const [browser, page] = await change('gyms.view_all', 'users.delete');
   expect([page.status, puts()]).toEqual([200, []]);
-  expect(page.html).toMatch(/<ul class="can"><li><span[^>]*>users\.delete</);
-  expect(page.html).toMatch(/<ul class="cannot"><li><span[^>]*>audit\.view</);
+  expect(page.html).toMatch(/<ul class="can"><li><span>Delete any account<br><span[^>]*>users\.delete</);
+  expect(page.html).toMatch(/<ul class="cannot"><li><span>See the audit log<br><span[^>]*>audit\.view</);
+  expect(page.html).toContain('<h2>Change the Reviewer role?</h2>');
+  expect(page.html).toContain('>Add 1 and remove 1 permissions</button>');
   const done = await submit(browser, page, 'confirm_change');
   expect([done.status, done.location?.search]).toEqual([303, '?lang=en&id=7&done=saved']);
   expect(puts()).toEqual(['identity PUT /roles/7 {"permissions":["users.delete","gyms.view_all"]}']);
@@ -66,7 +83,8 @@ test('a change of somebody else in between is shown before it is overwritten', a
   replies.set('GET /roles', list({ ...ROLE, permissions: ['gyms.view_all', 'payments.view_all'] }));
   const again = await submit(browser, page, 'confirm_change');
   expect([again.status, puts()]).toEqual([200, []]);
-  expect(again.html).toMatch(/<ul class="cannot"><li><span[^>]*>payments\.view_all</);
+  expect(again.html).toMatch(/<ul class="cannot"><li><span>[^<]*<br><span[^>]*>payments\.view_all</);
+  expect(again.html).toContain('>Remove 1 permission</button>');
   expect((await submit(browser, again, 'confirm_change')).status).toBe(303);
 });
 

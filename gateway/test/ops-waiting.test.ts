@@ -106,7 +106,10 @@ test('a late withdrawal is marked in its list', async () => {
 test('a list that cannot be read delays nothing else, and is no zero', async () => {
   replies.set('GET /payments/deposit/disputed', { status: 503, body: { message: 'later' } });
   const page = await (await signIn()).get(PATH);
-  expect([page.status, page.html.includes('These lists cannot be read now: Disputes')]).toEqual([200, true]);
+  expect([page.status, page.html.includes('These lists cannot be read right now: Disputes')]).toEqual([
+    200,
+    true,
+  ]);
   expect(await badges()).toMatchObject({ disputes: 'waiting ?', withdrawals: 'waiting 3' });
 });
 

@@ -248,7 +248,7 @@ describe('a form', () => {
     const found = await submit(browser, page, 'search', { search: 'sara@example.com' });
     expect([found.status, found.location]).toEqual([200, undefined]);
     expect(found.html).toContain('/ops/members/5?');
-    expect(found.html).not.toContain('sara@example.com');
+    expect(found.html).not.toMatch(/(?:href|action)="[^"]*sara(?:@|%40)/);
   });
 });
 

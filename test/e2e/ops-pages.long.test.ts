@@ -1,4 +1,5 @@
 /** `/ops` in a real Chromium, by keyboard alone. */
+import { readFileSync } from 'node:fs';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { totpOf } from '@fitness/shared/testing/totp.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -152,25 +153,51 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
   });
 });
 
+/** Up to the code of the app, which is typed. */
+const beginSetUp = async (view: PageView): Promise<Visitor> => {
+  const account = await register();
+  const body = { role_ids: [3] };
+  expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
+  const { page, type, press, expectFine } = await open(view);
+  await type('login', account.username);
+  await type('password', PASSWORD);
+  await press('button[value=login]');
+  await expectFine('ops-set-up');
+  const secret = (await page.locator('p .code').textContent())?.replaceAll(' ', '') ?? '';
+  await type('totp', totpOf(secret, new Date()));
+  return visitor;
+};
+
 test.each(VIEWS)(
   'a second factor is set up by keyboard alone in $locale, $width px wide, $colorScheme',
   async (view) => {
-    const account = await register();
-    const body = { role_ids: [3] };
-    expectStatus(await api('PUT', `/users/${account.id}`, { token: await administratorToken(), body }), 200);
-    const { page, type, press, expectFine } = await open(view);
-    await type('login', account.username);
-    await type('password', PASSWORD);
-    await press('button[value=login]');
-    await expectFine('ops-set-up');
-    const secret = (await page.locator('p .code').textContent())?.replaceAll(' ', '') ?? '';
-    await type('totp', totpOf(secret, new Date()));
+    const { page, press, expectFine } = await beginSetUp(view);
     await press('button[value=arm_second_factor]');
     await expectFine('ops-set-up-codes');
-    await press('a.button');
+    await press('.actions a.button');
     await page.locator('nav a[aria-current]').waitFor();
+    await press(`header a[href^="/ops/second-factor"]`);
+    await expectFine('ops-second-factor-own');
+    await press('button[value=replace_second_factor]');
+    await expectFine('ops-second-factor-own-refused', 422);
   },
 );
+
+test('a double click on the last step of a setup shows the recovery codes, which are copied and downloaded', async () => {
+  const { page, context } = await beginSetUp(VIEWS[0]);
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.locator('button[value=arm_second_factor]').dblclick();
+  await page.locator('[data-copy]').click();
+  await page.getByText('Copied').waitFor();
+  const codes = (await page.locator('li .code').allTextContents()).join('\n');
+  expect(codes).toMatch(/^(?:[A-Z2-7-]{19}\n){9}[A-Z2-7-]{19}$/);
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(codes);
+  const downloads = page.waitForEvent('download');
+  await page.locator('a[download]').click();
+  const download = await downloads;
+  expect(download.suggestedFilename()).toBe('recovery-codes.txt');
+  expect(readFileSync(await download.path(), 'utf8')).toBe(codes);
+});
 
 describe('live', () => {
   const STREAM = '**/ops/live?*';

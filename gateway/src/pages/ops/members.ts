@@ -1,18 +1,24 @@
 /** People on the pages of `/ops`: each name leads to the page of its member. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { idIn, type NamedUser, type Operator, pathOf, userName } from './section.ts';
+import { fullNameOf, idIn, type NamedUser, type Operator, pathOf, usernameOf } from './section.ts';
 
 export const MEMBERS = 'members';
 
 const memberPath = (operator: Operator, id: number | string, query = ''): string =>
   pathOf(operator, `${MEMBERS}/${id}`, query);
 
-/** The name alone for an operator who may not see that page. `id`: of an account whose name is not known. */
+/**
+ * The username, and the name on a line below it. No link for an operator who may not see that page. `id`: of an account whose name is not
+ * known.
+ */
 export const memberLink = (operator: Operator, user: unknown, id?: number): Html => {
-  const named = { id, ...(user as NamedUser | null) };
-  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return html`${userName(named)}`;
-  return html`<a href="${memberPath(operator, named.id)}">${userName(named)}</a>`;
+  const named: NamedUser = { id, ...(user as NamedUser | null) };
+  const username = html`<bdi>${usernameOf(named)}</bdi>`;
+  const name = fullNameOf(named);
+  const below = name !== '' && html`<br><bdi>${name}</bdi>`;
+  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return html`${username}${below}`;
+  return html`<a href="${memberPath(operator, named.id)}">${username}</a>${below}`;
 };
 
 /** How many names one request of the API reads. */
@@ -44,6 +50,10 @@ export const withMemberOfId = async (
   if (id === undefined || (page ?? 1) > 1) return body;
   const answer = await operator.api({ method: 'GET', path: `/users/${id}` });
   if (answer.status !== 200) return body;
-  const others = (body.data as { id: number }[]).filter((row) => String(row.id) !== id);
-  return { ...body, data: [answer.body.user, ...others] };
+  const rows = body.data as { id: number }[];
+  const others = rows.filter((row) => String(row.id) !== id);
+  const { total = 0, ...meta } = (body.meta ?? {}) as { total?: number };
+  // The search may have found the account by a text.
+  const found = { ...meta, total: total + 1 - (rows.length - others.length) };
+  return { ...body, data: [answer.body.user, ...others], meta: found };
 };

@@ -3,13 +3,20 @@
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, translator } from '@fitness/shared/kernel/i18n/translate.ts';
 import { alertOf } from '@fitness/shared/pages/form.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { languageLinks } from '@fitness/shared/pages/languages.ts';
 import { type Page, renderPage } from '@fitness/shared/pages/page.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
 import { type LoginView, loginForm } from '../log-in.ts';
 import { formOf, problemOf, SIGN_OUT } from '../views.ts';
-import { addressOf, type Operator, pathOf, type Section, type WaitingBySection } from './section.ts';
+import {
+  addressOf,
+  type Operator,
+  pathOf,
+  SECOND_FACTOR,
+  type Section,
+  type WaitingBySection,
+} from './section.ts';
 import { waitingBadge } from './waiting.ts';
 
 export const LIVE_SCRIPT = `${OPS_PATH}/live.js`;
@@ -57,6 +64,14 @@ interface Shown {
   isStep: boolean;
 }
 
+/** Who is signed in, and what they change of their own log-in. */
+const account = (operator: Operator, username: string): Html => {
+  const { t } = operator;
+  const content = html`<span class="quiet">${t(message('ops.signed_in', { username: isolate(username) }))}</span>
+<a href="${pathOf(operator, SECOND_FACTOR)}">${t(message('ops.second_factor'))}</a>`;
+  return formOf(operator, pathOf(operator, ''), content, [SIGN_OUT]);
+};
+
 /** The states of the connection are texts of the page: the script has none. */
 const liveStatus = ({ t }: Operator): Html =>
   html`<p class="quiet" role="status" id="live-status" data-live="${t(message('ops.live'))}" data-lost="${t(message('ops.live.lost'))}" data-changed="${t(message('ops.live.changed'))}">${t(message('ops.live.off'))}</p>`;
@@ -72,9 +87,9 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     width: 'wide',
     script: isWatched ? LIVE_SCRIPT : undefined,
     title: `${t(message(section.title))} · ${t(message('ops.title'))}`,
-    aside: languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`),
-    body: html`<div class="top">${navigation(operator, shown)}
-${formOf(operator, pathOf(operator, ''), html`<p class="quiet">${t(message('ops.signed_in', { username }))}</p>`, [SIGN_OUT])}</div>
+    aside: html`${languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`)}
+${account(operator, username)}`,
+    body: html`${navigation(operator, shown)}
 ${notice !== undefined && html`<p class="notice" role="status">${t(notice)}</p>`}
 ${section.showsProblems !== true && !isStep && problemOf(operator, [])}
 ${isWatched && liveStatus(operator)}

@@ -286,16 +286,23 @@ export const copyButton = (t: Translate, text: string): Html =>
   html`<button type="button" hidden data-copy="${text}" data-copied="${t(message('ops.copied'))}">${t(message('ops.copy'))}</button>`;
 
 export interface NamedUser {
-  id?: number;
+  id?: number | undefined;
   username?: string | null;
   first_name?: string | null;
   last_name?: string | null;
 }
 
+export const usernameOf = ({ id, username }: NamedUser): string => username ?? `#${id ?? '?'}`;
+
+/** Empty for an account without a name. */
+export const fullNameOf = ({ first_name: first, last_name: last }: NamedUser): string =>
+  [first, last].filter(Boolean).join(' ');
+
+/** On one line, inside a text. */
 export const userName = (user: unknown): string => {
-  const { id, username, first_name: first, last_name: last } = (user ?? {}) as NamedUser;
-  const name = [first, last].filter(Boolean).join(' ');
-  return `${isolate(username ?? `#${id ?? '?'}`)}${name === '' ? '' : ` (${isolate(name)})`}`;
+  const named = (user ?? {}) as NamedUser;
+  const name = fullNameOf(named);
+  return `${isolate(usernameOf(named))}${name === '' ? '' : ` (${isolate(name)})`}`;
 };
 
 /** A form of the section with an id, optional text and buttons. Each one of a page has names of its own for its labels. */

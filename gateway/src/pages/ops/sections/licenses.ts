@@ -133,7 +133,7 @@ ${mediaId !== undefined && documentOf(operator, kind, owner, mediaId)}
 <div class="stack">
 ${factsOf(t, [
   ['ops.license.state', t(message(`ops.license.${state}`))],
-  ['ops.user', await holderOf(operator, kind, owner)],
+  ['ops.license.holder', await holderOf(operator, kind, owner)],
   ['ops.license.reviewed_name', reviewedName(operator, listed.body, owner)],
   ['ops.license.id', mediaId],
 ])}

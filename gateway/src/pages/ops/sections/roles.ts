@@ -1,7 +1,8 @@
 /** Roles, and the permissions that they give. A change is shown before it is made. */
-import { message } from '@fitness/shared/kernel/error.ts';
+import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
+import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { isPermission, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { formOf } from '../../views.ts';
@@ -28,6 +29,28 @@ export const readRoles = async (operator: Operator): Promise<Role[]> => {
   return roles;
 };
 
+const SEEDED = { member: 'Member', operator: 'Operator', administrator: 'Administrator' } as const;
+type Seeded = keyof typeof SEEDED;
+const isSeeded = (name: string): name is Seeded => Object.hasOwn(SEEDED, name);
+
+/** In the language of the page, unless an operator has chosen another title. */
+export const roleTitle = (t: Translate, { name, title }: Pick<Role, 'name' | 'title'>): string =>
+  isSeeded(name) && SEEDED[name] === title ? t(message(`ops.role.name.${name}`)) : title;
+
+/** What it permits, and its code on a line below it. */
+export const permissionText = (t: Translate, name: string): Html =>
+  html`<span>${isPermission(name) && html`${t(message(`ops.permission.${name}`))}<br>`}<span class="code quiet" dir="ltr">${name}</span></span>`;
+
+/** Prefixes of permissions that belong together. */
+const GROUPS: readonly (readonly [title: MessageKey, prefixes: readonly string[]])[] = [
+  ['ops.permissions.accounts', ['users', 'roles']],
+  ['ops.member.gyms', ['gyms']],
+  ['ops.permissions.posts', ['posts']],
+  ['ops.member.services', ['training_services']],
+  ['ops.member.payments', ['payments']],
+  ['ops.title', ['audit', 'operations']],
+];
+
 const findRole = async (operator: Operator, id: string | undefined): Promise<Role | undefined> =>
   (await readRoles(operator)).find((role) => String(role.id) === idIn(id));
 
@@ -46,28 +69,44 @@ const problemsOf = ({ problem }: Operator): Html | false => {
 
 const editor = (operator: Operator, role: Role, chosen: readonly string[]): Html => {
   const { t, problem } = operator;
-  const boxes = PERMISSIONS.map(
-    (name) =>
-      html`<label class="row"><input type="checkbox" name="${FIELD}${name}" value="on"${chosen.includes(name) && html` checked`}><span class="code" dir="ltr">${name}</span></label>\n`,
-  );
+  const groups = GROUPS.map(([title, prefixes]) => {
+    const names = PERMISSIONS.filter((name) => prefixes.includes(name.split('.')[0] ?? ''));
+    const boxes = names.map(
+      (name) =>
+        html`<label class="row"><input type="checkbox" name="${FIELD}${name}" value="on"${chosen.includes(name) && html` checked`}>${permissionText(t, name)}</label>\n`,
+    );
+    return html`<fieldset class="stack"><legend>${t(message(title))}</legend>
+${boxes}</fieldset>\n`;
+  });
   const content = html`<input type="hidden" name="id" value="${role.id}">
-<fieldset class="stack"${problem !== undefined && html` aria-describedby="${PROBLEM}"`}><legend>${t(message('ops.permissions'))}</legend>
+<fieldset class="stack"${problem !== undefined && html` aria-describedby="${PROBLEM}"`}><legend class="silent">${t(message('ops.permissions'))}</legend>
 ${problemsOf(operator)}
-${boxes}</fieldset>`;
-  return html`<section class="card"><h2>${role.title}</h2>
+<div class="grid">${groups}</div></fieldset>`;
+  return html`<section class="card"><h2>${roleTitle(t, role)}</h2>
 ${formOf(operator, pathOf(operator, SLUG, `&id=${role.id}`), content, [['change', message('ops.role.change')]])}
 <p><a href="${pathOf(operator, SLUG)}">${t(message('ops.role.all'))}</a></p></section>`;
+};
+
+const addedTo = (role: Role, chosen: readonly string[]): string[] =>
+  chosen.filter((name) => !role.permissions.includes(name));
+const removedFrom = (role: Role, chosen: readonly string[]): string[] =>
+  role.permissions.filter((name) => !chosen.includes(name));
+
+/** Names what changes. */
+const buttonOf = (role: Role, chosen: readonly string[]): Message => {
+  const [added, removed] = [addedTo(role, chosen).length, removedFrom(role, chosen).length];
+  if (removed === 0) return message('ops.role.confirm.add', { count: added });
+  if (added === 0) return message('ops.role.confirm.remove', { count: removed });
+  return message('ops.role.confirm.both', { added, removed });
 };
 
 const changeOf = ({ t }: Operator, role: Role, chosen: readonly string[]): Html => {
   const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly string[]): Html | false =>
     names.length > 0 &&
     html`<h3>${t(message(title))}</h3>
-<ul class="${kind}">${names.map((name) => html`<li><span class="code" dir="ltr">${name}</span></li>\n`)}</ul>`;
-  const added = chosen.filter((name) => !role.permissions.includes(name));
-  const removed = role.permissions.filter((name) => !chosen.includes(name));
-  return html`${list('can', 'ops.role.added', added)}
-${list('cannot', 'ops.role.removed', removed)}`;
+<ul class="${kind}">${names.map((name) => html`<li>${permissionText(t, name)}</li>\n`)}</ul>`;
+  return html`${list('can', 'ops.role.added', addedTo(role, chosen))}
+${list('cannot', 'ops.role.removed', removedFrom(role, chosen))}`;
 };
 
 const change = decisionOf<Role>('change', {
@@ -77,12 +116,12 @@ const change = decisionOf<Role>('change', {
     const chosen = chosenIn(fields);
     const isSame = stateOf(role) === [...chosen].sort().join(' ');
     return {
-      title: message('ops.role.title', { role: role.title }),
+      title: message('ops.role.title', { role: roleTitle(operator.t, role) }),
       lead: message(isSame ? 'ops.role.same' : 'ops.role.question'),
       facts: changeOf(operator, role, chosen),
       repeated: ['id', ...chosen.map((name) => FIELD + name)],
       state: [role.id, stateOf(role), ...chosen],
-      button: isSame ? undefined : { label: message('ops.role.confirm'), isDestructive: true },
+      button: isSame ? undefined : { label: buttonOf(role, chosen), isDestructive: true },
       back: { query: `&id=${role.id}`, label: message('ops.role.back') },
     };
   },
@@ -105,15 +144,15 @@ export const roles: Section = {
     if (role !== undefined)
       return editor(operator, role, sent === undefined ? role.permissions : chosenIn(sent));
     const items = all.map(
-      ({ id, title, permissions }) =>
-        html`<li><a href="${pathOf(operator, SLUG, `&id=${id}`)}">${title}</a>
-<span class="quiet">${t(message('ops.role.count', { count: permissions.length }))}</span></li>\n`,
+      (role) =>
+        html`<li><a href="${pathOf(operator, SLUG, `&id=${role.id}`)}">${roleTitle(t, role)}</a>
+<span class="quiet">${t(message('ops.role.count', { count: role.permissions.length }))}</span></li>\n`,
     );
     return html`<section class="card">${problemsOf(operator)}<ul class="items" role="list">${items}</ul></section>`;
   },
   actions: change,
   notice: async (operator, done) => {
     const role = done === 'saved' ? await findRole(operator, operator.query.id) : undefined;
-    return role && message('ops.done.role', { role: role.title });
+    return role && message('ops.done.role', { role: roleTitle(operator.t, role) });
   },
 };

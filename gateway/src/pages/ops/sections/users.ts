@@ -2,6 +2,7 @@
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
+import { formatList } from '@fitness/shared/kernel/i18n/translate.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
@@ -23,7 +24,7 @@ import {
   tableOf,
   userName,
 } from '../section.ts';
-import { type Role, readRoles } from './roles.ts';
+import { permissionText, type Role, readRoles, roleTitle } from './roles.ts';
 
 const SLUG = 'users';
 
@@ -43,14 +44,18 @@ const isStaff = ({ roles = [] }: User): boolean =>
     permissions.some((name) => (OPERATOR_PERMISSIONS as Set<string>).has(name)),
   );
 
-const rolesOf = ({ roles = [] }: User): string => roles.map(({ title }) => title).join(', ');
+const titlesOf = ({ locale, t }: Operator, roles: readonly Role[]): string =>
+  formatList(
+    locale,
+    roles.map((role) => roleTitle(t, role)),
+  );
 
 const columnsOf = (operator: Operator): readonly Column<User>[] => [
   { label: 'ops.user', value: (user) => memberLink(operator, user) },
   { label: 'ops.id', value: ({ id }) => id },
   { label: 'ops.email', value: ({ email }) => email },
   { label: 'ops.phone', value: ({ phone }) => phone },
-  { label: 'ops.roles', value: rolesOf },
+  { label: 'ops.roles', value: ({ roles = [] }) => titlesOf(operator, roles) },
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 
@@ -63,12 +68,15 @@ const resultsOf = (operator: Operator, body: Record<string, unknown>, search: st
     return formOf(operator, pathOf(operator, SLUG), hidden, [['search', label]]);
   };
   const items = tableOf(t, columnsOf(operator), body.data as User[]);
-  return html`<section class="card">${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
+  const { total } = (body.meta ?? {}) as { total?: number };
+  return html`<section class="card">${total !== undefined && total > 0 && html`<p role="status">${t(message('ops.users.count', { count: total }))}</p>`}
+${listOf(operator, { body, items, none: 'ops.none', turn })}</section>`;
 };
 
 /** What is searched may be an e-mail or a phone number, which must not be in an address. */
-const searchForm = (operator: Operator): Html => {
-  const search = { name: 'search', label: message('ops.users.search'), autocomplete: 'off', isText: true };
+const searchForm = (operator: Operator, value?: string): Html => {
+  const label = message('ops.users.search');
+  const search = { name: 'search', label, autocomplete: 'off', isText: true, value };
   return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), inputOf(operator, search), [
     ['search', message('ops.users.find')],
   ])}</section>`;
@@ -78,8 +86,8 @@ const roleForm = async (operator: Operator, user: User): Promise<Html> => {
   const { t } = operator;
   const held = new Set((user.roles ?? []).map(({ id }) => id));
   const boxes = (await readRoles(operator)).map(
-    ({ id, title }) =>
-      html`<label class="row"><input type="checkbox" name="role_${id}" value="on"${held.has(id) && html` checked`}>${title}</label>\n`,
+    (role) =>
+      html`<label class="row"><input type="checkbox" name="role_${role.id}" value="on"${held.has(role.id) && html` checked`}>${roleTitle(t, role)}</label>\n`,
   );
   const content = html`<input type="hidden" name="user_id" value="${user.id}">
 <fieldset class="stack"><legend>${t(message('ops.roles'))}</legend>
@@ -95,7 +103,7 @@ const identityOf = (operator: Operator, user: User): Html =>
     ['ops.email', user.email],
     ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
     ['ops.created', time(operator, user.created_at)],
-    ['ops.roles', rolesOf(user)],
+    ['ops.roles', titlesOf(operator, user.roles ?? [])],
     [
       'ops.deletion_at',
       user.deletion_scheduled_at == null ? null : time(operator, user.deletion_scheduled_at),
@@ -139,26 +147,38 @@ const roleIdsIn = (fields: Fields): number[] =>
 const permissionsIn = (roles: readonly Role[]): Set<string> =>
   new Set(roles.flatMap(({ permissions }) => permissions));
 
+/** The roles that `one` has and `other` lacks. */
+const without = (one: readonly Role[], other: readonly Role[]): Role[] =>
+  one.filter((role) => other.every(({ id }) => id !== role.id));
+
 /** The roles that are added and taken away, and the permissions that the account gains. */
 const roleChange = ({ t }: Operator, held: readonly Role[], chosen: readonly Role[]): Html => {
-  const lacks =
-    (roles: readonly Role[]) =>
-    (role: Role): boolean =>
-      roles.every(({ id }) => id !== role.id);
   const list = (kind: 'can' | 'cannot', title: MessageKey, names: readonly Html[]): Html | false =>
     names.length > 0 &&
     html`<h3>${t(message(title))}</h3>
 <ul class="${kind}">${names.map((name) => html`<li>${name}</li>\n`)}</ul>`;
-  const titles = (roles: readonly Role[]): Html[] => roles.map(({ title }) => html`${title}`);
+  const titles = (roles: readonly Role[]): Html[] => roles.map((role) => html`${roleTitle(t, role)}`);
   const before = permissionsIn(held);
   const gained = [...permissionsIn(chosen)].filter((name) => !before.has(name));
-  return html`${list('can', 'ops.role.added', titles(chosen.filter(lacks(held))))}
-${list('cannot', 'ops.role.removed', titles(held.filter(lacks(chosen))))}
+  return html`${list('can', 'ops.role.added', titles(without(chosen, held)))}
+${list('cannot', 'ops.role.removed', titles(without(held, chosen)))}
 ${list(
   'can',
   'ops.roles.gained',
-  gained.map((name) => html`<span class="code" dir="ltr">${name}</span>`),
+  gained.map((name) => permissionText(t, name)),
 )}`;
+};
+
+/** Names the roles that change. */
+const roleButton = (operator: Operator, held: readonly Role[], chosen: readonly Role[]): Message => {
+  const [names, roles] = [
+    titlesOf(operator, without(chosen, held)),
+    titlesOf(operator, without(held, chosen)),
+  ];
+  if (roles === '') return message('ops.roles.add', { names });
+  return names === ''
+    ? message('ops.roles.remove', { roles })
+    : message('ops.roles.change', { names, roles });
 };
 
 const saveRoles = decisionOf<User>('save_roles', {
@@ -182,7 +202,7 @@ const saveRoles = decisionOf<User>('save_roles', {
       facts: html`${identityOf(operator, user)}${roleChange(operator, held, chosen)}`,
       repeated: ['user_id', ...roleFieldsIn(fields)],
       state: [user.id, user.username, heldIds.join(), ids.join(), [...permissionsIn(chosen)].sort().join()],
-      button: isSame ? undefined : { label: message('ops.roles.save'), isDestructive: true },
+      button: isSame ? undefined : { label: roleButton(operator, held, chosen), isDestructive: true },
       back: { query: `&id=${user.id}`, label: message('ops.back_to', { name: userName(user) }) },
     };
   },
@@ -227,7 +247,7 @@ export const users: Section = {
       const answer = await operator.api({ method: 'GET', path });
       if (answer.status !== 200) return { refused: answer };
       const body = await withMemberOfId(operator, answer.body, search);
-      return { shown: html`${searchForm(operator)}${resultsOf(operator, body, search)}` };
+      return { shown: html`${searchForm(operator, search)}${resultsOf(operator, body, search)}` };
     },
     ...saveRoles,
     ...removeSecondFactor,

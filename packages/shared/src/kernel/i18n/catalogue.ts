@@ -18,6 +18,7 @@ export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey
  *   IBANs and addresses.
  */
 export const PARAMETERS = {
+  added: 'number',
   after: 'verbatim',
   amount: 'number',
   app: 'verbatim',
@@ -48,7 +49,9 @@ export const PARAMETERS = {
   password: 'verbatim',
   product: 'verbatim',
   reason: 'verbatim',
+  removed: 'number',
   role: 'verbatim',
+  roles: 'verbatim',
   seconds: 'number',
   service: 'verbatim',
   services: 'verbatim',

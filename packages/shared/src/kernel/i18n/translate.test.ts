@@ -4,7 +4,7 @@ import { message } from '../error.ts';
 import { type Catalogue, type MessageKey, type MessageParams, PARAMETERS } from './catalogue.ts';
 import { catalogue as en } from './catalogues/en.ts';
 import { negotiateLocale } from './negotiate.ts';
-import { CATALOGUES, formatInstant, LOCALES, translate, translator } from './translate.ts';
+import { CATALOGUES, formatInstant, formatList, LOCALES, translate, translator } from './translate.ts';
 
 const keys = Object.keys(en) as (keyof Catalogue)[];
 const plurals = keys.filter((key) => key.endsWith('_other')).map((key) => key.replace(/_other$/, ''));
@@ -147,6 +147,14 @@ describe('every text', () => {
     ['fa', -5_000, '\u200e−۵٬۰۰۰ تومان'],
   ])('in %s writes the amount %j as the language does', (locale, amount, text) => {
     expect(translate(locale, 'ops.tooman', { amount })).toBe(text);
+  });
+
+  test.each([
+    ['en', ['Member'], 'Member'],
+    ['en', ['Member', 'Operator'], 'Member and Operator'],
+    ['fa', ['عضو', 'اپراتور', 'مدیر سیستم'], 'عضو،‏ اپراتور، و مدیر سیستم'],
+  ])('in %s writes a list as the language does', (locale, texts, list) => {
+    expect(formatList(locale, texts).replaceAll('\u200f', '')).toBe(list.replaceAll('\u200f', ''));
   });
 
   test('takes parameters as they are: no escaping, no second filling-in', () => {

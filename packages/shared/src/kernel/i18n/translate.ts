@@ -43,6 +43,7 @@ void instance.init({
 
 interface Formats {
   number: Intl.NumberFormat;
+  list: Intl.ListFormat;
   /** A day of a calendar, which no time zone moves. */
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
@@ -55,6 +56,7 @@ const formatsOf = (catalogue: Catalogue): Formats => {
   const day = { day: 'numeric', month: 'long', year: 'numeric' } as const;
   return {
     number: new Intl.NumberFormat(tag),
+    list: new Intl.ListFormat(tag),
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
@@ -81,6 +83,10 @@ export const instantParts = (locale: Locale, instant: Date): [date: string, time
   const withoutDate = translate(locale, 'language.instant', { date: '', time: time.format(instant) });
   return [date.format(instant), withoutDate.trim()];
 };
+
+/** `Member and Operator` in English. */
+export const formatList = (locale: Locale, texts: readonly string[]): string =>
+  formats(locale).list.format(texts);
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
