@@ -17,8 +17,9 @@ export const memberLink = (operator: Operator, user: unknown, id?: number): Html
   const username = html`<bdi>${usernameOf(named)}</bdi>`;
   const name = fullNameOf(named);
   const below = name !== '' && html`<br><bdi>${name}</bdi>`;
-  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return html`${username}${below}`;
-  return html`<a href="${memberPath(operator, named.id)}">${username}</a>${below}`;
+  const isLinked = named.id !== undefined && can(operator.caller, 'users.view_all');
+  const shown = isLinked ? html`<a href="${memberPath(operator, named.id ?? '')}">${username}</a>` : username;
+  return html`<span>${shown}${below}</span>`;
 };
 
 /** How many names one request of the API reads. */

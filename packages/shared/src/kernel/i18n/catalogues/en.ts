@@ -284,7 +284,7 @@ export const catalogue = {
   'ops.not_for_you': 'This page is for operators. Your account has no permission for it.',
   'ops.set_up.title': 'Set up two-factor authentication',
   'ops.set_up.lead':
-    'Operators use this page with two-factor authentication only. You need an authenticator app on your phone.',
+    'Operators need two-factor authentication to use this page. You need an authenticator app on your phone.',
   'ops.set_up.begin': 'Show the QR code',
   'ops.set_up.scan': 'Scan this QR code with your authenticator app. It is valid for ten minutes.',
   'ops.set_up.qr': 'QR code for your authenticator app',
