@@ -2,7 +2,17 @@
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { csvLine } from '../src/pages/ops/audit-csv.ts';
-import { arrangeOps, browse, gateway, operatorOf, PATH, replies, signIn, TOKEN } from './ops-support.ts';
+import {
+  arrangeOps,
+  browse,
+  gateway,
+  operatorOf,
+  PATH,
+  replies,
+  signIn,
+  submit,
+  TOKEN,
+} from './ops-support.ts';
 
 arrangeOps();
 
@@ -29,6 +39,7 @@ const arrange = (...data: object[]): void => {
 };
 beforeEach(() => {
   replies.set('GET /users/names', { status: 200, body: { data: NAMES } });
+  replies.set('GET /roles', { status: 200, body: { data: [], meta: { last_page: 1 } } });
   arrange(entry());
 });
 
@@ -38,45 +49,132 @@ const asked = (): string[] =>
     .filter((url) => url.includes('/audit-log'));
 const FILTERS = 'action=user.update&actor_id=9&subject_type=user&subject_id=5&from=2026-01-01&to=2026-01-31';
 
+const plain = (html: string): string =>
+  html
+    .replaceAll(/[\u2066-\u2069]/g, '')
+    .replaceAll(/<\/?(?:bdi|span)[^>]*>/g, '')
+    .replaceAll('&quot;', '"');
+const changesOf = (html: string): string[] => {
+  const lists = [...plain(html).matchAll(/<ul class="plain">([\s\S]*?)<\/ul>/g)].map(
+    ([, list]) => list ?? '',
+  );
+  return lists.flatMap((list) => [...list.matchAll(/<li>(.*)<\/li>/g)].map(([, line]) => line ?? ''));
+};
+
 describe('the audit log', () => {
-  test('shows each change as before and after, in words for what is no text', async () => {
+  test('shows each change in words: labels, dates, units, and what is empty or erased', async () => {
     arrange(
       entry({
-        before: { first_name: 'Sarah', height: null, birth_date: { erased: true }, permissions: ['a', 'b'] },
-        after: { first_name: 'Sara', height: 171, birth_date: null, permissions: ['b', 'c'] },
+        before: {
+          first_name: 'Sarah',
+          height: null,
+          bank_account_number: { erased: true },
+          birth_date: '1994-05-21',
+          permissions: ['a', 'b'],
+          is_trainer: false,
+          trainer_license_approved: null,
+          someNew_field: 1_000,
+        },
+        after: {
+          first_name: 'Sara',
+          height: 171,
+          bank_account_number: null,
+          birth_date: null,
+          permissions: ['b', 'c'],
+          is_trainer: true,
+          trainer_license_approved: true,
+          someNew_field: { changed: true },
+        },
       }),
     );
     const browser = await signIn();
-    const text = (html: string): string => html.replaceAll(/[\u2066-\u2069]/g, '');
-    const { html } = await browser.get(`${PATH}/audit-log`);
-    for (const change of [
-      'first_name: Sarah → Sara',
-      'height: nothing → 171',
-      'birth_date: (erased) → nothing',
-      'permissions: −a +c',
-    ])
-      expect(text(html)).toContain(`<li>${change}</li>`);
-    const persian = await browser.get(`${PATH}/audit-log?lang=fa`);
-    expect(text(persian.html)).toContain('<li>first_name: از Sarah به Sara</li>');
+    expect(changesOf((await browser.get(`${PATH}/audit-log`)).html)).toEqual([
+      'First name: Sarah → Sara',
+      'Height: (empty) → 171 cm',
+      'Bank account: (erased) → (empty)',
+      'Date of birth: May 21, 1994 → (empty)',
+      'Permissions: removed: a; added: c',
+      'Identifies as a trainer: no → yes',
+      'Review: pending → approved',
+      'some new field: 1,000 → (changed in the database)',
+    ]);
+    const { html } = await browser.get(`${PATH}/audit-log?lang=fa`);
+    expect(changesOf(html).slice(0, 5)).toEqual([
+      'نام: Sarah ← Sara',
+      'قد: (خالی) ← ۱۷۱ سانتی‌متر',
+      'حساب بانکی: (پاک‌شده) ← (خالی)',
+      'تاریخ تولد: ۳۱ اردیبهشت ۱۳۷۳ ← (خالی)',
+      'دسترسی‌ها: حذف‌شده: a؛ اضافه‌شده: c',
+    ]);
+    expect(html).toContain('تغییر مشخصات');
+    expect(html).not.toMatch(/user\.update</);
   });
 
   test('shows what has not changed, and what was recorded once, as one value', async () => {
     arrange(
       entry({
-        before: { amount: 5, note: null, is_done: false },
-        after: { amount: 5, note: null, is_done: true },
+        action: 'withdrawal.pay',
+        subject_type: 'payment',
+        before: { user_id: 5, amount: 50_000, note: null, is_done: false, rejected_at: null },
+        after: { user_id: 5, amount: 50_000, note: null, is_done: true, rejected_at: AT },
       }),
-      entry({ before: null, after: { filename: 'a.png' } }),
-      entry({ before: { name: 'Iron' }, after: null }),
+      entry({
+        action: 'document.view',
+        subject_type: 'media',
+        before: null,
+        after: {
+          attachable_type: 'App\\Models\\Gyms\\Gym',
+          filename: 'a.png',
+          purpose: 'gym_license',
+          size: 5_043,
+        },
+      }),
+      entry({
+        before: { workingPeriods: [{ weekday: 2, opensAt: '08:00', closesAt: '22:00' }] },
+        after: null,
+      }),
+      entry({ before: { content: 'x'.repeat(5_000) }, after: null }),
     );
     const { html } = await (await signIn()).get(`${PATH}/audit-log`);
-    const lines = [...html.replaceAll(/[\u2066-\u2069]/g, '').matchAll(/<li>([a-z_]+: [^<]*)<\/li>/g)];
-    expect(lines.map(([, line]) => line)).toEqual([
-      'amount: 5',
-      'is_done: false → true',
-      'filename: a.png',
-      'name: Iron',
+    expect(changesOf(html)).toEqual([
+      `User: <a href="${PATH}/members/5?lang=en">sara (Sara Ahmadi)</a>`,
+      'Amount: 50,000 Tooman',
+      'Completed: no → yes',
+      'Rejected: (empty) → January 1, 2026 at 00:00 UTC',
+      'Belongs to: Gym',
+      'File name: a.png',
+      'Purpose: gym license',
+      'Size in bytes: 5,043',
+      'Opening hours: Day: Monday, opens at: 08:00, closes at: 22:00',
+      `Text: ${'x'.repeat(200)}…`,
     ]);
+  });
+
+  test('names roles for those who may read them, and shows their ids to others', async () => {
+    arrange(
+      entry({ action: 'user.assign_roles', before: { role_ids: [1, 2] }, after: { role_ids: [1, 3] } }),
+      entry({ action: 'role.update', subject_type: 'role', subject_id: 3 }),
+    );
+    const roles = [
+      [1, 'Member'],
+      [2, 'Operator'],
+      [3, 'Administrator'],
+    ].map(([id, title]) => ({ id, title, name: title, permissions: [] }));
+    replies.set('GET /roles', { status: 200, body: { data: roles, meta: { last_page: 1 } } });
+    const browser = await signIn();
+    const { html } = await browser.get(`${PATH}/audit-log`);
+    expect(changesOf(html)).toEqual(['Roles: removed: Operator; added: Administrator']);
+    expect(plain(html)).toContain('Role Administrator');
+    gateway.tokens.set(TOKEN, operatorOf(PERMISSIONS.filter((name) => name !== 'roles.manage')));
+    const other = await browser.get(`${PATH}/audit-log`);
+    expect(changesOf(other.html)).toEqual(['Roles: removed: #2; added: #3']);
+  });
+
+  test('has a name in the other script on a line of its own', async () => {
+    const data = [{ id: 9, username: 'mina', first_name: 'مینا', last_name: 'راد' }];
+    replies.set('GET /users/names', { status: 200, body: { data } });
+    const { html } = await (await signIn()).get(`${PATH}/audit-log`);
+    expect(html).toContain('<bdi>mina</bdi><br><bdi>مینا راد</bdi></a>');
   });
 
   test('asks for what its filters say, leaves out what is no filter, and keeps them in its links', async () => {
@@ -87,7 +185,13 @@ describe('the audit log', () => {
     const query = FILTERS.replaceAll('&', '&amp;');
     expect(html).toContain(`href="${PATH}/audit-log?lang=en&amp;${query}&amp;cursor=abc"`);
     expect(html).toContain(`href="${PATH}/audit-log.csv?lang=en&amp;${query}"`);
-    expect(html).toContain('name="from" type="date" value="2026-01-01"');
+    for (const [name, value] of [
+      ['actor', '=mina'],
+      ['subject', 'sara'],
+      ['from', '2026-01-01'],
+      ['to', '2026-01-31'],
+    ])
+      expect(html).toMatch(new RegExp(`name="${name}"[^>]* value="${value}"`));
     for (const wrong of [
       'from=2026-02-30',
       'to=x',
@@ -102,6 +206,69 @@ describe('the audit log', () => {
   });
 });
 
+describe('the filters of the audit log', () => {
+  const users = (...names: string[]) => ({
+    status: 200,
+    body: {
+      data: names.map((username, index) => ({ id: index + 7, username })),
+      meta: { next_cursor: null },
+    },
+  });
+  const filterBy = async (fields: Record<string, string>, lang = 'en') => {
+    const browser = await signIn();
+    const page = await browser.get(`${PATH}/audit-log?lang=${lang}`);
+    return submit(browser, page, 'filter', fields);
+  };
+
+  test('take days of the calendar and the time zone of the language, in its digits and in Latin ones', async () => {
+    for (const [lang, day, from, to] of [
+      ['en', '2026-11-27', '2026-11-27 00:00:00', '2026-11-27 23:59:59'],
+      ['fa', '۱۴۰۵/۰۹/۰۶', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
+      ['fa', '1405/9/6', '2026-11-26 20:30:00', '2026-11-27 20:29:59'],
+    ] as const) {
+      const { status, location } = await filterBy({ from: day, to: day }, lang);
+      expect([status, location?.pathname]).toEqual([303, `${PATH}/audit-log`]);
+      expect(Object.fromEntries(location?.searchParams ?? [])).toEqual({ lang, from, to });
+      const shown = await (await signIn()).get(`${location?.pathname}${location?.search}`);
+      expect(asked().at(-1)).toBe(`/api/v1/audit-log?${new URLSearchParams({ from, to })}&per_page=30`);
+      const typed = lang === 'en' ? '2026-11-27' : '۱۴۰۵/۰۹/۰۶';
+      for (const name of ['from', 'to'])
+        expect(shown.html).toMatch(new RegExp(`name="${name}"[^>]* value="${typed}"`));
+      expect(shown.html).toContain(lang === 'en' ? '(UTC)' : 'به وقت تهران');
+    }
+  });
+
+  test('find a member by username in any case, and by id, and have nothing personal in the address', async () => {
+    replies.set('GET /users', users('mina2', 'Mina'));
+    const byName = await filterBy({ actor: 'mina', subject: ' MINA ', audit_action: 'user.update' });
+    expect(byName.location?.search).toBe(
+      '?lang=en&action=user.update&actor_id=8&subject_type=user&subject_id=8',
+    );
+    const byId = await filterBy({ actor: '#12', subject: '34', subject_type: 'gym' });
+    expect(byId.location?.search).toBe('?lang=en&actor_id=12&subject_type=gym&subject_id=34');
+    expect((await filterBy({})).location?.search).toBe('?lang=en');
+  });
+
+  test('say at their field what is none, keep what was typed, and show no entries', async () => {
+    replies.set('GET /users', users('mina2'));
+    const page = await filterBy(
+      { actor: 'mina', subject: 'x', subject_type: 'gym', from: '2026-11-27', to: '۱۴۰۵/۱۳/۰۱' },
+      'fa',
+    );
+    expect([page.status, changesOf(page.html), page.html.includes('<table')]).toEqual([422, [], false]);
+    for (const [name, value, text] of [
+      ['actor', 'mina', 'حسابی با این نام کاربری نیست'],
+      ['subject', 'x', 'شناسهٔ موضوع را وارد کنید'],
+      ['from', '2026-11-27', 'مانند ۱۴۰۵/۰۹/۰۶'],
+      ['to', '۱۴۰۵/۱۳/۰۱', 'مانند ۱۴۰۵/۰۹/۰۶'],
+    ]) {
+      expect(page.html).toMatch(new RegExp(`id="${name}-problem">[^<]*${text}`));
+      expect(page.html).toMatch(new RegExp(`name="${name}"[^>]* value="${value}"[^>]* aria-invalid="true"`));
+    }
+    expect(page.html).toMatch(/<option value="gym" selected>/);
+  });
+});
+
 const download = async (query = '', browser = signIn()) =>
   (await browser).get(`${PATH}/audit-log.csv?${query}`);
 /** Without the byte order mark and the head. */
@@ -110,7 +277,7 @@ const linesOf = (csv: string): string[] => csv.trimEnd().split('\r\n').slice(1);
 describe('the file of the audit log', () => {
   test('has a line for each changed field, for the filters of the page', async () => {
     arrange(
-      entry({ before: { note: null, roles: [1] }, after: { note: 'a "b",\nc', roles: [1, 2] } }),
+      entry({ before: { note: null, role_ids: [1] }, after: { note: 'a "b",\nc', role_ids: [1, 2] } }),
       entry({
         id: 2,
         actor_id: null,
@@ -127,11 +294,34 @@ describe('the file of the audit log', () => {
     ]);
     expect(headers.get('content-disposition')).toBe('attachment; filename="audit-log.csv"');
     expect(asked()).toEqual([`/api/v1/audit-log?${FILTERS}&per_page=100`]);
+    const words = '"January 1, 2026 at 00:00 UTC","Profile changed","Member sara"';
     expect(linesOf(html)).toEqual([
-      `1,"${AT}","identity",9,"'=mina","user.update","user",5,"note","","a ""b"",\nc","r-1"`,
-      `1,"${AT}","identity",9,"'=mina","user.update","user",5,"roles","[1]","[1,2]","r-1"`,
-      `2,"${AT}","identity","","","dead_letters.purge","dead_letters","","","","","r-1"`,
+      `1,"${AT}","identity",9,"'=mina","user.update","user",5,"note","","a ""b"",\nc","r-1",${words},"Note","(empty)","a ""b"",\nc"`,
+      `1,"${AT}","identity",9,"'=mina","user.update","user",5,"role_ids","[1]","[1,2]","r-1",${words},"Roles","#1","#1, #2"`,
+      `2,"${AT}","identity","","","dead_letters.purge","dead_letters","","","","","r-1","January 1, 2026 at 00:00 UTC","Dead letters deleted","Dead letters","","",""`,
     ]);
+  });
+
+  test('names every operator and member, however many one page of the log has', async () => {
+    const ids = Array.from({ length: 90 }, (_, index) => index + 100);
+    arrange(...ids.map((id) => entry({ id, actor_id: id, subject_id: id + 1_000 })));
+    const answer = gateway.upstreams.identity.handler;
+    const lengths: number[] = [];
+    gateway.upstreams.identity.handler = (request, response) => {
+      const url = new URL(request.url ?? '', 'http://identity');
+      if (!url.pathname.endsWith('/users/names')) return answer?.(request, response);
+      const named = (url.searchParams.get('ids') ?? '').split(',').map(Number);
+      lengths.push(named.length);
+      response.writeHead(named.length > 100 ? 422 : 200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ data: named.map((id) => ({ id, username: `name-${id}` })) }));
+    };
+    const lines = linesOf((await download()).html);
+    expect(lines).toHaveLength(90);
+    for (const [index, id] of ids.entries()) {
+      expect(lines[index]).toContain(`,${id},"name-${id}",`);
+      expect(lines[index]).toContain(`"Member name-${id + 1_000}"`);
+    }
+    expect(lengths.sort()).toEqual([100, 80].sort());
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '  =1', '＝1', '＋1', '－1', '＠a'])(

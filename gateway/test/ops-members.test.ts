@@ -24,6 +24,7 @@ const MEMBER = {
   email: 'sara@example.com',
   phone: '+989120000005',
   bank_account_number: 'IR062960000000100324200001',
+  height: 171,
   birth_date: '1994-05-21',
   roles: [{ id: 1, name: 'member', title: 'Member', permissions: [] }],
   is_trainer: true,
@@ -48,8 +49,11 @@ const ENTRY = {
   after: { first_name: 'Sara' },
   created_at: AT,
 };
+const SERVICE = { id: 6, title: 'Eight weeks', price: 1_200_000, is_active: false, created_at: AT };
 const PAGE = { current_page: 1, last_page: 1 };
 const list = (...data: unknown[]) => ({ status: 200, body: { data, meta: PAGE } });
+const DISPUTES = 'GET /payments/deposit/disputed';
+const REFUNDS = 'GET /payments/store-purchases/refund-queue';
 const BLOCKERS = 'GET /users/5/deletion-blockers';
 
 /** What each part of the page shows, and the permission that its data need. */
@@ -63,7 +67,7 @@ const PARTS: readonly (readonly [name: string, needs: Permission | undefined, sh
   ['payments', 'payments.view_all', 'For the spring course'],
   ['gyms', 'gyms.view_all', 'Iron House'],
   ['deletion', 'users.delete', 'Nothing blocks the deletion'],
-  ['history', 'audit.view', 'user.update'],
+  ['history', 'audit.view', 'Profile changed'],
 ];
 
 beforeEach(() => {
@@ -77,11 +81,12 @@ beforeEach(() => {
   const payment = { ...WITHDRAWAL, type: 'deposit', is_done: true, description: 'For the spring course' };
   replies.set('GET /payments', list(payment));
   replies.set('GET /gyms', list({ id: 4, name: 'Iron House', is_active: true, created_at: AT }));
-  const service = { id: 6, title: 'Eight weeks', price: 1_200_000, is_active: false, created_at: AT };
-  replies.set('GET /training-services', list(service));
+  replies.set('GET /training-services', list(SERVICE));
   const session = { id: 2, name: 'Fitness/3.2', address: '192.0.2.1', created_at: AT, last_used_at: AT };
   replies.set('GET /users/5/sessions', list({ ...session, device: { platform: 'ios', locale: 'fa' } }));
   replies.set(BLOCKERS, { status: 200, body: { data: [] } });
+  replies.set(DISPUTES, list());
+  replies.set(REFUNDS, list());
   replies.set('GET /audit-log', list(ENTRY));
 });
 
@@ -118,6 +123,33 @@ describe('the page of a member', () => {
       expect(calls.filter((call) => call.includes(path))).toEqual([]);
     },
   );
+
+  test('has the account first and the deletion last', async () => {
+    const { page } = await open();
+    const titles = [...page.html.matchAll(/<section class="card"><h2>([^<]*)</g)].map(([, title]) => title);
+    expect(titles).toEqual([
+      'Account',
+      'Payments',
+      'Subscription',
+      'Gyms',
+      'Training services',
+      'Sessions and devices',
+      'What operators did to this account',
+      'Deletion',
+    ]);
+  });
+
+  test('has its numbers and dates in the digits and the calendar of the language', async () => {
+    const { browser } = await open();
+    const { html } = await browser.get(`${PATH}/members/5?lang=fa`);
+    for (const text of [
+      '<dd>۱۷۱ سانتی‌متر</dd>',
+      '<dd>۳</dd>',
+      '<bdi>۳۱ اردیبهشت ۱۳۷۳</bdi>',
+      '۲۵۰٬۰۰۰ تومان',
+    ])
+      expect(html).toContain(text);
+  });
 
   test('is refused without users.view_all, and has no id that is none', async () => {
     const browser = await signIn();
@@ -200,6 +232,38 @@ describe('the deletion of a member', () => {
     expect(page.html).not.toContain('value="delete"');
   });
 
+  test('is warned about what blocks nothing: open disputes, purchases to refund, services for sale', async () => {
+    const counted = (total: number) => ({ status: 200, body: { data: [{}], meta: { ...PAGE, total } } });
+    replies.set(DISPUTES, counted(1));
+    replies.set(REFUNDS, counted(2));
+    replies.set('GET /training-services', {
+      status: 200,
+      body: { data: [SERVICE], meta: { ...PAGE, total: 3 } },
+    });
+    const { browser, page } = await open();
+    const shown = await submit(browser, page, 'delete');
+    for (const { html } of [page, shown])
+      for (const text of [
+        `<a href="${PATH}/disputes?lang=en">1 disputed deposit is open.`,
+        `<a href="${PATH}/disputes?lang=en">2 store purchases are still to be refunded.`,
+        '3 training services will be deleted',
+      ])
+        expect(html).toContain(text);
+    expect(gateway.upstreams.wallet.received.map(({ url }) => String(url))).toContainEqual(
+      expect.stringContaining('/payments/deposit/disputed?user_id=5&'),
+    );
+    replies.set(DISPUTES, counted(2));
+    const changed = await submit(browser, shown, 'confirm_delete');
+    expect(changed.html).toContain('2 disputed deposits are open');
+    expect(calls).not.toContain('identity DELETE /users/5');
+  });
+
+  test('says that payments are not seen without payments.view_all, and names the account on its button', async () => {
+    const { page } = await open(PERMISSIONS.filter((name) => name !== 'payments.view_all'));
+    expect(page.html).toContain('You may not see payments.');
+    expect(page.html).toMatch(/value="delete" class="danger">Delete the account \Wsara\W</);
+  });
+
   test('is not done when a blocker or another person appears between the steps', async () => {
     const { browser, page } = await open();
     const shown = await submit(browser, page, 'delete');
@@ -233,6 +297,55 @@ describe('the deletion of a member', () => {
     const { browser, page } = await open();
     const refused = await decide(browser, page, 'delete');
     expect([refused.status, refused.html.includes('not yet')]).toEqual([409, true]);
+  });
+});
+
+describe('the sessions of a member', () => {
+  const PATH_OF_SESSION = 'DELETE /users/5/sessions/2';
+
+  test('are ended one by one, after a step that shows which it is', async () => {
+    replies.set(PATH_OF_SESSION, { status: 204 });
+    const { browser, page } = await open();
+    const shown = await submit(browser, page, 'end_session');
+    for (const text of ['End a session of', 'Fitness/3.2', '192.0.2.1', 'ios, fa'])
+      expect(shown.html).toContain(text);
+    expect(calls).not.toContain(`identity ${PATH_OF_SESSION}`);
+    const done = await submit(browser, shown, 'confirm_end_session');
+    expect([done.status, done.location?.search]).toEqual([303, '?lang=en&session=2&done=ended']);
+    expect(calls).toContain(`identity ${PATH_OF_SESSION}`);
+    expect((await follow(browser, done)).html).not.toContain('was ended.');
+    replies.set('GET /users/5/sessions', list());
+    expect((await follow(browser, done)).html).toMatch(/A session of \Wsara\W .* was ended\./);
+  });
+
+  test('that have ended are said to have ended, and another one is not ended in their place', async () => {
+    const { browser, page } = await open();
+    const shown = await submit(browser, page, 'end_session');
+    const older = { id: 1, name: 'Other', address: null, device: null, created_at: AT, last_used_at: AT };
+    replies.set('GET /users/5/sessions', list(older));
+    const ended = await submit(browser, shown, 'confirm_end_session');
+    expect([ended.status, ended.html.includes('This session has already ended.')]).toEqual([404, true]);
+    expect(calls.filter((call) => call.includes('DELETE'))).toEqual([]);
+  });
+
+  test('are ended by nobody without the permission, in no own account, and of colleagues by managers of roles', async () => {
+    const button = 'value="end_session"';
+    const { page } = await open(PERMISSIONS.filter((name) => name !== 'users.update_any'));
+    expect([page.html.includes('Fitness/3.2'), page.html.includes(button)]).toEqual([true, false]);
+    const colleague = { id: 2, name: 'operator', title: 'Operator', permissions: ['users.view_all'] };
+    replies.set('GET /users/5', { status: 200, body: { user: { ...MEMBER, roles: [colleague] } } });
+    const withoutRoles = await open(PERMISSIONS.filter((name) => name !== 'roles.manage'));
+    expect(withoutRoles.page.html).not.toContain(button);
+    expect((await open()).page.html).toContain(button);
+    gateway.tokens.set(TOKEN, { ...operatorOf(PERMISSIONS), userId: 5 });
+    expect((await (await signIn()).get(`${PATH}/members/5`)).html).not.toContain(button);
+  });
+
+  test('are not ended when the API refuses it', async () => {
+    replies.set(PATH_OF_SESSION, { status: 403, body: { message: 'not you' } });
+    const { browser, page } = await open();
+    const refused = await decide(browser, page, 'end_session');
+    expect([refused.status, refused.html.includes('not you')]).toEqual([403, true]);
   });
 });
 

@@ -373,7 +373,7 @@ test('a member is deleted after the confirmation, which the audit log and their 
   expect((await api('GET', '/auth/me', { token: member.token })).status).toBe(401);
   const { html } = await browser.get(`/ops/members/${member.id}`);
   expect(html).toContain('There is no account with this ID.');
-  expect(html).toContain('user.delete');
+  expect(html).toContain('Account deleted');
   expect(html).not.toContain(member.email);
   expect(await audited('user.delete')).toMatchObject([{ subject_id: member.id }]);
 });
@@ -396,7 +396,7 @@ test('the audit log is downloaded as it is filtered', async () => {
 test('the audit log shows what was done here', async () => {
   const { status, html } = await browser.get(`/ops/audit-log?actor_id=${operator.id}`);
   expect(status).toBe(200);
-  expect(html).toContain('withdrawal.pay');
+  expect(html).toContain('Withdrawal paid');
 });
 
 test('a change is told to an open page within seconds', async () => {

@@ -114,6 +114,8 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await expectFine('ops-users-found');
     await page.goto(`${baseUrl()}/ops/members/${memberId}?lang=${view.locale}`);
     await expectFine('ops-member');
+    await press('button[value=end_session]');
+    await expectFine('ops-session-end');
     await page.goto(`${baseUrl()}/ops/members/${userId}?lang=${view.locale}`);
     await press('button[value=delete]');
     await expectFine('ops-member-delete');
@@ -121,6 +123,9 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
       `${baseUrl()}/ops/audit-log?lang=${view.locale}&subject_type=user&subject_id=${memberId}`,
     );
     await expectFine('ops-audit-log-of-member');
+    await type('from', '1405-13-40');
+    await press('button[value=filter]');
+    await expectFine('ops-audit-log-refused', 422);
     await page.goto(`${baseUrl()}/ops/users?lang=${view.locale}&id=${userId}`);
     await expectFine('ops-user');
     await press('button[value=remove_second_factor]');

@@ -1,8 +1,12 @@
-/** The audit log as a file for spreadsheets: one line for each changed field. */
+/**
+ * The audit log as a file for spreadsheets: one line for each changed field. The first columns are for programs, and have what is stored; the
+ * last ones are for people, in words of the language of the page.
+ */
 import { Readable } from 'node:stream';
+import { formatTimestampIn } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { FastifyReply } from 'fastify';
-import { accountsIn, differencesOf, type Entry } from './audit-entries.ts';
-import { type Names, readNames } from './members.ts';
+import { type Difference, differencesOf, type Entry, readAuditNames, subjectText } from './audit-entries.ts';
+import { type AuditNames, actionName, fieldValue, labelOf } from './audit-fields.ts';
 import { type Operator, read } from './section.ts';
 
 const PER_PAGE = '100';
@@ -11,6 +15,7 @@ const BYTE_ORDER_MARK = '\ufeff';
 const HEAD = [
   ...['id', 'time_utc', 'service', 'operator_id', 'operator', 'action'],
   ...['subject_type', 'subject_id', 'field', 'before', 'after', 'request_id'],
+  ...['time_text', 'action_text', 'subject_text', 'field_text', 'before_text', 'after_text'],
 ];
 
 /** A spreadsheet runs a cell that begins with one of these, with white space before it and in their wide forms, too. */
@@ -29,13 +34,39 @@ export const csvLine = (values: readonly unknown[]): string => `${values.map(cel
 
 const NO_CHANGE = { field: null, before: null, after: null };
 
-const linesOf = (entry: Entry, names: Names): string => {
+/** The isolates of names are for pages. */
+const ISOLATES = /[\u2066-\u2069]/g;
+
+/** A state that was not recorded has no text. */
+const textsOf = (
+  operator: Operator,
+  { before, after }: Entry,
+  difference: Difference | typeof NO_CHANGE,
+  names: AuditNames,
+): (string | null)[] => {
+  const { field } = difference;
+  if (field === null) return [null, null, null];
+  const text = (state: Entry['before'], value: unknown): string | null =>
+    state === null ? null : fieldValue(operator, field, value, names).text.replace(ISOLATES, '');
+  return [labelOf(operator, field), text(before, difference.before), text(after, difference.after)];
+};
+
+const linesOf = (operator: Operator, entry: Entry, names: AuditNames): string => {
   const { id, service, action, actor_id: actor, subject_type: type, subject_id: subject } = entry;
-  const username = actor === null ? null : names.get(actor)?.username;
+  const username = actor === null ? null : names.users.get(actor)?.username;
   const head = [id, entry.created_at, service, actor, username, action, type, subject];
+  const texts = [
+    formatTimestampIn(operator.locale, entry.created_at),
+    actionName(operator, action),
+    subjectText(operator, entry, names),
+  ];
   const differences = differencesOf(entry);
   return (differences.length === 0 ? [NO_CHANGE] : differences)
-    .map(({ field, before, after }) => csvLine([...head, field, before, after, entry.request_id]))
+    .map((one) => {
+      const { field, before, after } = one;
+      const stored = [...head, field, before, after, entry.request_id];
+      return csvLine([...stored, ...texts, ...textsOf(operator, entry, one, names)]);
+    })
     .join('');
 };
 
@@ -47,8 +78,8 @@ async function* partsOf(operator: Operator, filters: Readonly<Record<string, str
     const query = new URLSearchParams({ ...filters, ...position, per_page: PER_PAGE });
     const body = await read(operator, `/audit-log?${query}`);
     const entries = body.data as Entry[];
-    const names = await readNames(operator, accountsIn(entries));
-    yield entries.map((entry) => linesOf(entry, names)).join('');
+    const names = await readAuditNames(operator, entries);
+    yield entries.map((entry) => linesOf(operator, entry, names)).join('');
     const { next_cursor: cursor } = (body.meta ?? {}) as { next_cursor?: string | null };
     if (cursor == null) return;
     position = { cursor };

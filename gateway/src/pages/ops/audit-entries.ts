@@ -1,10 +1,12 @@
-/** Entries of the audit log, on its page and on the pages of members. */
-import { AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
+/** Entries of the audit log, on its page, in its file and on the pages of members. */
+import { can } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
-import { memberLink, type Names } from './members.ts';
-import { type Column, type Operator, tableOf } from './section.ts';
+import { type AuditNames, actionName, fieldValue, labelOf, subjectName, usersIn } from './audit-fields.ts';
+import { memberLink, readNames } from './members.ts';
+import { type Column, type Operator, pathOf, tableOf } from './section.ts';
+import { readRoles } from './sections/roles.ts';
 
 export interface Entry {
   id: number;
@@ -31,79 +33,130 @@ export const differencesOf = ({ before, after }: Pick<Entry, 'before' | 'after'>
   return [...fields].map((field) => ({ field, before: before?.[field], after: after?.[field] }));
 };
 
-/** The accounts that the entries name. */
-export const accountsIn = (entries: readonly Entry[]): (number | null)[] =>
-  entries.flatMap(({ actor_id: actor, subject_type: type, subject_id: subject }) => [
+const accountsIn = (entries: readonly Entry[]): (number | null)[] =>
+  entries.flatMap(({ actor_id: actor, subject_type: type, subject_id: subject, before, after }) => [
     actor,
     type === 'user' ? subject : null,
+    ...usersIn(before),
+    ...usersIn(after),
   ]);
 
-const isErased = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && 'erased' in value && value.erased === true;
+const namesRole = ({ subject_type: type, before, after }: Entry): boolean =>
+  type === 'role' || 'role_ids' in { ...before, ...after };
 
-const textOf = ({ t }: Operator, value: unknown): string => {
-  if (value === null || value === undefined || value === '') return t(message('ops.audit.nothing'));
-  if (isErased(value)) return t(message('ops.audit.erased'));
-  return isolate(typeof value === 'string' ? value : JSON.stringify(value));
+/** What the entries name by an id. `more`: further accounts. */
+export const readAuditNames = async (
+  operator: Operator,
+  entries: readonly Entry[],
+  more: readonly number[] = [],
+): Promise<AuditNames> => {
+  const needsRoles = can(operator.caller, 'roles.manage') && entries.some(namesRole);
+  const [users, roles] = await Promise.all([
+    readNames(operator, [...accountsIn(entries), ...more]),
+    needsRoles ? readRoles(operator) : [],
+  ]);
+  return { users, roles: new Map(roles.map(({ id, title }) => [id, title])) };
 };
 
-/** What one of two lists has and the other does not. */
-const without = (sign: string, list: readonly unknown[], other: readonly unknown[]): string[] =>
-  list.filter((entry) => !other.includes(entry)).map((entry) => `${sign}${String(entry)}`);
+/** Texts of members may be as long as a post; the file has them whole. */
+const SHOWN_MAX = 200;
+
+const shortened = (text: string): string =>
+  text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX).trimEnd()}…` : text;
+
+const shownValue = (operator: Operator, field: string, value: unknown, names: AuditNames): Html => {
+  const { text, userId } = fieldValue(operator, field, value, names);
+  if (userId === undefined) return html`<bdi>${shortened(text)}</bdi>`;
+  return memberLink(operator, names.users.get(userId), userId);
+};
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** A value that has not changed, and one of an entry with one state only, stands alone. Undefined where there is nothing to say. */
-const changeOf = (operator: Operator, { before, after }: Entry, change: Difference): string | undefined => {
-  const field = isolate(change.field);
-  const { before: old = null, after: current = null } = change;
-  const { t } = operator;
-  if (before === null || after === null || isSame(old, current)) {
-    const value = current ?? old;
-    return value === null ? undefined : `${field}: ${textOf(operator, value)}`;
-  }
-  if (Array.isArray(old) && Array.isArray(current)) {
-    const changes = [...without('−', old, current), ...without('+', current, old)];
-    return `${field}: ${isolate(changes.join(' '))}`;
-  }
-  const values = { before: textOf(operator, old), after: textOf(operator, current) };
-  return t(message('ops.audit.change', { field, ...values }));
+const isRightToLeft = ({ t }: Operator): boolean => t(message('language.direction')) === 'rtl';
+
+/** The entries of `list` that `other` does not have. */
+const without = (list: readonly unknown[], other: readonly unknown[]): unknown[] =>
+  list.filter((entry) => !other.some((one) => isSame(one, entry)));
+
+/** What was added to a list, and what was removed. */
+const listChange = (
+  operator: Operator,
+  field: string,
+  [old, current]: readonly [readonly unknown[], readonly unknown[]],
+  names: AuditNames,
+): Html => {
+  const part = (key: 'ops.audit.added' | 'ops.audit.removed', entries: readonly unknown[]): string[] => {
+    if (entries.length === 0) return [];
+    const text = isolate(shortened(fieldValue(operator, field, entries, names).text));
+    return [operator.t(message(key, { names: text }))];
+  };
+  return html`${[...part('ops.audit.removed', without(old, current)), ...part('ops.audit.added', without(current, old))].join(isRightToLeft(operator) ? '؛ ' : '; ')}`;
 };
 
-const changesOf = (operator: Operator, entry: Entry): Html | null => {
+/** A value that has not changed, and one of an entry with one state only, stands alone. Undefined where there is nothing to say. */
+const changeOf = (
+  operator: Operator,
+  { before, after }: Entry,
+  { field, before: old = null, after: current = null }: Difference,
+  names: AuditNames,
+): Html | undefined => {
+  const value = (stored: unknown): Html => shownValue(operator, field, stored, names);
+  const label = html`<span class="quiet">${labelOf(operator, field)}:</span> `;
+  if (before === null || after === null || isSame(old, current)) {
+    const only = current ?? old;
+    return only === null ? undefined : html`${label}${value(only)}`;
+  }
+  if (Array.isArray(old) && Array.isArray(current))
+    return html`${label}${listChange(operator, field, [old, current], names)}`;
+  const arrow = isRightToLeft(operator) ? '←' : '→';
+  return html`${label}${value(old)} ${arrow} ${value(current)}`;
+};
+
+const changesOf = (operator: Operator, entry: Entry, names: AuditNames): Html | null => {
   const lines = differencesOf(entry)
-    .map((change) => changeOf(operator, entry, change))
+    .map((change) => changeOf(operator, entry, change, names))
     .filter((line) => line !== undefined);
   return lines.length === 0
     ? null
     : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
 };
 
-export const subjectName = ({ t }: Operator, type: string): string => {
-  const known = AUDIT_SUBJECTS.find((name) => name === type);
-  return known === undefined ? type : t(message(`ops.subject.${known}`));
-};
-
-const subjectOf = (operator: Operator, entry: Entry, names: Names): Html => {
+/** As text: `Role Operator`, `Gym #4`. */
+export const subjectText = (operator: Operator, entry: Entry, { users, roles }: AuditNames): string => {
   const { subject_type: type, subject_id: id } = entry;
-  if (type === 'user' && id !== null) return memberLink(operator, names.get(id), id);
-  return html`${subjectName(operator, type)}${id !== null && html` <bdi dir="ltr">#${id}</bdi>`}`;
+  const kind = subjectName(operator, type);
+  if (id === null) return kind;
+  const name = type === 'user' ? users.get(id)?.username : type === 'role' ? roles.get(id) : undefined;
+  return `${kind} ${name ?? `#${id}`}`;
 };
 
-const actorOf = (operator: Operator, { actor_id: id }: Entry, names: Names): Html =>
-  id === null ? html`${operator.t(message('ops.audit.command'))}` : memberLink(operator, names.get(id), id);
+const subjectOf = (operator: Operator, entry: Entry, names: AuditNames): Html => {
+  const { subject_type: type, subject_id: id } = entry;
+  if (type === 'user' && id !== null) return memberLink(operator, names.users.get(id), id);
+  const kind = subjectName(operator, type);
+  if (id === null) return html`${kind}`;
+  if (type === 'role' && names.roles.has(id)) return html`${kind} <bdi>${names.roles.get(id)}</bdi>`;
+  const text = html`${kind} <bdi dir="ltr">#${id}</bdi>`;
+  return type === 'gym' && can(operator.caller, 'gyms.approve_license')
+    ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${text}</a>`
+    : text;
+};
+
+const actorOf = (operator: Operator, { actor_id: id }: Entry, { users }: AuditNames): Html =>
+  id === null ? html`${operator.t(message('ops.audit.command'))}` : memberLink(operator, users.get(id), id);
 
 /** Undefined without entries. */
-export const auditTable = (operator: Operator, entries: readonly Entry[], names: Names): Html | undefined => {
+export const auditTable = (
+  operator: Operator,
+  entries: readonly Entry[],
+  names: AuditNames,
+): Html | undefined => {
   const columns: readonly Column<Entry>[] = [
     { label: 'ops.audit.at', value: ({ created_at: at }) => time(operator, at) },
     { label: 'ops.audit.actor', value: (entry) => actorOf(operator, entry, names) },
-    {
-      label: 'ops.audit.action',
-      value: ({ action }) => html`<span class="code word" dir="ltr">${action}</span>`,
-    },
+    { label: 'ops.audit.action', value: ({ action }) => html`${actionName(operator, action)}` },
     { label: 'ops.audit.subject', value: (entry) => subjectOf(operator, entry, names) },
-    { label: 'ops.audit.changes', value: (entry) => changesOf(operator, entry) },
+    { label: 'ops.audit.changes', value: (entry) => changesOf(operator, entry, names) },
   ];
   return tableOf(operator.t, columns, entries);
 };

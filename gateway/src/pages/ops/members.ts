@@ -1,25 +1,27 @@
 /** People on the pages of `/ops`: each name leads to the page of its member. */
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
-import { fullNameOf, idIn, type NamedUser, type Operator, pathOf, usernameOf } from './section.ts';
+import { fullNameOf, idIn, type NamedUser, type Operator, pathOf, read, usernameOf } from './section.ts';
 
 export const MEMBERS = 'members';
 
 const memberPath = (operator: Operator, id: number | string, query = ''): string =>
   pathOf(operator, `${MEMBERS}/${id}`, query);
 
-/**
- * The username, and the name on a line below it. No link for an operator who may not see that page. `id`: of an account whose name is not
- * known.
- */
+/** The username, and the name on a line below it: on one line readers of two scripts do not see where each begins. */
+const withName = (username: Html, named: NamedUser): Html => {
+  const name = fullNameOf(named);
+  return html`<span>${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
+};
+
+export const nameOf = (user: NamedUser): Html => withName(html`<bdi>${usernameOf(user)}</bdi>`, user);
+
+/** {@link nameOf}. No link for an operator who may not see that page. `id`: of an account whose name is not known. */
 export const memberLink = (operator: Operator, user: unknown, id?: number): Html => {
   const named: NamedUser = { id, ...(user as NamedUser | null) };
+  if (named.id === undefined || !can(operator.caller, 'users.view_all')) return nameOf(named);
   const username = html`<bdi>${usernameOf(named)}</bdi>`;
-  const name = fullNameOf(named);
-  const below = name !== '' && html`<br><bdi>${name}</bdi>`;
-  const isLinked = named.id !== undefined && can(operator.caller, 'users.view_all');
-  const shown = isLinked ? html`<a href="${memberPath(operator, named.id ?? '')}">${username}</a>` : username;
-  return html`<span>${shown}${below}</span>`;
+  return withName(html`<a href="${memberPath(operator, named.id)}">${username}</a>`, named);
 };
 
 /** How many names one request of the API reads. */
@@ -32,12 +34,44 @@ export const readNames = async (
   operator: Operator,
   ids: readonly (number | null | undefined)[],
 ): Promise<Names> => {
-  const wanted = [...new Set(ids.filter((id) => typeof id === 'number'))].slice(0, NAMES_MAX);
+  const needed = [...new Set(ids.filter((id) => typeof id === 'number'))];
   const isAllowed = can(operator.caller, 'users.view_all') || can(operator.caller, 'users.view_limited');
-  if (wanted.length === 0 || !isAllowed) return new Map();
-  const { status, body } = await operator.api({ method: 'GET', path: `/users/names?ids=${wanted.join()}` });
-  const named = status === 200 ? (body.data as (NamedUser & { id: number })[]) : [];
-  return new Map(named.map((user) => [user.id, user]));
+  if (needed.length === 0 || !isAllowed) return new Map();
+  const slices = Array.from({ length: Math.ceil(needed.length / NAMES_MAX) }, (_, index) =>
+    needed.slice(index * NAMES_MAX, (index + 1) * NAMES_MAX),
+  );
+  const named = await Promise.all(slices.map((slice) => readSlice(operator, slice)));
+  return new Map(named.flat().map((user) => [user.id, user]));
+};
+
+const readSlice = async (
+  operator: Operator,
+  ids: readonly number[],
+): Promise<(NamedUser & { id: number })[]> => {
+  const { status, body } = await operator.api({ method: 'GET', path: `/users/names?ids=${ids.join()}` });
+  return status === 200 ? (body.data as (NamedUser & { id: number })[]) : [];
+};
+
+/** Usernames that contain another one: so many pages of them are looked through. */
+const SEARCHED_PAGES = 10;
+
+/** The account of an id, of `#` and an id, or of a username in any case. Undefined when there is none. */
+export const findIdOf = async (operator: Operator, text: string): Promise<number | undefined> => {
+  const login = text.trim();
+  const id = idIn(login.replace(/^#/, ''));
+  if (id !== undefined) return Number(id);
+  let position: Record<string, string> = {};
+  for (let page = 0; page < SEARCHED_PAGES; page += 1) {
+    const query = new URLSearchParams({ search: login, per_page: '100', ...position });
+    const body = await read(operator, `/users?${query}`);
+    const users = body.data as { id: number; username: string }[];
+    const user = users.find(({ username }) => username.toLowerCase() === login.toLowerCase());
+    if (user !== undefined) return user.id;
+    const { next_cursor: cursor } = (body.meta ?? {}) as { next_cursor?: string | null };
+    if (cursor == null) return undefined;
+    position = { cursor };
+  }
+  return undefined;
 };
 
 /** The API searches texts, and an id is none: its account is the first row of the first page. */

@@ -146,13 +146,10 @@ const act = async (asking: OpsAsking, visit: Visit, slug: string, fields: Fields
     if (action === undefined) throw notFound();
     const { operator } = opened;
     const result = await action(operator, fields);
-    if ('done' in result) {
-      const location = pathOf(
-        asking,
-        addressOf(section, operator.query),
-        `${result.query ?? ''}&done=${result.done}`,
-      );
-      return { location, visit };
+    if ('done' in result || 'query' in result) {
+      const notice = 'done' in result ? `&done=${result.done}` : '';
+      const query = `${result.query ?? ''}${notice}`;
+      return { location: pathOf(asking, addressOf(section, operator.query), query), visit };
     }
     if ('shown' in result) {
       const { shown, problem } = result;

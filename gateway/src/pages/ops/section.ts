@@ -1,6 +1,7 @@
 /** A part of `/ops`. It is shown to, and answers, only who has its permissions; the services check each call again. */
 
-import { LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
+import { encodeCursor, LAST_PAGE_NUMBER } from '@fitness/shared/http/pagination.ts';
+import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
@@ -36,10 +37,11 @@ export interface Operator extends View {
 }
 
 /**
- * `done`: the page is shown again with a notice of it; `query` names what it was done to, and nothing personal. `refused`: an answer of the
+ * `query`: the page is shown with it, without a notice. `done`: the page is shown again with a notice of it; `query` names what it was done to, and nothing personal. `refused`: an answer of the
  * API that is no success is shown as a problem. `shown`: another step, with its problem at its field.
  */
 export type ActionResult =
+  | { query: string }
   | { done: Done; query?: string }
   | { refused: ApiAnswer }
   | { shown: Html; problem?: Problem };
@@ -96,6 +98,7 @@ const DONE = [
   'saved',
   'removed',
   'deleted',
+  'ended',
 ] as const;
 export type Done = (typeof DONE)[number];
 
@@ -136,6 +139,19 @@ export const countOf = async <Row>(
 };
 /** For pages with one row each. */
 const LAST_SINGLE_PAGE = 10_000;
+
+/**
+ * The row of this id in a list without a filter by it, or the one that follows: the page after the next id begins with it. `list`: newest
+ * first, by id.
+ */
+export const findInList = async <Row>(
+  operator: Operator,
+  list: string,
+  id: string | undefined,
+): Promise<Row[]> => {
+  const cursor = encodeCursor([Number(idIn(id) ?? 0) + 1], { url: `${API_PREFIX}${list}` });
+  return (await read(operator, `${list}?per_page=1&cursor=${cursor}`)).data as Row[];
+};
 
 /** Undefined for what is no payment. */
 export const readPayment = async <Payment>(
@@ -213,6 +229,7 @@ export const idIn = (text: string | undefined): string | undefined =>
 type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
 const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
+const hasPersianLetter = (text: string): boolean => PERSIAN_LETTER.test(text);
 
 /** A card, an account, a phone: one that is broken into lines is misread. */
 const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
@@ -224,7 +241,7 @@ const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
 const directed = (value: FactRow[1]): FactRow[1] => {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   if (SHORT_NUMBER.test(String(value))) return html`<bdi class="whole" dir="ltr">${value}</bdi>`;
-  return PERSIAN_LETTER.test(String(value)) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
+  return hasPersianLetter(String(value)) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
 };
 
 /** Without the rows that have no value. */

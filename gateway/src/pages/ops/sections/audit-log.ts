@@ -1,36 +1,40 @@
 /** What operators did, over all services. */
 
 import { AUDIT_ACTIONS, AUDIT_SUBJECTS } from '@fitness/shared/audit/actions.ts';
+import { formatTimestamp, parseTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
+import { formatTypedDay, parseTypedDay } from '@fitness/shared/kernel/i18n/typed-day.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { OPS_PATH } from '../../../request/page-paths.ts';
 import type { Fields } from '../../form-pages.ts';
-import { inputOf } from '../../views.ts';
-import { accountsIn, auditTable, type Entry, subjectName } from '../audit-entries.ts';
-import { readNames } from '../members.ts';
-import { emptyList, idIn, type Operator, pathOf, read, type Section } from '../section.ts';
+import { type Field, formOf, inputOf } from '../../views.ts';
+import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
+import { type AuditNames, actionName, subjectName } from '../audit-fields.ts';
+import { findIdOf } from '../members.ts';
+import { type Action, emptyList, idIn, type Operator, pathOf, read, type Section } from '../section.ts';
 
 const SLUG = 'audit-log';
 export const AUDIT_CSV_PATH = `${OPS_PATH}/${SLUG}.csv`;
 
 const CURSOR = /^[A-Za-z0-9._~=-]{1,300}$/;
 
-/** A day as the API takes it; undefined for what is none. */
-const dayIn = (text = ''): string | undefined => {
-  const date = new Date(`${text}T00:00:00Z`);
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime());
-  return isDay && date.toISOString().startsWith(text) ? text : undefined;
+/** A day or an instant as the API takes it, in UTC; undefined for what is none. */
+const instantIn = (text = ''): string | undefined => {
+  const [, day, time = '00:00:00'] = /^(\d{4}-\d\d-\d\d)(?: (\d\d:\d\d:\d\d))?$/.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  const date = parseTimestamp(`${day} ${time}`);
+  return !Number.isNaN(date.getTime()) && formatTimestamp(date) === `${day} ${time}` ? text : undefined;
 };
 
-/** Ids, days and names of actions only: they are in the address. What is none of them filters nothing. */
+/** Ids, times and names of actions only: they are in the address. What is none of them filters nothing. */
 export const auditFiltersIn = (query: Fields): Record<string, string> => {
   const filters = {
     action: AUDIT_ACTIONS.find((name) => name === query.action),
     actor_id: idIn(query.actor_id),
     subject_type: AUDIT_SUBJECTS.find((name) => name === query.subject_type),
     subject_id: idIn(query.subject_id),
-    from: dayIn(query.from),
-    to: dayIn(query.to),
+    from: instantIn(query.from),
+    to: instantIn(query.to),
   };
   return Object.fromEntries(
     Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -44,74 +48,149 @@ const find = (operator: Operator): Promise<Record<string, unknown>> => {
   return read(operator, `/audit-log?${query}`);
 };
 
+/** What the fields of the form show: what was sent, or what the address filters by in the words of the reader. */
+const shownFilters = ({ query, sent, locale }: Operator, { users }: AuditNames): Fields => {
+  if (sent !== undefined) return sent;
+  const filters = auditFiltersIn(query);
+  const person = (id: string | undefined): string | undefined => users.get(Number(id))?.username ?? id;
+  const day = (text: string | undefined): string | undefined =>
+    text && formatTypedDay(locale, parseTimestamp(text.includes(' ') ? text : `${text} 00:00:00`));
+  const isMember = filters.subject_type === 'user';
+  return {
+    audit_action: filters.action,
+    actor: person(filters.actor_id),
+    subject_type: filters.subject_type,
+    subject: isMember ? person(filters.subject_id) : filters.subject_id,
+    from: day(filters.from),
+    to: day(filters.to),
+  };
+};
+
 interface Choice {
   name: string;
   label: Message;
   options: readonly (readonly [value: string, text: string])[];
-  /** The texts are codes. */
-  isCode?: true;
 }
 
-const selectOf = ({ t, query }: Operator, { name, label, options, isCode }: Choice): Html => {
-  const shown = options.map(
+const selectOf = ({ t }: Operator, { name, label, options }: Choice, shown: Fields): Html => {
+  const choices = options.map(
     ([value, text]) =>
-      html`<option value="${value}"${value === query[name] && html` selected`}>${text}</option>`,
+      html`<option value="${value}"${value === shown[name] && html` selected`}>${text}</option>`,
   );
   return html`<label>${t(label)}
-<select name="${name}"${isCode && html` dir="ltr"`}><option value="">${t(message('ops.all'))}</option>${shown}</select></label>`;
+<select name="${name}"><option value="">${t(message('ops.all'))}</option>${choices}</select></label>`;
 };
 
-const idField = (operator: Operator, name: string, label: Message): Html =>
-  inputOf(operator, {
-    name,
-    label,
-    autocomplete: 'off',
-    value: idIn(operator.query[name]),
-    inputmode: 'numeric',
-  });
+const TEXTS: readonly Field[] = [
+  { name: 'actor', label: message('ops.audit.actor_filter'), autocomplete: 'off' },
+  { name: 'subject', label: message('ops.audit.subject_filter'), autocomplete: 'off' },
+  { name: 'from', label: message('ops.audit.from'), autocomplete: 'off' },
+  { name: 'to', label: message('ops.audit.to'), autocomplete: 'off' },
+];
 
-const dayField = ({ t, query }: Operator, name: string, label: Message): Html =>
-  html`<label>${t(label)}
-<input name="${name}" type="date" value="${dayIn(query[name])}"></label>`;
-
-const filterForm = (operator: Operator): Html => {
+/** A form that is posted, because people may be typed: the address that it leads to has their ids. */
+const filterForm = (operator: Operator, names: AuditNames): Html => {
   const { t, locale, query } = operator;
-  const actions = AUDIT_ACTIONS.map((name) => [name, name] as const);
+  const shown = shownFilters(operator, names);
+  const actions = AUDIT_ACTIONS.map((name) => [name, actionName(operator, name)] as const);
   const subjects = AUDIT_SUBJECTS.map((name) => [name, subjectName(operator, name)] as const);
+  const [actor, subject, from, to] = TEXTS.map(
+    (field) => html`<div>${inputOf(operator, { ...field, value: shown[field.name] })}</div>`,
+  );
   const download = new URLSearchParams({ lang: locale, ...auditFiltersIn(query) }).toString();
-  return html`<form method="get" action="${OPS_PATH}/${SLUG}" class="card">
-<input type="hidden" name="lang" value="${locale}">
-<div class="row">
-${selectOf(operator, { name: 'action', label: message('ops.audit.action'), options: actions, isCode: true })}
-${idField(operator, 'actor_id', message('ops.audit.actor_id'))}
-${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject'), options: subjects })}
-${idField(operator, 'subject_id', message('ops.audit.subject_id'))}
-${dayField(operator, 'from', message('ops.audit.from'))}
-${dayField(operator, 'to', message('ops.audit.to'))}
-<button>${t(message('ops.filter'))}</button>
-<a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a>
-</div></form>`;
+  const content = html`<div class="row">
+${selectOf(operator, { name: 'audit_action', label: message('ops.audit.action'), options: actions }, shown)}
+${actor}
+${selectOf(operator, { name: 'subject_type', label: message('ops.audit.subject'), options: subjects }, shown)}
+${subject}
+${from}
+${to}</div>`;
+  return html`<section class="card">${formOf(operator, pathOf(operator, SLUG), content, [['filter', message('ops.filter')]])}
+<p><a href="${AUDIT_CSV_PATH}?${download}" download>${t(message('ops.audit.csv'))}</a></p></section>`;
+};
+
+/** A filter as the address has it, or why it is none. */
+type Filter = { value: string | undefined } | { refused: Message };
+
+const isText = (text: string | undefined): text is string => text !== undefined && text.trim() !== '';
+
+const personFilter = async (operator: Operator, text: string | undefined): Promise<Filter> => {
+  if (!isText(text)) return { value: undefined };
+  const id = await findIdOf(operator, text);
+  return id === undefined ? { refused: message('ops.audit.no_member') } : { value: String(id) };
+};
+
+/** The name of a member, or the id of anything. */
+const subjectFilter = async (
+  operator: Operator,
+  { subject, subject_type: type }: Fields,
+): Promise<Filter> => {
+  if (!isText(type) || type === 'user') return personFilter(operator, subject);
+  if (!isText(subject)) return { value: undefined };
+  const id = idIn(subject.trim().replace(/^#/, ''));
+  return id === undefined ? { refused: message('ops.audit.no_id') } : { value: id };
+};
+
+const dayFilter = ({ locale }: Operator, text: string | undefined, edge: 'start' | 'end'): Filter => {
+  if (!isText(text)) return { value: undefined };
+  const day = parseTypedDay(locale, text);
+  return day === undefined ? { refused: message('ops.audit.no_day') } : { value: formatTimestamp(day[edge]) };
+};
+
+const isNamed = (subject: string | undefined): boolean =>
+  isText(subject) && idIn(subject.trim().replace(/^#/, '')) === undefined;
+
+/** Leads to the address of the filters, or shows at its field what is none. */
+const filter: Action = async (operator, fields) => {
+  const filters = {
+    actor: await personFilter(operator, fields.actor),
+    subject: await subjectFilter(operator, fields),
+    from: dayFilter(operator, fields.from, 'start'),
+    to: dayFilter(operator, fields.to, 'end'),
+  };
+  const errors = Object.entries(filters).flatMap(([name, one]) =>
+    'refused' in one ? [[name, [operator.t(one.refused)]]] : [],
+  );
+  if (errors.length > 0)
+    return { refused: { status: 422, headers: {}, body: { errors: Object.fromEntries(errors) } } };
+  const valueIn = (one: Filter): string | undefined => ('value' in one ? one.value : undefined);
+  const query = new URLSearchParams(
+    auditFiltersIn({
+      action: fields.audit_action,
+      actor_id: valueIn(filters.actor),
+      subject_type: isNamed(fields.subject) ? 'user' : fields.subject_type,
+      subject_id: valueIn(filters.subject),
+      from: valueIn(filters.from),
+      to: valueIn(filters.to),
+    }),
+  );
+  return { query: query.size === 0 ? '' : `&${query}` };
 };
 
 export const auditLog: Section = {
   slug: SLUG,
   title: 'ops.audit',
   permissions: [['audit.view']],
+  showsProblems: true,
   show: async (operator) => {
-    const { t } = operator;
-    const body = await find(operator);
+    const { t, query, problem } = operator;
+    // A filter that was refused shows nothing: what is there without it is not what was asked for.
+    const body = problem === undefined ? await find(operator) : { data: [] };
     const entries = body.data as Entry[];
-    const names = await readNames(operator, accountsIn(entries));
-    const { next_cursor: next } = (body.meta ?? {}) as { next_cursor?: string | null };
-    const query = new URLSearchParams({ ...auditFiltersIn(operator.query), cursor: next ?? '' });
+    const { actor_id: actor, subject_id: subject } = auditFiltersIn(query);
+    const people = [actor, query.subject_type === 'user' ? subject : undefined].map(Number);
+    const names = await readAuditNames(operator, entries, people.filter(Number.isSafeInteger));
+    const { next_cursor: next } = ('meta' in body ? body.meta : {}) as { next_cursor?: string | null };
+    const address = new URLSearchParams({ ...auditFiltersIn(query), cursor: next ?? '' });
     const table = auditTable(operator, entries, names);
-    return html`${filterForm(operator)}
+    return html`${filterForm(operator, names)}
+${problem === undefined && table === undefined && emptyList(t, 'ops.none')}
 ${
-  table === undefined
-    ? emptyList(t, 'ops.none')
-    : html`<section class="card">${table}
-${next != null && html`<p><a href="${pathOf(operator, SLUG, `&${query}`)}">${t(message('ops.next'))}</a></p>`}</section>`
+  table !== undefined &&
+  html`<section class="card">${table}
+${next != null && html`<p><a href="${pathOf(operator, SLUG, `&${address}`)}">${t(message('ops.next'))}</a></p>`}</section>`
 }`;
   },
   watch: async (operator) => String(((await find(operator)).data as Entry[])[0]?.id),
+  actions: { filter },
 };

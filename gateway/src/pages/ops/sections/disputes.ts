@@ -1,6 +1,4 @@
 /** Deposits for which the bank took something else than requested, and store purchases that cannot be granted. */
-import { encodeCursor } from '@fitness/shared/http/pagination.ts';
-import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
@@ -13,6 +11,7 @@ import {
   amountOf,
   countOf,
   factsOf,
+  findInList,
   idIn,
   listOf,
   type Operator,
@@ -111,15 +110,9 @@ const readBoth = async (operator: Operator): Promise<{ deposits: Body; refunds: 
   return { deposits, refunds };
 };
 
-/** The open one of this id: the lists have no filter by it, and the page after the next id begins with it. */
-const findOpen = async <Row>(operator: Operator, list: string, id: string | undefined): Promise<Row[]> => {
-  const cursor = encodeCursor([Number(idIn(id) ?? 0) + 1], { url: `${API_PREFIX}${list}` });
-  return (await read(operator, `${list}?per_page=1&cursor=${cursor}`)).data as Row[];
-};
-
 /** A resolved one too: the page says so, and nobody returns the money again. */
 const findDeposit = async (operator: Operator, { payment_id: id }: Fields): Promise<Deposit | undefined> => {
-  const [open] = await findOpen<Deposit>(operator, DEPOSITS, id);
+  const [open] = await findInList<Deposit>(operator, DEPOSITS, id);
   if (open !== undefined && String(open.payment.id) === id) return open;
   const payment = await readPayment<Deposit['payment']>(operator, id);
   return payment?.meta?.resolution === undefined ? undefined : { payment };
@@ -164,7 +157,7 @@ const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section[
   });
 
 const findRefund = async (operator: Operator, { refund_id: id }: Fields): Promise<Refund | undefined> => {
-  const [open] = await findOpen<Refund>(operator, REFUNDS, id);
+  const [open] = await findInList<Refund>(operator, REFUNDS, id);
   return String(open?.id) === id ? open : undefined;
 };
 

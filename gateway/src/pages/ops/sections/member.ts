@@ -1,22 +1,25 @@
 /** One account, with everything that the operator may see of it. Each part needs its own permission of the API. */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
-import { isAppError, message, unavailable } from '@fitness/shared/kernel/error.ts';
+import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatDay, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
-import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../../views.ts';
-import { accountsIn, auditTable, type Entry } from '../audit-entries.ts';
+import { auditTable, type Entry, readAuditNames } from '../audit-entries.ts';
 import { decisionOf } from '../decision.ts';
-import { MEMBERS, memberLink, readNames } from '../members.ts';
+import { MEMBERS, memberLink, nameOf, readNames } from '../members.ts';
 import {
   type Action,
   actionForm,
   amountOf,
   type Column,
+  countOf,
+  type Done,
   emptyList,
   factsOf,
+  findInList,
   idIn,
   listOf,
   type Operator,
@@ -30,6 +33,7 @@ import {
   userName,
 } from '../section.ts';
 import type { Role } from './roles.ts';
+import { isStaff } from './users.ts';
 
 interface Member {
   id: number;
@@ -37,6 +41,7 @@ interface Member {
   email: string;
   phone: string;
   bank_account_number: string | null;
+  height: number | null;
   birth_date: string | null;
   created_at: string;
   roles: Role[];
@@ -101,26 +106,31 @@ const kindsOf = ({ t, locale }: Operator, { is_trainer: trains, is_gym_owner: ow
   ]);
 
 const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
-  const { t } = operator;
-  const { referrer_user_id: referrer } = member;
+  const { t, locale } = operator;
+  const { referrer_user_id: referrer, birth_date: birth, height } = member;
+  const { deletion_requested_at: requestedAt, deletion_scheduled_at: scheduledAt } = member;
   const names = await readNames(operator, [referrer]);
   return html`${factsOf(t, [
+    ['ops.member.state', stateOf(operator, member)],
+    ['account_deletion.requested_at', requestedAt === null ? null : time(operator, requestedAt)],
+    ['ops.deletion_at', scheduledAt === null ? null : time(operator, scheduledAt)],
     ['ops.id', member.id],
     ['ops.email', member.email],
     ['ops.phone', member.phone],
     ['ops.bank_account', member.bank_account_number],
-    ['ops.member.birth_date', member.birth_date],
+    ['ops.member.birth_date', birth === null ? null : html`<bdi>${formatDay(locale, birth)}</bdi>`],
+    ['ops.field.height', height == null ? null : html`${t(message('ops.centimeters', { amount: height }))}`],
     ['ops.member.kinds', kindsOf(operator, member)],
     [
       'ops.roles',
       listed(
-        operator.locale,
+        locale,
         member.roles.map(({ title }) => title),
       ),
     ],
     ['ops.member.license', licenseOf(operator, member)],
     ['ops.member.referrer', referrer === null ? null : memberLink(operator, names.get(referrer), referrer)],
-    ['ops.member.referrals', member.referrals_count],
+    ['ops.member.referrals', html`${formatNumber(locale, member.referrals_count)}`],
     ['ops.created', time(operator, member.created_at)],
   ])}
 <p><a href="${pathOf(operator, 'users', `&id=${member.id}`)}">${t(message('ops.member.roles'))}</a></p>`;
@@ -268,18 +278,36 @@ interface Session {
   device: { platform: string; locale: string } | null;
 }
 
-const sessionColumns = (operator: Operator): readonly Column<Session>[] => [
-  {
-    label: 'ops.member.program',
-    value: ({ name }) => name ?? operator.t(message('ops.member.program.unknown')),
-  },
+/** As the API asks for it: the sessions of operators are ended by those who manage roles. */
+const mayEndSessions = ({ caller }: Operator, member: Member): boolean =>
+  can(caller, 'users.update_any') &&
+  member.id !== caller.userId &&
+  (can(caller, 'roles.manage') || !isStaff(member));
+
+const programOf = ({ t }: Operator, { name }: Session): string =>
+  name ?? t(message('ops.member.program.unknown'));
+
+const deviceOf = ({ device }: Session): Html | null =>
+  device && html`<bdi dir="ltr">${device.platform}, ${device.locale}</bdi>`;
+
+const sessionColumns = (operator: Operator, member: Member): readonly Column<Session>[] => [
+  { label: 'ops.member.program', value: (session) => programOf(operator, session) },
   { label: 'ops.member.address', value: ({ address }) => address },
-  {
-    label: 'ops.member.device',
-    value: ({ device }) => device && html`<bdi dir="ltr">${device.platform}, ${device.locale}</bdi>`,
-  },
+  { label: 'ops.member.device', value: deviceOf },
   { label: 'ops.member.signed_in', value: ({ created_at: at }) => time(operator, at) },
   { label: 'ops.member.used', value: ({ last_used_at: at }) => time(operator, at) },
+  ...(mayEndSessions(operator, member)
+    ? [
+        {
+          label: 'ops.decision',
+          value: ({ id }: Session) =>
+            actionForm(operator, `${MEMBERS}/${member.id}`, {
+              hidden: { session_id: id },
+              buttons: [['end_session', message('ops.member.session.end'), 'danger']],
+            }),
+        } as const,
+      ]
+    : []),
 ];
 
 interface Blocker extends Record<string, unknown> {
@@ -295,29 +323,68 @@ const blockerText = ({ t }: Operator, blocker: Blocker): string => {
   return t(message(`ops.blocker.${known.code}`, extras as Record<string, string | number>));
 };
 
-const deletionOf = async (operator: Operator, member: Member): Promise<Html | false> => {
+const deletionOf = async (operator: Operator, member: Member): Promise<Html> => {
   const { t, caller } = operator;
-  const { id, deletion_requested_at: requestedAt, deletion_scheduled_at: scheduledAt } = member;
-  const mayDelete = can(caller, 'users.delete');
-  if (scheduledAt === null && !mayDelete) return false;
-  const dates = factsOf(t, [
-    ['account_deletion.requested_at', requestedAt === null ? null : time(operator, requestedAt)],
-    ['ops.deletion_at', scheduledAt === null ? null : time(operator, scheduledAt)],
-  ]);
-  if (!mayDelete) return dates;
+  const { id } = member;
   const blockers = await readBlockers(operator, id);
-  if (blockers === undefined)
-    return html`${dates}<p class="notice">${t(message('ops.member.delete.not_yours'))}</p>`;
+  if (blockers === undefined) return html`<p class="notice">${t(message('ops.member.delete.not_yours'))}</p>`;
+  const warnings = await readWarnings(operator, member);
   const mayAct = blockers.length === 0 && id !== caller.userId;
-  return html`${dates}
-${blockerList(operator, blockers)}
+  return html`${blockerList(operator, blockers)}
+${warningList(operator, warnings)}
 ${
   mayAct &&
   actionForm(operator, `${MEMBERS}/${id}`, {
     hidden: {},
-    buttons: [['delete', message('ops.member.delete'), 'danger']],
+    buttons: [['delete', deleteLabel(member), 'danger']],
   })
 }`;
+};
+
+const deleteLabel = ({ username }: Member): Message =>
+  message('ops.member.delete', { username: isolate(username) });
+
+/** What blocks nothing, and matters before the account is erased. `count`: undefined for what the operator may not see. */
+interface Warning {
+  key: 'disputes' | 'refunds' | 'services';
+  count: number | undefined;
+  /** The section that decides it. */
+  slug?: string;
+}
+
+const readWarnings = async (operator: Operator, { id }: Member): Promise<Warning[]> => {
+  const seesMoney = can(operator.caller, 'payments.view_all');
+  const count = async (list: string): Promise<number> =>
+    (await countOf(operator, `${list}?user_id=${id}`)).count;
+  const money = async (list: string): Promise<number | undefined> => (seesMoney ? count(list) : undefined);
+  const [disputes, refunds, services] = await Promise.all([
+    money('/payments/deposit/disputed'),
+    money('/payments/store-purchases/refund-queue'),
+    count('/training-services'),
+  ]);
+  const warnings: Warning[] = [
+    { key: 'disputes', count: disputes, slug: 'disputes' },
+    { key: 'refunds', count: refunds, slug: 'disputes' },
+    { key: 'services', count: services },
+  ];
+  return warnings.filter((warning) => warning.count !== 0);
+};
+
+const warningList = (operator: Operator, warnings: readonly Warning[]): Html | false => {
+  const { t, caller } = operator;
+  const textOf = ({ key, count, slug }: Warning): Html => {
+    const text = message(`ops.warning.${key}`, { count: count ?? 0 });
+    if (slug === undefined || !can(caller, 'payments.resolve_disputes')) return html`${t(text)}`;
+    return html`<a href="${pathOf(operator, slug)}">${t(text)}</a>`;
+  };
+  const counted = warnings.filter(({ count }) => count !== undefined);
+  const isHidden = counted.length < warnings.length;
+  const texts = [...counted.map(textOf), ...(isHidden ? [html`${t(message('ops.warning.hidden'))}`] : [])];
+  return (
+    texts.length > 0 &&
+    html`<div class="notice"><strong>${t(message('ops.warning'))}</strong>
+<ul>${texts.map((text) => html`<li>${text}</li>\n`)}</ul></div>`
+  );
 };
 
 /** The blockers of the account, undefined for one that the operator may not delete. */
@@ -341,7 +408,7 @@ const historyOf = async (operator: Operator, id: string): Promise<Html> => {
   const { t } = operator;
   const body = await read(operator, `/audit-log?subject_type=user&subject_id=${id}&per_page=${PER_PAGE}`);
   const entries = body.data as Entry[];
-  const names = await readNames(operator, accountsIn(entries));
+  const names = await readAuditNames(operator, entries);
   const linkTo = (query: string, label: MessageKey): Html =>
     html`<a href="${pathOf(operator, 'audit-log', query)}">${t(message(label))}</a>`;
   return html`${auditTable(operator, entries, names) ?? emptyList(t, 'ops.none')}
@@ -365,9 +432,8 @@ const cardsOf = (operator: Operator, id: string, member: Member | undefined): Pr
   ): Promise<Html | false>[] => (member === undefined ? [] : part(title, isShown, () => content(member)));
   return [
     ...ofLive('ops.member.account', true, (live) => accountOf(operator, live)),
-    ...ofLive('ops.member.deletion', true, (live) => deletionOf(operator, live)),
-    ...ofLive('ops.member.subscription', true, async (live) => subscriptionOf(operator, live)),
     ...part('ops.member.payments', may('payments.view_all'), () => moneyOf(operator, id)),
+    ...ofLive('ops.member.subscription', true, async (live) => subscriptionOf(operator, live)),
     ...ofLive('ops.member.gyms', may('gyms.view_all'), () =>
       listCard<Gym>(operator, id, 'gyms', {
         path: `/gyms?user_id=${id}&`,
@@ -382,60 +448,127 @@ const cardsOf = (operator: Operator, id: string, member: Member | undefined): Pr
         none: 'ops.member.services.none',
       }),
     ),
-    ...ofLive('ops.member.sessions', true, () =>
+    ...ofLive('ops.member.sessions', true, (live) =>
       listCard<Session>(operator, id, 'sessions', {
         path: `/users/${id}/sessions?`,
-        columns: sessionColumns(operator),
+        columns: sessionColumns(operator, live),
         none: 'ops.member.sessions.none',
       }),
     ),
     ...part('ops.member.history', may('audit.view'), () => historyOf(operator, id)),
+    ...ofLive('ops.member.deletion', may('users.delete'), (live) => deletionOf(operator, live)),
   ];
 };
 
 interface Deletion {
   live: Member;
   blockers: readonly Blocker[];
+  warnings: readonly Warning[];
 }
 
 const findDeletion = async (operator: Operator, id: string): Promise<Deletion | undefined> => {
   const live = await findMember(operator, id);
   const blockers = live && (await readBlockers(operator, live.id));
-  return live && blockers && { live, blockers };
+  return live && blockers && { live, blockers, warnings: await readWarnings(operator, live) };
 };
+
+const identityOf = (operator: Operator, live: Member): Html =>
+  factsOf(operator.t, [
+    ['ops.user', memberLink(operator, live)],
+    ['ops.id', live.id],
+    ['ops.email', live.email],
+    ['ops.phone', live.phone],
+    ['ops.created', time(operator, live.created_at)],
+  ]);
 
 const deletionOfId = (id: string): Record<string, Action> =>
   decisionOf<Deletion>('delete', {
     slug: `${MEMBERS}/${id}`,
     find: (operator) => findDeletion(operator, id),
-    confirmation: (operator, { live, blockers }) => ({
+    confirmation: (operator, { live, blockers, warnings }) => ({
       title: message('ops.member.delete.title', { name: userName(live) }),
       lead: message('ops.member.delete.lead'),
-      facts: html`${factsOf(operator.t, [
-        ['ops.id', live.id],
-        ['ops.email', live.email],
-        ['ops.phone', live.phone],
-        ['ops.created', time(operator, live.created_at)],
-      ])}
-${blockerList(operator, blockers)}`,
+      facts: html`${identityOf(operator, live)}
+${blockerList(operator, blockers)}
+${warningList(operator, warnings)}`,
       repeated: [],
-      state: [live.id, live.username, live.email, live.phone],
-      button:
-        blockers.length === 0 ? { label: message('ops.member.delete'), isDestructive: true } : undefined,
+      state: [
+        live.id,
+        live.username,
+        live.email,
+        live.phone,
+        ...warnings.map(({ key, count }) => `${key} ${count}`),
+      ],
+      button: blockers.length === 0 ? { label: deleteLabel(live), isDestructive: true } : undefined,
       back: { label: message('ops.back_to', { name: userName(live) }) },
     }),
     perform: async (operator) =>
       outcomeOf(await operator.api({ method: 'DELETE', path: `/users/${id}` }), 'deleted'),
   });
 
+interface OpenSession {
+  live: Member;
+  session: Session;
+}
+
+const findSession = async (
+  operator: Operator,
+  id: string,
+  sessionId: string | undefined,
+): Promise<Session | undefined> => {
+  const [session] = await findInList<Session>(operator, `/users/${id}/sessions`, sessionId);
+  return String(session?.id) === sessionId ? session : undefined;
+};
+
+const sessionEndOfId = (id: string): Record<string, Action> =>
+  decisionOf<OpenSession>('end_session', {
+    slug: `${MEMBERS}/${id}`,
+    find: async (operator, { session_id: sessionId }) => {
+      const live = await findMember(operator, id);
+      const session = live && (await findSession(operator, id, sessionId));
+      return live && session && { live, session };
+    },
+    missing: message('ops.member.session.ended'),
+    confirmation: (operator, { live, session }) => ({
+      title: message('ops.member.session.title', { name: userName(live) }),
+      lead: message('ops.member.session.lead'),
+      facts: factsOf(operator.t, [
+        ['ops.user', memberLink(operator, live)],
+        ['ops.member.program', programOf(operator, session)],
+        ['ops.member.address', session.address],
+        ['ops.member.device', deviceOf(session)],
+        ['ops.member.signed_in', time(operator, session.created_at)],
+        ['ops.member.used', time(operator, session.last_used_at)],
+      ]),
+      repeated: ['session_id'],
+      state: [live.id, live.username, session.id],
+      button: { label: message('ops.member.session.end'), isDestructive: true },
+      back: { label: message('ops.back_to', { name: userName(live) }) },
+    }),
+    perform: async (operator, { session }) => {
+      const path = `/users/${id}/sessions/${session.id}`;
+      return outcomeOf(await operator.api({ method: 'DELETE', path }), 'ended', `&session=${session.id}`);
+    },
+  });
+
 /** The id is that of the address. */
 const onMember =
-  (name: string): Action =>
+  (actionsOf: (id: string) => Record<string, Action>, name: string): Action =>
   async (operator, fields) => {
-    const action = deletionOfId(idIn(operator.query.id) ?? '0')[name];
+    const action = actionsOf(idIn(operator.query.id) ?? '0')[name];
     if (action === undefined) throw new Error(`no action ${name}`);
     return action(operator, fields);
   };
+
+const doneOf = async (operator: Operator, done: Done): Promise<Message | undefined> => {
+  const id = idIn(operator.query.id) ?? '0';
+  const live = await findMember(operator, id);
+  if (done === 'deleted') return live === undefined ? message('ops.done.deleted', { id }) : undefined;
+  const sessionId = idIn(operator.query.session);
+  if (done !== 'ended' || live === undefined || sessionId === undefined) return undefined;
+  const isOpen = (await findSession(operator, id, sessionId)) !== undefined;
+  return isOpen ? undefined : message('ops.done.session', { name: userName(live) });
+};
 
 export const member: Section = {
   slug: MEMBERS,
@@ -444,16 +577,17 @@ export const member: Section = {
   permissions: [['users.view_all']],
   show: async (operator) => {
     const id = idIn(operator.query.id) ?? '0';
-    const found = await findMember(operator, id);
-    const name = found === undefined ? `#${id}` : userName(found);
-    return html`<div class="row"><h2>${name}</h2>${stateOf(operator, found)}</div>
-${found === undefined && html`<p class="notice">${operator.t(message('ops.member.gone.lead'))}</p>`}
-${await Promise.all(cardsOf(operator, id, found))}`;
+    const live = await findMember(operator, id);
+    const name = live === undefined ? html`<bdi dir="ltr">#${id}</bdi>` : nameOf(live);
+    return html`<div class="row"><h2>${name}</h2>${stateOf(operator, live)}</div>
+${live === undefined && html`<p class="notice">${operator.t(message('ops.member.gone.lead'))}</p>`}
+${await Promise.all(cardsOf(operator, id, live))}`;
   },
-  actions: { delete: onMember('delete'), confirm_delete: onMember('confirm_delete') },
-  notice: async (operator, done) => {
-    const id = idIn(operator.query.id) ?? '0';
-    const isDeleted = done === 'deleted' && (await findMember(operator, id)) === undefined;
-    return isDeleted ? message('ops.done.deleted', { id }) : undefined;
+  actions: {
+    delete: onMember(deletionOfId, 'delete'),
+    confirm_delete: onMember(deletionOfId, 'confirm_delete'),
+    end_session: onMember(sessionEndOfId, 'end_session'),
+    confirm_end_session: onMember(sessionEndOfId, 'confirm_end_session'),
   },
+  notice: doneOf,
 };

@@ -39,7 +39,7 @@ interface User {
 }
 
 /** Whose second factor only who manages roles removes. */
-const isStaff = ({ roles = [] }: User): boolean =>
+export const isStaff = ({ roles = [] }: Pick<User, 'roles'>): boolean =>
   roles.some(({ permissions }) =>
     permissions.some((name) => (OPERATOR_PERMISSIONS as Set<string>).has(name)),
   );

@@ -19,11 +19,9 @@ export type MessageKey = Exclude<CatalogueKey, FormKey> | PluralKey<CatalogueKey
  */
 export const PARAMETERS = {
   added: 'number',
-  after: 'verbatim',
   amount: 'number',
   app: 'verbatim',
   balance: 'number',
-  before: 'verbatim',
   client: 'verbatim',
   code: 'verbatim',
   count: 'number',
@@ -34,7 +32,6 @@ export const PARAMETERS = {
   earliest: 'day',
   event: 'verbatim',
   expires_at: 'instant',
-  field: 'verbatim',
   filename: 'verbatim',
   gym_name: 'verbatim',
   host: 'verbatim',

@@ -48,6 +48,7 @@ interface Formats {
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
   time: Intl.DateTimeFormat;
+  weekday: Intl.DateTimeFormat;
 }
 
 const formatsOf = (catalogue: Catalogue): Formats => {
@@ -60,6 +61,7 @@ const formatsOf = (catalogue: Catalogue): Formats => {
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
+    weekday: new Intl.DateTimeFormat(tag, { weekday: 'long', timeZone: 'UTC' }),
   };
 };
 
@@ -91,13 +93,24 @@ export const formatList = (locale: Locale, texts: readonly string[]): string =>
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/;
 
+/** `YYYY-MM-DD` as `December 31, 1999` in English, `۱۰ دی ۱۳۷۸` in Persian. Another text stays as it is. */
+export const formatDay = (locale: Locale, text: string): string =>
+  DAY.test(text) ? formats(locale).day.format(new Date(text)) : text;
+
+/** {@link formatInstant} for a timestamp of the API, `YYYY-MM-DD HH:MM:SS` in UTC. Another text stays as it is. */
+export const formatTimestampIn = (locale: Locale, text: string): string =>
+  TIMESTAMP.test(text) ? formatInstant(locale, parseTimestamp(text)) : text;
+
+/** 0 is Sunday. */
+export const formatWeekday = (locale: Locale, day: number): string =>
+  formats(locale).weekday.format(new Date(Date.UTC(2026, 0, 4 + day)));
+
 /** Stored data may have another form than its parameter: it is written as it is. */
 const formatParameter = (locale: Locale, name: string, value: string | number): string => {
   const kind = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as keyof typeof PARAMETERS] : 'verbatim';
   if (typeof value === 'number') return kind === 'number' ? formatNumber(locale, value) : String(value);
-  if (kind === 'instant' && TIMESTAMP.test(value)) return formatInstant(locale, parseTimestamp(value));
-  if (kind === 'day' && DAY.test(value)) return formats(locale).day.format(new Date(value));
-  return value;
+  if (kind === 'instant') return formatTimestampIn(locale, value);
+  return kind === 'day' ? formatDay(locale, value) : value;
 };
 
 /** The text of `key` in `locale`; the catalogue marks parameters as `{name}`, and {@link PARAMETERS} says how each is written. */
