@@ -53,6 +53,7 @@ describe('each external input has one reader', () => {
   test('numbers and dates are written for people in translate.ts only', () => {
     const FORMATTERS = {
       'packages/shared/src/kernel/i18n/translate.ts': 'the place',
+      'packages/shared/src/kernel/i18n/typed-day.ts': 'days that people type, and as they type them',
       'packages/shared/src/kernel/counted.ts': 'English texts of commands',
       'packages/shared/src/http/pagination.ts': 'the English description of a parameter',
       'services/gyms/src/domain/working-periods.ts': 'the clock of a gym, for calculations',

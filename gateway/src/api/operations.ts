@@ -87,6 +87,7 @@ export const tagsIn = (locale: Locale): { name: string; title: string; descripti
 /** Texts by the name of the parameter, where the schema of the route does not describe it. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   id: 'Id of the resource',
+  session_id: 'Id of the session',
   filename: 'Name of the file, as in its link. Another name returns the same file.',
   search:
     'Part of the text to find. Case, and variants of Persian and Arabic letters and digits, do not matter.',

@@ -1439,7 +1439,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End a user’s session
+         * Revoke a user’s session
          * @description Ends one session of another user, for example on a lost device. Every later request with its token returns 401, and its device gets no more push messages. Requires `users.update_any`, and `roles.manage` for the account of another operator. Returns 403 for your own account, and for an account with a permission that you lack; `DELETE /auth/sessions/{id}` ends your own sessions.
          */
         delete: operations["deleteUsersByIdSessionsBySessionId"];
@@ -10495,6 +10495,7 @@ export interface operations {
             path: {
                 /** @description Id of the resource */
                 id: number;
+                /** @description Id of the session */
                 session_id: number;
             };
             cookie?: never;

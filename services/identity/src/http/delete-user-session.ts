@@ -8,7 +8,7 @@ export const deleteUserSessionRoute = ({ endUserSession }: Pick<UseCases, 'endUs
   defineRoute({
     method: 'DELETE',
     path: '/users/:id/sessions/:session_id',
-    summary: 'End a user’s session',
+    summary: 'Revoke a user’s session',
     description:
       'Ends one session of another user, for example on a lost device. Every later request with its token returns 401, ' +
       'and its device gets no more push messages. Requires `users.update_any`, and `roles.manage` for the account of ' +
