@@ -234,7 +234,7 @@ describe.each(CASES)('$name', (decision) => {
     expect(refused.html).toMatch(
       new RegExp(`<input name="${field}"[^>]* aria-invalid="true" aria-describedby="${field}-problem"`),
     );
-    expect(refused.html).toContain(`id="${field}-problem">Enter a ${field}.`);
+    expect(refused.html).toContain(`id="${field}-problem">Enter a ${field}`);
     expect((await submit(browser, refused, `confirm_${name}`, text)).status).toBe(303);
   });
 });

@@ -1,6 +1,7 @@
 /** The lists of `/ops`: whom they are shown to, and their pages. */
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { describe, expect, test } from '@jest/globals';
+import { SERVICES } from '../src/request/routes.ts';
 import {
   arrangeOps,
   calls,
@@ -203,32 +204,26 @@ describe('the pages of a list', () => {
       '/api/v1/users?search=sara&per_page=30&page=2',
     );
   });
+});
 
-  test('of dead letters belong to each service', async () => {
-    const status = {
-      outbox: { waiting: 0, lag_s: 0 },
-      queues: { waiting: 0, retrying: 0, dead_letters: 101 },
-    };
-    const letter = {
-      id: 'e',
-      type: 't',
-      subject: null,
-      consumer: null,
-      attempts: 1,
-      error: 'x',
-      first_failed_at: null,
-    };
-    replies.set('GET /operations', { status: 200, body: status });
-    replies.set('GET /operations/dead-letters', { status: 200, body: { data: [letter], total: 101 } });
-    const asked: string[] = [];
-    const answer = gateway.upstreams.wallet.internal;
-    gateway.upstreams.wallet.internal = (request, response) => {
-      asked.push(request.url ?? '');
-      return answer?.(request, response);
-    };
-    const { html } = await (await signIn()).get(`${PATH}/dead-letters?wallet=2`);
-    expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=1"`);
-    expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=2&amp;gyms=2"`);
-    expect(asked).toContain('/internal/operations/dead-letters?page=2');
-  });
+test('dead letters show when they failed, whom they concern, and how many are not shown', async () => {
+  const letter = {
+    id: 'e-1',
+    type: 'identity.account.deleted',
+    subject: '5',
+    consumer: null,
+    attempts: 1,
+    error: 'x',
+    first_failed_at: '2026-01-15T10:00:00.000Z',
+  };
+  const gym = { ...letter, id: 'e-2', type: 'gyms.gym.changed', first_failed_at: 'yesterday' };
+  const queues = { waiting: 0, retrying: 0, dead_letters: 1_101 };
+  replies.set('GET /operations', { status: 200, body: { outbox: { waiting: 0, lag_s: 0 }, queues } });
+  replies.set('GET /operations/dead-letters', { status: 200, body: { data: [letter, gym], total: 1_101 } });
+  replies.set('GET /users/names', { status: 200, body: { data: [{ id: 5, username: 'sara' }] } });
+  const { status, html } = await (await signIn()).get(`${PATH}/dead-letters`);
+  expect([status, html.includes('January 15, 2026 at 10:00 UTC')]).toEqual([200, true]);
+  expect(html).toContain('The first 2 of 1,101 are shown.');
+  const links = html.match(/href="\/ops\/members\/5\?lang=en"/g);
+  expect(links).toHaveLength(SERVICES.length);
 });

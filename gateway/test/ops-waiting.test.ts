@@ -2,8 +2,10 @@
 
 import { DAY_MS, formatTimestamp, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { beforeEach, expect, test } from '@jest/globals';
+import { SERVICES } from '../src/request/routes.ts';
 import {
   arrangeOps,
+  calls,
   clock,
   gateway,
   operatorOf,
@@ -135,9 +137,7 @@ test('the last 24 hours of deposits and withdrawals are bars, with a text for th
   replies.set('GET /payments/hours', { status: 200, body: { data } });
   const { html } = await (await signIn()).get(PATH);
   const [deposits = '', withdrawals = ''] = html.split('<svg class="chart"').slice(1);
-  expect(deposits).toContain(
-    'Deposits by hour. credited: 10. not credited: 2. At most 8 payments in an hour',
-  );
+  expect(deposits).toContain('Deposits by hour. credited: 10. not credited: 2. Busiest hour: 8 payments');
   expect(
     [...deposits.matchAll(/<rect class="(\w+)" x="(\d+)" y="([\d.]+)" width="8" height="([\d.]+)"/g)].map(
       ([, ...rest]) => rest,
@@ -149,6 +149,23 @@ test('the last 24 hours of deposits and withdrawals are bars, with a text for th
   ]);
   expect(withdrawals).toContain('not paid: 1');
   replies.delete('GET /payments/hours');
+  expect((await (await signIn()).get(PATH)).html).toContain('<svg class="chart"');
+  clock.advance(30_000);
   const without = await (await signIn()).get(PATH);
   expect([without.status, without.html.includes('<svg class="chart"')]).toEqual([200, false]);
+});
+
+test('a page asks each service for its queues once, and the wallet for the hours of payments once in half a minute', async () => {
+  replies.set('GET /payments/hours', { status: 200, body: { data: [] } });
+  clock.advance(30_000);
+  const [first, second] = [await signIn(), await signIn()];
+  const asked = (path: string): string[] => calls.filter((call) => call.endsWith(` GET ${path}`));
+  calls.length = 0;
+  await first.get(PATH);
+  expect(asked('/operations').sort()).toEqual(SERVICES.map((service) => `${service} GET /operations`).sort());
+  await second.get(PATH);
+  expect(asked('/payments/hours')).toEqual(['wallet GET /payments/hours']);
+  clock.advance(30_000);
+  await second.get(PATH);
+  expect(asked('/payments/hours')).toHaveLength(2);
 });

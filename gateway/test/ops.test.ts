@@ -327,7 +327,7 @@ describe('live changes', () => {
       status: 200,
       body: { ...STATUS, outbox: { waiting: 4_321, lag_s: 0 } },
     });
-    const text = await readUntil(stream, '4321');
+    const text = await readUntil(stream, '4,321');
     expect(text).toContain('event: content\ndata: "');
   });
 

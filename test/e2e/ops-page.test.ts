@@ -166,7 +166,7 @@ test('the services and their queues are shown', async () => {
   const { status, html } = await browser.get('/ops');
   expect(status).toBe(200);
   for (const service of ['identity', 'wallet', 'gyms', 'content', 'media', 'store-billing'])
-    expect(html).toContain(`<h2>${service}</h2>`);
+    expect(html).toContain(`<bdi dir="ltr">${service}</bdi>`);
   expect(html).not.toContain('is not responding');
   expect(html).not.toContain('cannot be reached');
 });

@@ -60,7 +60,7 @@ const LATIN_DATES_AND_AMOUNTS = `(() => {
     const { textContent, parentElement } = walker.currentNode;
     if (parentElement.closest('[dir=ltr], [dir=auto], .code, code, pre, bdi, script, option') !== null) continue;
     const text = textContent.replaceAll(/\u2068[^\u2069]*\u2069/g, '');
-    if (/d{4}-dd-dd|d{4,}|d,d/.test(text)) found.push(textContent.trim());
+    if (/\\d{4}-\\d\\d-\\d\\d|\\d{4,}|\\d,\\d/.test(text)) found.push(textContent.trim());
   }
   return found;
 })()`;

@@ -1,12 +1,12 @@
 /** Bars by hour as SVG, without a script: what a number alone does not show. */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
-import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatNumber, formatTime } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Operator } from './section.ts';
 
 export interface Bar {
-  /** `HH:00`, UTC. */
-  hour: string;
+  /** Its beginning. */
+  start: Date;
   done: number;
   open: number;
 }
@@ -31,18 +31,20 @@ export const hourChart = (
   const sum = (part: 'done' | 'open'): number => bars.reduce((total, bar) => total + bar[part], 0);
   const top = Math.max(1, ...bars.map((bar) => bar.done + bar.open));
   const height = (count: number): number => Math.round((count / top) * HEIGHT * 100) / 100;
+  const timeOf = ({ start }: Bar): string => formatTime(locale, start);
   const shapes = bars.map((bar, index) => {
     const [doneHeight, openHeight] = [height(bar.done), height(bar.open)];
     const rect = (kind: 'good' | 'waiting', size: number, y: number): Html | false =>
       size > 0 &&
       html`<rect class="${kind}" x="${index * STEP}" y="${y}" width="${WIDTH}" height="${size}"/>`;
-    return html`<g><title>${bar.hour}: ${formatNumber(locale, bar.done)} + ${formatNumber(locale, bar.open)}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
+    return html`<g><title>${timeOf(bar)}: ${formatNumber(locale, bar.done)} + ${formatNumber(locale, bar.open)}</title>${rect('good', doneHeight, HEIGHT - doneHeight)}${rect('waiting', openHeight, HEIGHT - doneHeight - openHeight)}</g>`;
   });
   const numbers = { done: formatNumber(locale, sum('done')), open: formatNumber(locale, sum('open')) };
+  const [first, last] = [bars[0], bars.at(-1)];
   const most = t(message('ops.chart.most', { count: top }));
   return html`<figure class="stack"><figcaption class="row"><strong>${t(title)}</strong>
 <span class="badge good">${t(done)}: ${numbers.done}</span> <span class="badge waiting">${t(open)}: ${numbers.open}</span></figcaption>
 <svg class="chart" role="img" aria-label="${t(title)}. ${t(done)}: ${numbers.done}. ${t(open)}: ${numbers.open}. ${most}" viewBox="0 0 ${bars.length * STEP} ${HEIGHT}" preserveAspectRatio="none">${shapes}<line x1="0" x2="${bars.length * STEP}" y1="${HEIGHT}" y2="${HEIGHT}"/></svg>
-<p class="top quiet" dir="ltr"><span>${bars[0]?.hour}</span><span>${bars.at(-1)?.hour}</span></p>
+<p class="top quiet" dir="ltr"><span>${first && timeOf(first)}</span><span>${last && timeOf(last)}</span></p>
 <p class="quiet">${most}</p></figure>`;
 };

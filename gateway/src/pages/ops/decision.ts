@@ -21,6 +21,7 @@ export interface Confirmation {
   repeated: readonly string[];
   /** Everything that must be as it was shown. */
   state: readonly (string | number | null | undefined)[];
+  /** `missing`: what the operator reads without a text; undefined where none is needed. */
   field?: Pick<Field, 'name' | 'label' | 'missing'>;
   /** It has been decided: the page says so, without a button. `result` answers a second click on the same decision. */
   settled?: { text: Message; result?: ActionResult } | undefined;
@@ -88,7 +89,7 @@ ${settled === undefined && lead !== undefined && html`<p>${t(lead)}</p>`}
 ${facts}
 ${problemOf({ problem }, inputs)}
 ${button !== undefined && formOf(operator, pathOf(operator, slug, back.query), html`${hidden}${inputsOf({ locale, problem }, inputs)}`, buttons)}
-<p><a href="${pathOf(operator, slug, back.query)}">${t(back.label)}</a></p></section>`;
+<p><a class="button" href="${pathOf(operator, slug, back.query)}">${t(button === undefined ? back.label : message('ops.cancel'))}</a></p></section>`;
 };
 
 /** What the API has refused of the field, or the missing text. */

@@ -1,5 +1,5 @@
-// Shows that something has changed since the page was opened: a page without forms shows the new content by itself. It also copies
-// codes, and sends a form once.
+// Copies codes, sends a form once, and shows that something has changed since the page was opened. A page without forms shows the new
+// content by itself.
 const content = document.getElementById('content');
 const status = document.getElementById('live-status');
 // Undefined on a page that shows no changes.
@@ -60,4 +60,5 @@ document.addEventListener('submit', (event) => {
   } else event.preventDefault();
 });
 
+// The step of a decision does not change by itself.
 if (source !== undefined) listen();

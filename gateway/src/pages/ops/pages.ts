@@ -85,7 +85,7 @@ export const sectionPage = (operator: Operator, shown: Shown): Page => {
     locale,
     status: problem?.status,
     width: 'wide',
-    script: isWatched ? LIVE_SCRIPT : undefined,
+    script: LIVE_SCRIPT,
     title: `${t(message(section.title))} · ${t(message('ops.title'))}`,
     aside: html`${languageLinks(locale, section.slug === '' ? OPS_PATH : `${OPS_PATH}/${addressOf(section, query)}`)}
 ${account(operator, username)}`,

@@ -1,46 +1,63 @@
 /** Deposits and withdrawals of the last 24 hours, for operators who see payments. */
 import { can } from '@fitness/shared/kernel/caller.ts';
-import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
+import { HOUR_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { type Bar, hourChart } from './chart.ts';
-import type { Operator } from './section.ts';
+import type { Operator, PaymentCount } from './section.ts';
 
 const HOURS = 24;
 const PATH = '/payments/hours';
 
-interface Count {
-  hour: string;
-  type: 'deposit' | 'withdrawal';
-  is_done: boolean;
-  count: number;
-}
+/** Undefined without an answer. */
+export type ReadPaymentHours = (operator: Operator) => Promise<readonly PaymentCount[] | undefined>;
 
-const readCounts = async (operator: Operator): Promise<Count[] | undefined> => {
+const readCounts: ReadPaymentHours = async (operator) => {
   try {
     const { status, body } = await operator.internal('wallet', { method: 'GET', path: PATH });
-    return status === 200 ? (body.data as Count[]) : undefined;
+    return status === 200 ? (body.data as PaymentCount[]) : undefined;
   } catch {
     return undefined;
   }
 };
 
-const barsOf = ({ dependencies }: Operator, counts: readonly Count[], type: Count['type']): Bar[] => {
+/** Charts of whole hours need no newer counts. */
+const LIFETIME_MS = 30 * SECOND_MS;
+
+/** The counts name nobody, so one answer is for all operators who may see payments. A missing answer is not kept. */
+export const createPaymentHours = (): ReadPaymentHours => {
+  let latest: { readAt: number; counts: Promise<readonly PaymentCount[] | undefined> } | undefined;
+  return async (operator) => {
+    const now = operator.dependencies.clock.now().getTime();
+    if (latest === undefined || now - latest.readAt >= LIFETIME_MS)
+      latest = { readAt: now, counts: readCounts(operator) };
+    const current = latest;
+    const counts = await current.counts;
+    if (counts === undefined && latest === current) latest = undefined;
+    return counts;
+  };
+};
+
+const barsOf = (
+  { dependencies }: Operator,
+  counts: readonly PaymentCount[],
+  type: PaymentCount['type'],
+): Bar[] => {
   const now = dependencies.clock.now().getTime();
   return Array.from({ length: HOURS }, (_, index) => {
-    const start = new Date(now - (now % HOUR_MS) - (HOURS - 1 - index) * HOUR_MS).toISOString();
+    const start = new Date(now - (now % HOUR_MS) - (HOURS - 1 - index) * HOUR_MS);
     const countOf = (isDone: boolean): number =>
       counts
-        .filter((one) => one.type === type && one.is_done === isDone && one.hour === start)
+        .filter((one) => one.type === type && one.is_done === isDone && one.hour === start.toISOString())
         .reduce((sum, { count }) => sum + count, 0);
-    return { hour: `${start.slice(11, 13)}:00`, done: countOf(true), open: countOf(false) };
+    return { start, done: countOf(true), open: countOf(false) };
   });
 };
 
 export const paymentHours = async (operator: Operator): Promise<Html | false> => {
   const { t, caller } = operator;
   if (!can(caller, 'payments.view_all')) return false;
-  const counts = await readCounts(operator);
+  const counts = await operator.paymentHours();
   const charts =
     counts !== undefined &&
     html`<div class="grid">

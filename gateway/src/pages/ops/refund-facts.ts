@@ -3,7 +3,7 @@ import { message } from '@fitness/shared/kernel/error.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { time } from '../views.ts';
 import { memberLink, type Names, readNames } from './members.ts';
-import { copyable, factsOf, type Operator } from './section.ts';
+import { amountOf, copyable, factsOf, type Operator } from './section.ts';
 
 export interface Refund {
   id: number;
@@ -30,12 +30,42 @@ export const readBuyers = (operator: Operator, refunds: readonly Refund[]): Prom
     refunds.map(({ user_id: id }) => id),
   );
 
-export const refundFacts = (operator: Operator, refund: Refund, buyers: Names): Html => {
+const PRODUCTS = ['premium_plus', 'boost_basic', 'boost_pro'] as const;
+type Product = (typeof PRODUCTS)[number];
+
+const productOf = (id: string): Product | undefined => PRODUCTS.find((product) => product === id);
+
+/** The id of a product that has left the catalogue. */
+export const productName = ({ t }: Operator, id: string): string => {
+  const product = productOf(id);
+  return product === undefined ? id : t(message(`ops.product.${product}`));
+};
+
+/** Today's prices of the catalogue, in Tooman. */
+export type Prices = Partial<Record<Product, number>>;
+
+/** Empty where the wallet does not answer: a refund can be decided without the price. */
+export const readPrices = async (operator: Operator): Promise<Prices> => {
+  const { status, body } = await operator.api({ method: 'GET', path: '/payments/prices' });
+  if (status !== 200) return {};
+  const { premium, boosts } = body.data as {
+    premium: { plus: number };
+    boosts: { basic: number; pro: number };
+  };
+  return { premium_plus: premium.plus, boost_basic: boosts.basic, boost_pro: boosts.pro };
+};
+
+export const refundFacts = (operator: Operator, refund: Refund, buyers: Names, prices: Prices): Html => {
+  const product = productOf(refund.product_id);
+  const price = product === undefined ? undefined : prices[product];
   const { user_id: userId, boostable_type: type, boostable_id: target } = refund;
   const { t } = operator;
   return factsOf(t, [
     ['ops.user', memberLink(operator, buyers.get(userId), userId)],
-    ['ops.product', `${refund.product_id} (${refund.channel})`],
+    ['ops.product', productName(operator, refund.product_id)],
+    ['ops.product.price', price === undefined ? null : amountOf(t, price)],
+    ['ops.product.id', refund.product_id],
+    ['ops.store', refund.channel],
     [
       'ops.refund.target',
       type === null || target === null ? null : html`<bdi dir="ltr">${type} #${target}</bdi>`,

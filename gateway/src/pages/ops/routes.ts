@@ -7,10 +7,12 @@ import { readFileSync } from 'node:fs';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { AppError, isAppError, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
 import { translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import type { Html } from '@fitness/shared/pages/html.ts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '../../dependencies.ts';
 import { OPS_PATH } from '../../request/page-paths.ts';
+import type { Service } from '../../request/routes.ts';
 import {
   type Asking,
   beginSession,
@@ -30,6 +32,7 @@ import { sendAuditCsv } from './audit-csv.ts';
 import { sendDocument } from './document.ts';
 import { createLiveStreams } from './live.ts';
 import { LIVE_PATH, LIVE_SCRIPT, loginPage, refusalPage, sectionPage } from './pages.ts';
+import { createPaymentHours, type ReadPaymentHours } from './payment-hours.ts';
 import { secondFactorSetUp } from './second-factor.ts';
 import {
   addressOf,
@@ -43,6 +46,7 @@ import {
 } from './section.ts';
 import { AUDIT_CSV_PATH, auditFiltersIn, auditLog } from './sections/audit-log.ts';
 import { SECTIONS } from './sections.ts';
+import { readStatus } from './service-status.ts';
 import { readWaiting } from './waiting.ts';
 
 type OpsDependencies = Asking['dependencies'] &
@@ -50,6 +54,7 @@ type OpsDependencies = Asking['dependencies'] &
 
 interface OpsAsking extends Asking {
   visits: Visits;
+  readPaymentHours: ReadPaymentHours;
 }
 
 /** Without a page of `/ops` being opened: at identity, and of the cookie. */
@@ -63,6 +68,7 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
     { path: OPS_PATH, lifetimeS: IDLE_S, baseUrl: dependencies.baseUrl },
     dependencies,
   );
+  const readPaymentHours = createPaymentHours();
   const script = readFileSync(new URL('./live.js', import.meta.url));
   await addFormPages(app, dependencies, {
     visits,
@@ -70,7 +76,7 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
     refusalPage,
     addRoutes: (scope, { asking, send, submit }) => {
       const streams = createLiveStreams(scope, dependencies.livePollMs);
-      const ask = (request: FastifyRequest): OpsAsking => ({ ...asking(request), visits });
+      const ask = (request: FastifyRequest): OpsAsking => ({ ...asking(request), visits, readPaymentHours });
       const visitOf = (request: FastifyRequest): Visit | undefined => visits.read(request.headers.cookie);
       scope.get(LIVE_SCRIPT, async (_request, reply) =>
         reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(script),
@@ -97,7 +103,7 @@ export const addOps = async (app: FastifyInstance, dependencies: OpsDependencies
         );
         scope.post(path, (request, reply) =>
           submit(request, reply, (asked, visit, fields) =>
-            act({ ...asked, visits }, visit, slugOf(request), fields),
+            act({ ...asked, visits, readPaymentHours }, visit, slugOf(request), fields),
           ),
         );
       }
@@ -178,12 +184,13 @@ interface Opened {
 
 /** Throws 401 for a session that is over, and 403 for one that may not be here. */
 const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<Omit<Opened, 'username'>> => {
-  const { request, locale, dependencies, visits } = asking;
+  const { request, locale, dependencies, visits, readPaymentHours } = asking;
   if (visit?.kind !== 'user') throw sessionOver();
   const caller = await dependencies.callerOf(visit.token);
   const sections = sectionsFor(caller);
   if (sections.length === 0) throw notHere();
   let waiting: Promise<WaitingBySection> | undefined;
+  const statuses = new Map<Service, Promise<OperationsStatus | undefined>>();
   const operator: Operator = {
     locale,
     t: translator(locale),
@@ -195,6 +202,12 @@ const openVisit = async (asking: OpsAsking, visit: Visit | undefined): Promise<O
       waiting ??= readWaiting(operator, sections);
       return waiting;
     },
+    status: (service) => {
+      const status = statuses.get(service) ?? readStatus(operator, service);
+      statuses.set(service, status);
+      return status;
+    },
+    paymentHours: () => readPaymentHours(operator),
     api: (apiCall) => call(asking, visit, apiCall),
     download: (path) => download(asking, visit, path),
     internal: (service, internal) => callOf(asking, visit, service, internal),

@@ -2,7 +2,7 @@ import { html } from '@fitness/shared/pages/html.ts';
 import { expect, test } from '@jest/globals';
 import { factsOf, tableOf } from './section.ts';
 
-const t = (): string => 'Reason';
+const t = Object.assign(() => 'Reason', { locale: 'en' });
 
 test.each([
   ['a card number', '62741****44', '<bdi class="whole" dir="ltr">62741****44</bdi>'],

@@ -5,7 +5,8 @@ import { API_PREFIX } from '@fitness/shared/http/server.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatNumber, type Translate, type Translator } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import type { Dispatcher } from 'undici';
@@ -17,9 +18,18 @@ import type { Problem } from '../api.ts';
 import type { Fields } from '../form-pages.ts';
 import { type Button, type Field, formOf, inputOf, type View } from '../views.ts';
 
+/** Deposits or withdrawals that were made in one hour. */
+export interface PaymentCount {
+  /** ISO 8601, of the beginning. */
+  hour: string;
+  type: 'deposit' | 'withdrawal';
+  is_done: boolean;
+  count: number;
+}
+
 /** One request of an operator. */
 export interface Operator extends View {
-  t: Translate;
+  t: Translator;
   caller: UserCaller;
   /** Without what is personal: it is in the address. */
   query: Fields;
@@ -33,6 +43,10 @@ export interface Operator extends View {
   download(path: string): Promise<Dispatcher.ResponseData>;
   /** In the sections that the operator may use. Read once for a page. */
   waiting(): Promise<WaitingBySection>;
+  /** What a service says of its outbox and its queues; undefined without an answer. Read once for a page. */
+  status(service: Service): Promise<OperationsStatus | undefined>;
+  /** Of the last 24 hours; undefined without an answer. */
+  paymentHours(): Promise<readonly PaymentCount[] | undefined>;
   dependencies: Pick<Dependencies, 'agents' | 'clock' | 'urls'>;
 }
 
@@ -226,10 +240,10 @@ export const pageIn = (query: Fields, name = 'page'): string =>
 export const idIn = (text: string | undefined): string | undefined =>
   /^[1-9]\d{0,14}$/.test(text ?? '') ? text : undefined;
 
-type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
+/** A number is a count, in the digits of the language. The number of a record is a text of `formatRecord`, and an id to copy a text. */
+export type FactRow = readonly [label: MessageKey, value: Html | string | number | null | undefined];
 
 const PERSIAN_LETTER = /(?=\p{L})\p{Script=Arabic}/u;
-const hasPersianLetter = (text: string): boolean => PERSIAN_LETTER.test(text);
 
 /** A card, an account, a phone: one that is broken into lines is misread. */
 const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
@@ -238,17 +252,19 @@ const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
  * Digits have no direction of their own: between asterisks or slashes a browser shows them backwards on a Persian page. A text without a
  * Persian letter reads from left to right.
  */
-const directed = (value: FactRow[1]): FactRow[1] => {
-  if (typeof value !== 'string' && typeof value !== 'number') return value;
-  if (SHORT_NUMBER.test(String(value))) return html`<bdi class="whole" dir="ltr">${value}</bdi>`;
-  return hasPersianLetter(String(value)) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
+const directed = ({ locale }: Translator, value: FactRow[1]): FactRow[1] => {
+  if (typeof value === 'number')
+    return html`<bdi class="whole" dir="ltr">${formatNumber(locale, value)}</bdi>`;
+  if (typeof value !== 'string') return value;
+  if (SHORT_NUMBER.test(value)) return html`<bdi class="whole" dir="ltr">${value}</bdi>`;
+  return PERSIAN_LETTER.test(value) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
 };
 
 /** Without the rows that have no value. */
-export const factsOf = (t: Translate, rows: readonly FactRow[]): Html => {
+export const factsOf = (t: Translator, rows: readonly FactRow[]): Html => {
   const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
   return html`<dl class="facts">
-${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed(value)}</dd>\n`)}</dl>`;
+${shown.map(([label, value]) => html`<dt>${t(message(label))}</dt><dd>${directed(t, value)}</dd>\n`)}</dl>`;
 };
 
 export interface Column<Row> {
@@ -264,7 +280,7 @@ export interface Column<Row> {
  * it. The roles are written, because a browser drops those of a table that is not displayed as one. Undefined without rows.
  */
 export const tableOf = <Row>(
-  t: Translate,
+  t: Translator,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
 ): Html | undefined => {
@@ -278,7 +294,7 @@ export const tableOf = <Row>(
       const cell = value(row);
       const isEmpty = cell === null || cell === undefined || cell === '';
       const attributes = html` data-label="${t(message(label))}"${kind !== undefined && html` class="${kind}"`}${isEmpty && html` data-empty`}`;
-      const content = !isEmpty && html`<span>${directed(cell)}</span>`;
+      const content = !isEmpty && html`<span>${directed(t, cell)}</span>`;
       return index === 0
         ? html`<th scope="row" role="rowheader"${attributes}>${content}</th>`
         : html`<td role="cell"${attributes}>${content}</td>`;
@@ -296,7 +312,7 @@ export const amountOf = (t: Translate, tooman: unknown): Html =>
 
 /** A code that is copied into another program. A click on it selects the whole code, and a script shows the button. */
 export const copyable = (t: Translate, code: string): Html =>
-  html`<span class="row"><span class="code" dir="ltr">${code}</span>
+  html`<span class="row"><span class="${SHORT_NUMBER.test(code) ? 'code whole' : 'code'}" dir="ltr">${code}</span>
 ${copyButton(t, code)}</span>`;
 
 export const copyButton = (t: Translate, text: string): Html =>

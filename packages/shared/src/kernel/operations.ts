@@ -17,8 +17,8 @@ export const operationsStatusSchema = z.object({
   queues: queuesSchema.nullable().meta({ description: 'null: the broker cannot be reached' }),
 });
 
-/** Of the dead letters of one service. */
-export const DEAD_LETTERS_PER_PAGE = 100;
+/** How many dead letters of a service are listed. */
+export const DEAD_LETTERS_LISTED = 100;
 
 export const deadLettersSchema = z.object({
   data: z.array(
@@ -35,7 +35,7 @@ export const deadLettersSchema = z.object({
       first_failed_at: z.string().nullable(),
     }),
   ),
-  total: z.int(),
+  total: z.int().meta({ description: 'In the queue, of which `data` has the first' }),
 });
 
 export type OperationsStatus = z.output<typeof operationsStatusSchema>;

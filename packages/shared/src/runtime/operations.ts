@@ -11,7 +11,7 @@ import { notFound } from '../kernel/error.ts';
 import { redactText } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import {
-  DEAD_LETTERS_PER_PAGE,
+  DEAD_LETTERS_LISTED,
   deadLettersSchema,
   type OperationsStatus,
   operationsStatusSchema,
@@ -30,9 +30,6 @@ import {
 } from '../messaging/topology.ts';
 import type { Connection } from '../mongo/connect.ts';
 import { inTransaction } from '../mongo/transaction.ts';
-
-/** The limit of page numbers in other lists. Reading a thousand takes about half a second. */
-const DEAD_LETTERS_LISTED = 10_000;
 
 interface OperationsOptions {
   service: string;
@@ -180,13 +177,11 @@ export const operationsRoutes = ({
 }: OperationsOptions): Route[] => {
   const deadLetters = createDeadLetters(broker);
 
-  /** Sorted as a whole: the broker returns what was read in any order, so that a part of the queue is never the same part. */
+  /** Only those that are listed are read: a read takes a message out of the queue, and nobody else reads until it is back. */
   const readDeadLetters = async (): Promise<{ letters: DeadLetter[]; total: number }> => {
     const letters = await deadLetters.list(service, { limit: DEAD_LETTERS_LISTED });
-    letters.sort(byFirstFailure);
-    if (letters.length < DEAD_LETTERS_LISTED) return { letters, total: letters.length };
-    const queues = await readQueues(broker, service);
-    return { letters, total: Math.max(letters.length, queues?.dead_letters ?? 0) };
+    const depth = await messagesIn(broker, deadLetterQueue(broker.namespace, service));
+    return { letters: letters.toSorted(byFirstFailure), total: Math.max(letters.length, depth ?? 0) };
   };
 
   return [
@@ -209,13 +204,10 @@ export const operationsRoutes = ({
       method: 'GET',
       path: '/operations/dead-letters',
       summary: 'List the dead-lettered events',
-      query: z.object({ page: z.coerce.number().pipe(z.int().min(1).max(1_000_000)).default(1) }),
       responses: { 200: deadLettersSchema },
-      handle: async ({ query: { page } }) => {
+      handle: async () => {
         const { letters, total } = await readDeadLetters();
-        const start = (page - 1) * DEAD_LETTERS_PER_PAGE;
-        const shown = letters.slice(start, start + DEAD_LETTERS_PER_PAGE);
-        return ok({ data: shown.map(toResource), total });
+        return ok({ data: letters.map(toResource), total });
       },
     }),
     defineRoute({

@@ -13,6 +13,7 @@ export const getPricesRoute = ({ listPrices }: Pick<UseCases, 'listPrices'>): Ro
       'commissions and VAT.',
     tag: 'Payments',
     access: 'guest',
+    pages: ['ops'],
     guestCache: true,
     responses: { 200: z.object({ data: pricesSchema }) },
     handle: async () => ok({ data: await listPrices() }),

@@ -1,55 +1,59 @@
 /** The events that services could not handle. */
 import { message, unavailable } from '@fitness/shared/kernel/error.ts';
-import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
+import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
+import { deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
+import { timeOf } from '@fitness/shared/pages/time.ts';
+import type { z } from 'zod';
 import { SERVICES, type Service } from '../../../request/routes.ts';
+import { memberLink, type Names, readNames } from '../members.ts';
 import {
   actionForm,
   emptyList,
   factsOf,
   gone,
-  listOf,
+  idIn,
   type Operator,
   outcomeOf,
-  pageIn,
   type Section,
-  turnByLink,
 } from '../section.ts';
 import { LATE_AFTER_MS } from '../waiting.ts';
-import { readStatus } from './overview.ts';
 
 const SLUG = 'dead-letters';
 const EVENT_ID = /^[\w.:-]{1,100}$/;
 
+type Letter = z.output<typeof deadLettersSchema>['data'][number];
+
 /** The queues are read only where something is in them: reading takes the messages out for a moment. */
 const count = async (operator: Operator, service: Service): Promise<number | undefined> =>
-  (await readStatus(operator, service))?.queues?.dead_letters;
+  (await operator.status(service))?.queues?.dead_letters;
 
-/** Those of the address. */
-const pagesIn = ({ query }: Operator): Record<string, string> =>
-  Object.fromEntries(
-    SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
-  );
+/** The account that an event of identity is about. */
+const accountOf = ({ type, subject }: Letter): number | null => {
+  const id = type.startsWith('identity.account.') ? idIn(subject ?? '') : undefined;
+  return id === undefined ? null : Number(id);
+};
 
-const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
+const subjectOf = (operator: Operator, letter: Letter, names: Names): Html | string | null => {
+  const account = accountOf(letter);
+  return account === null ? letter.subject : memberLink(operator, names.get(account), account);
+};
+
+/** A message that is no event may say anything. */
+const failureOf = ({ locale }: Operator, { first_failed_at: at }: Letter): Html | string | null => {
+  const instant = new Date(at ?? Number.NaN);
+  return Number.isNaN(instant.getTime()) ? at : timeOf(locale, instant);
+};
+
+const itemOf = (operator: Operator, service: Service, letter: Letter, names: Names): Html => {
   const { t } = operator;
-  const waiting = await count(operator, service);
-  if (waiting === 0) return undefined;
-  if (waiting === undefined)
-    return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
-  const page = pageIn(operator.query, service);
-  const path = `/operations/dead-letters?page=${page}`;
-  const answer = await operator.internal(service, { method: 'GET', path });
-  if (answer.status !== 200) throw unavailable(`dead letters of ${service}: ${answer.status}`);
-  const { data, total } = deadLettersSchema.parse(answer.body);
-  const items = data.map(
-    (letter) => html`<li><strong dir="ltr">${letter.type}</strong>
+  return html`<li><strong dir="ltr">${letter.type}</strong>
 ${factsOf(t, [
+  ['ops.dead_letter.first_failed', failureOf(operator, letter)],
+  ['ops.dead_letter.subject', subjectOf(operator, letter, names)],
   ['ops.dead_letter.id', letter.id],
-  ['ops.dead_letter.subject', letter.subject],
   ['ops.dead_letter.consumer', letter.consumer],
   ['ops.dead_letter.attempts', letter.attempts],
-  ['ops.dead_letter.first_failed', letter.first_failed_at],
   ['ops.dead_letter.error', html`<span class="code" dir="ltr">${letter.error}</span>`],
 ])}
 ${
@@ -58,15 +62,23 @@ ${
     hidden: { service, event_id: letter.id },
     buttons: [['replay', message('ops.replay')]],
   })
-}</li>\n`,
-  );
-  const meta = {
-    current_page: Number(page),
-    last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
-  };
-  const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
-  return html`<section class="card"><h2>${service}: ${waiting}</h2>
-${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
+}</li>\n`;
+};
+
+const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
+  const { t, locale } = operator;
+  const waiting = await count(operator, service);
+  if (waiting === 0) return undefined;
+  if (waiting === undefined)
+    return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
+  const answer = await operator.internal(service, { method: 'GET', path: '/operations/dead-letters' });
+  if (answer.status !== 200) throw unavailable(`dead letters of ${service}: ${answer.status}`);
+  const { data, total } = deadLettersSchema.parse(answer.body);
+  const names = await readNames(operator, data.map(accountOf));
+  const items = data.map((letter) => itemOf(operator, service, letter, names));
+  return html`<section class="card"><h2>${service}: ${formatNumber(locale, total)}</h2>
+${total > data.length && html`<p class="notice">${t(message('ops.dead_letters.some', { count: data.length, max: total }))}</p>`}
+${items.length === 0 ? emptyList(t, 'ops.dead_letters.none') : html`<ul class="items" role="list">${items}</ul>`}</section>`;
 };
 
 export const deadLetters: Section = {

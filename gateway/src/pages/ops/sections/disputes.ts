@@ -5,7 +5,14 @@ import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
 import { type Confirmation, decisionOf } from '../decision.ts';
 import { memberLink, type Names } from '../members.ts';
-import { type Refund, readBuyers, refundFacts } from '../refund-facts.ts';
+import {
+  type Prices,
+  productName,
+  type Refund,
+  readBuyers,
+  readPrices,
+  refundFacts,
+} from '../refund-facts.ts';
 import {
   actionForm,
   amountOf,
@@ -68,7 +75,7 @@ const creditLabel = ({ payment }: Deposit): Message => message('ops.credit', { a
 const returnLabel = (deposit: Deposit): Message => message('ops.return', { amount: returnedAmount(deposit) });
 
 const depositItem = (operator: Operator, deposit: Deposit): Html => {
-  const id = String(deposit.payment.id);
+  const { id } = deposit.payment;
   return html`<li><h3>${operator.t(message('ops.deposit', { id }))}</h3>
 ${depositFacts(operator, deposit)}
 ${actionForm(operator, SLUG, {
@@ -80,11 +87,11 @@ ${actionForm(operator, SLUG, {
 })}</li>\n`;
 };
 
-const refundItem = (operator: Operator, refund: Refund, buyers: Names): Html => {
-  const { product_id: product } = refund;
-  const id = String(refund.id);
+const refundItem = (operator: Operator, refund: Refund, buyers: Names, prices: Prices): Html => {
+  const { id } = refund;
+  const product = productName(operator, refund.product_id);
   return html`<li><h3>${operator.t(message('ops.refund', { id }))}</h3>
-${refundFacts(operator, refund, buyers)}
+${refundFacts(operator, refund, buyers, prices)}
 ${actionForm(operator, SLUG, {
   hidden: { refund_id: id },
   buttons: [
@@ -124,7 +131,7 @@ const settledAs = (
 ): Confirmation['settled'] => {
   const outcome = meta?.resolution?.outcome;
   if (outcome === undefined) return undefined;
-  const text = message(`ops.done.${outcome}`, { id: String(id), amount });
+  const text = message(`ops.done.${outcome}`, { id, amount });
   return outcome === decision ? { text, result: { done: outcome, query: `&payment=${id}` } } : { text };
 };
 
@@ -135,7 +142,7 @@ const depositDecision = (outcome: 'credited' | 'returned'): NonNullable<Section[
     confirmation: (operator, deposit) => {
       const { id, user_id: userId, amount } = deposit.payment;
       return {
-        title: message(`ops.${outcome}.title`, { id: String(id) }),
+        title: message(`ops.${outcome}.title`, { id }),
         lead: message(`ops.${outcome}.lead`),
         facts: depositFacts(operator, deposit),
         repeated: ['payment_id'],
@@ -167,13 +174,15 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
     find: findRefund,
     missing: message('ops.refund.closed'),
     confirmation: async (operator, refund) => {
-      const { id, user_id: userId, product_id: product, channel } = refund;
+      const { id, user_id: userId, product_id: productId, channel } = refund;
+      const product = productName(operator, productId);
+      const [buyers, prices] = await Promise.all([readBuyers(operator, [refund]), readPrices(operator)]);
       return {
-        title: message(`ops.${outcome}.title`, { id: String(id) }),
+        title: message(`ops.${outcome}.title`, { id }),
         lead: message(`ops.${outcome}.lead`),
-        facts: refundFacts(operator, refund, await readBuyers(operator, [refund])),
+        facts: refundFacts(operator, refund, buyers, prices),
         repeated: ['refund_id'],
-        state: [id, userId, product, channel],
+        state: [id, userId, productId, channel],
         field: NOTE,
         button: { label: message(`ops.${outcome}`, { product }), isDestructive: outcome === 'granted' },
         back: { label: message('ops.disputes.all') },
@@ -189,7 +198,7 @@ const refundDecision = (outcome: 'refunded' | 'granted'): NonNullable<Section['a
 const resolvedDeposit = async (operator: Operator, done: 'credited' | 'returned') => {
   const payment = await readPayment<Deposit['payment']>(operator, operator.query.payment);
   if (payment?.meta?.resolution?.outcome !== done) return undefined;
-  return message(`ops.done.${done}`, { id: String(payment.id), amount: payment.amount });
+  return message(`ops.done.${done}`, { id: payment.id, amount: payment.amount });
 };
 
 export const disputes: Section = {
@@ -207,8 +216,11 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
     };
     const depositItems = (deposits.data as Deposit[]).map((row) => depositItem(operator, row));
     const rows = refunds.data as Refund[];
-    const buyers = await readBuyers(operator, rows);
-    const refundItems = rows.map((row) => refundItem(operator, row, buyers));
+    const [buyers, prices] = await Promise.all([
+      readBuyers(operator, rows),
+      rows.length === 0 ? {} : readPrices(operator),
+    ]);
+    const refundItems = rows.map((row) => refundItem(operator, row, buyers, prices));
     return html`${cardOf('deposits', deposits, depositItems)}${cardOf('refunds', refunds, refundItems)}`;
   },
   watch: async (operator) => {
@@ -249,6 +261,6 @@ ${listOf(operator, { body, items, none: 'ops.none', label, turn })}</section>\n`
     const id = idIn(operator.query.refund);
     const isRefund = done === 'refunded' || done === 'granted';
     if (!isRefund || id === undefined || (await findRefund(operator, { refund_id: id }))) return undefined;
-    return message(`ops.done.${done}`, { id });
+    return message(`ops.done.${done}`, { id: Number(id) });
   },
 };

@@ -114,7 +114,7 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
     ['ops.member.state', stateOf(operator, member)],
     ['account_deletion.requested_at', requestedAt === null ? null : time(operator, requestedAt)],
     ['ops.deletion_at', scheduledAt === null ? null : time(operator, scheduledAt)],
-    ['ops.id', member.id],
+    ['ops.id', String(member.id)],
     ['ops.email', member.email],
     ['ops.phone', member.phone],
     ['ops.bank_account', member.bank_account_number],
@@ -178,7 +178,7 @@ const paymentState = ({ t }: Operator, payment: Payment): Html => {
 };
 
 const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
-  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.payment.type', value: (payment) => paymentType(operator, payment) },
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
@@ -247,7 +247,7 @@ const gymColumns = (operator: Operator): readonly Column<Gym>[] => [
         ? html`<a href="${pathOf(operator, 'licenses', `&kind=gym&id=${id}`)}">${name ?? `#${id}`}</a>`
         : (name ?? `#${id}`),
   },
-  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
   { label: 'ops.member.license', value: (gym) => gymLicense(operator, gym) },
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
@@ -263,7 +263,7 @@ interface Service {
 
 const serviceColumns = (operator: Operator): readonly Column<Service>[] => [
   { label: 'ops.member.name', value: ({ title }) => title },
-  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.member.price', value: ({ price }) => amountOf(operator.t, price), kind: 'number' },
   { label: 'ops.member.state', value: ({ is_active: isActive }) => activity(operator, isActive) },
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
@@ -475,7 +475,7 @@ const findDeletion = async (operator: Operator, id: string): Promise<Deletion | 
 const identityOf = (operator: Operator, live: Member): Html =>
   factsOf(operator.t, [
     ['ops.user', memberLink(operator, live)],
-    ['ops.id', live.id],
+    ['ops.id', String(live.id)],
     ['ops.email', live.email],
     ['ops.phone', live.phone],
     ['ops.created', time(operator, live.created_at)],
@@ -563,7 +563,8 @@ const onMember =
 const doneOf = async (operator: Operator, done: Done): Promise<Message | undefined> => {
   const id = idIn(operator.query.id) ?? '0';
   const live = await findMember(operator, id);
-  if (done === 'deleted') return live === undefined ? message('ops.done.deleted', { id }) : undefined;
+  if (done === 'deleted')
+    return live === undefined ? message('ops.done.deleted', { id: Number(id) }) : undefined;
   const sessionId = idIn(operator.query.session);
   if (done !== 'ended' || live === undefined || sessionId === undefined) return undefined;
   const isOpen = (await findSession(operator, id, sessionId)) !== undefined;

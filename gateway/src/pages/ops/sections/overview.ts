@@ -1,67 +1,69 @@
 /** What waits for operators, and the services with what they depend on, their outboxes and their queues. */
 import { message } from '@fitness/shared/kernel/error.ts';
-import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
-import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
+import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
+import type { OperationsStatus } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { askServices, type ServiceHealth } from '../../../health/services-health.ts';
 import { SERVICES, type Service } from '../../../request/routes.ts';
 import { paymentHours } from '../payment-hours.ts';
-import { factsOf, type Operator, type Section } from '../section.ts';
+import { type Column, type Operator, type Section, tableOf } from '../section.ts';
 import { waitingCard } from '../waiting.ts';
 
-/** Undefined without an answer. */
-export const readStatus = async (
-  operator: Operator,
-  service: Service,
-): Promise<OperationsStatus | undefined> => {
-  try {
-    const { status, body } = await operator.internal(service, { method: 'GET', path: '/operations' });
-    return status === 200 ? operationsStatusSchema.parse(body) : undefined;
-  } catch {
-    return undefined;
-  }
-};
+interface Row {
+  service: Service;
+  health: ServiceHealth;
+  /** Undefined without an answer. */
+  status: OperationsStatus | undefined;
+}
 
-const badge = (t: Translate, isGood: boolean, name: string): Html =>
-  html`<span class="badge ${isGood ? 'good' : 'bad'}">${name}: ${t(message(isGood ? 'ops.up' : 'ops.down'))}</span>`;
+const badge = ({ t }: Operator, isGood: boolean, name?: string): Html =>
+  html`<span class="badge ${isGood ? 'good' : 'bad'}">${name !== undefined && html`<bdi dir="ltr">${name}</bdi>: `}${t(message(isGood ? 'ops.up' : 'ops.down'))}</span>`;
 
-const dependenciesOf = (t: Translate, { dependencies }: ServiceHealth): Html => {
+const dependenciesOf = (operator: Operator, { health: { dependencies } }: Row): Html => {
   const states = Object.entries(dependencies as Record<string, { state?: unknown }>);
-  return html`<p class="row">${states.map(([name, { state }]) => badge(t, state === 'up', name))}</p>`;
+  return html`<span class="row">${states.map(([name, { state }]) => badge(operator, state === 'up', name))}</span>`;
 };
 
-const waiting = (t: Translate, status: OperationsStatus | undefined): Html => {
-  if (status === undefined) return html`<p class="problem">${t(message('ops.status.unknown'))}</p>`;
-  const { outbox, queues } = status;
-  const lag = outbox.lag_s === 0 ? '' : t(message('ops.outbox.lag', { seconds: outbox.lag_s }));
-  return html`${factsOf(t, [
-    ['ops.outbox', `${outbox.waiting} ${lag}`],
-    ['ops.queue', queues?.waiting],
-    ['ops.retrying', queues?.retrying],
-    ['ops.dead_letters', queues?.dead_letters],
-  ])}
-${queues === null && html`<p class="problem">${t(message('ops.queues.unknown'))}</p>`}`;
+const outboxOf = ({ t, locale }: Operator, { status }: Row): Html => {
+  if (status === undefined) return html`<span class="badge bad">${t(message('ops.status.unknown'))}</span>`;
+  const { waiting, lag_s: seconds } = status.outbox;
+  return html`${formatNumber(locale, waiting)}${seconds > 0 && html` ${t(message('ops.outbox.lag', { seconds }))}`}`;
+};
+
+const columnsOf = (operator: Operator): readonly Column<Row>[] => [
+  { label: 'ops.service', value: ({ service }) => html`<bdi dir="ltr">${service}</bdi>` },
+  { label: 'ops.service.state', value: ({ health }) => badge(operator, health.status === 'ready') },
+  { label: 'ops.service.dependencies', value: (row) => dependenciesOf(operator, row) },
+  { label: 'ops.outbox', value: (row) => outboxOf(operator, row), kind: 'number' },
+  { label: 'ops.queue', value: ({ status }) => status?.queues?.waiting, kind: 'number' },
+  { label: 'ops.retrying', value: ({ status }) => status?.queues?.retrying, kind: 'number' },
+  { label: 'ops.dead_letters', value: ({ status }) => status?.queues?.dead_letters, kind: 'number' },
+];
+
+const servicesCard = (operator: Operator, rows: readonly Row[]): Html => {
+  const { t } = operator;
+  const isBrokerLost = rows.some(({ status }) => status?.queues === null);
+  return html`<section class="card"><h2>${t(message('ops.overview'))}</h2>
+${isBrokerLost && html`<p class="problem">${t(message('ops.queues.unknown'))}</p>`}
+${tableOf(t, columnsOf(operator), rows)}</section>`;
 };
 
 const show = async (operator: Operator): Promise<Html> => {
-  const { t, dependencies } = operator;
+  const { dependencies } = operator;
   const [health, waitingCases, hours, ...statuses] = await Promise.all([
     askServices(dependencies.agents.internal, dependencies.urls),
     operator.waiting(),
     paymentHours(operator),
-    ...SERVICES.map((service) => readStatus(operator, service)),
+    ...SERVICES.map((service) => operator.status(service)),
   ]);
-  const cards = SERVICES.map(
-    (service, index) => html`<section class="card">
-<h2>${service}</h2>
-<p>${badge(t, health[service].status === 'ready', t(message('ops.service')))}</p>
-${dependenciesOf(t, health[service])}
-${waiting(t, statuses[index])}
-</section>`,
-  );
+  const rows = SERVICES.map((service, index) => ({
+    service,
+    health: health[service],
+    status: statuses[index],
+  }));
   return html`${waitingCard(operator, waitingCases)}
 ${hours}
-<div class="grid">${cards}</div>`;
+${servicesCard(operator, rows)}`;
 };
 
 export const overview: Section = {

@@ -52,7 +52,7 @@ const titlesOf = ({ locale, t }: Operator, roles: readonly Role[]): string =>
 
 const columnsOf = (operator: Operator): readonly Column<User>[] => [
   { label: 'ops.user', value: (user) => memberLink(operator, user) },
-  { label: 'ops.id', value: ({ id }) => id },
+  { label: 'ops.id', value: ({ id }) => String(id) },
   { label: 'ops.email', value: ({ email }) => email },
   { label: 'ops.phone', value: ({ phone }) => phone },
   { label: 'ops.roles', value: ({ roles = [] }) => titlesOf(operator, roles) },
@@ -99,7 +99,7 @@ ${boxes}</fieldset>`;
 
 const identityOf = (operator: Operator, user: User): Html =>
   factsOf(operator.t, [
-    ['ops.id', user.id],
+    ['ops.id', String(user.id)],
     ['ops.email', user.email],
     ['ops.phone', user.phone === undefined ? null : html`<span dir="ltr">${user.phone}</span>`],
     ['ops.created', time(operator, user.created_at)],

@@ -1,5 +1,6 @@
 /** Withdrawals that nobody has paid or rejected. */
 import { message } from '@fitness/shared/kernel/error.ts';
+import { formatRecord, LOCALES, translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import type { Fields } from '../../form-pages.ts';
 import { time } from '../../views.ts';
@@ -9,7 +10,9 @@ import {
   actionForm,
   amountOf,
   type Column,
+  copyable,
   countOf,
+  type FactRow,
   factsOf,
   listOf,
   type Operator,
@@ -41,10 +44,16 @@ interface Withdrawal {
   created_at: string;
 }
 
-const accountOf = ({ meta }: Withdrawal): Html | null =>
-  meta?.bank_account_number == null
-    ? null
-    : html`<span class="code whole" dir="ltr">${meta.bank_account_number}</span>`;
+const accountOf = ({ t }: Operator, { meta }: Withdrawal): Html | null =>
+  meta?.bank_account_number == null ? null : copyable(t, meta.bank_account_number);
+
+const DEFAULT_DESCRIPTION = 'payments.withdrawal_description';
+
+/** Without one of the member, the wallet has stored its own in the language of that request. */
+const descriptionOf = ({ t }: Operator, { description }: Withdrawal): string | null =>
+  LOCALES.some((locale) => translate(locale, DEFAULT_DESCRIPTION) === description)
+    ? t(message(DEFAULT_DESCRIPTION))
+    : description;
 
 const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
   actionForm(operator, SLUG, {
@@ -58,11 +67,11 @@ const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
 const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   const { t } = operator;
   return [
-    { label: 'ops.withdrawal', value: ({ id }) => id },
+    { label: 'ops.withdrawal', value: ({ id }) => formatRecord(operator.locale, id) },
     { label: 'ops.user', value: ({ user }) => memberLink(operator, user) },
     { label: 'ops.amount', value: ({ amount }) => amountOf(t, amount), kind: 'number' },
-    { label: 'ops.bank_account', value: accountOf },
-    { label: 'ops.description', value: ({ description }) => description },
+    { label: 'ops.bank_account', value: (withdrawal) => accountOf(operator, withdrawal) },
+    { label: 'ops.description', value: (withdrawal) => descriptionOf(operator, withdrawal) },
     {
       label: 'ops.created',
       value: ({ created_at: at }) =>
@@ -72,15 +81,20 @@ const columnsOf = (operator: Operator): readonly Column<Withdrawal>[] => {
   ];
 };
 
-const factsOfOne = (operator: Operator, withdrawal: Withdrawal): Html => {
+/** The balance of the user is without the amount already: a rejection returns it. */
+const factsOfOne = (operator: Operator, withdrawal: Withdrawal, decision: 'pay' | 'reject'): Html => {
   const { t } = operator;
-  const { user, amount, description, user_balance: balance, created_at: createdAt } = withdrawal;
+  const { user, amount, user_balance: balance, created_at: createdAt } = withdrawal;
+  const balanceAfter: FactRow =
+    decision === 'pay'
+      ? ['ops.balance', balance === undefined ? null : amountOf(t, balance)]
+      : ['ops.reject.balance', balance === undefined ? null : amountOf(t, balance + amount)];
   return factsOf(t, [
     ['ops.user', memberLink(operator, user)],
     ['ops.amount', amountOf(t, amount)],
-    ['ops.bank_account', accountOf(withdrawal)],
-    ['ops.balance', balance === undefined ? null : amountOf(t, balance)],
-    ['ops.description', description],
+    ['ops.bank_account', accountOf(operator, withdrawal)],
+    balanceAfter,
+    ['ops.description', descriptionOf(operator, withdrawal)],
     ['ops.created', time(operator, createdAt)],
   ]);
 };
@@ -100,15 +114,16 @@ const settledAs = (withdrawal: Withdrawal, decision: 'paid' | 'rejected'): Confi
   const outcome = outcomeIn(withdrawal);
   if (outcome === undefined) return undefined;
   const { id, amount } = withdrawal;
-  const text = message(`ops.done.${outcome}`, { id: String(id), amount });
+  const text = message(`ops.done.${outcome}`, { id, amount });
   return outcome === decision ? { text, result: { done: outcome, query: `&payment=${id}` } } : { text };
 };
 
 const shownOf = (
   operator: Operator,
   withdrawal: Withdrawal,
+  decision: 'pay' | 'reject',
 ): Pick<Confirmation, 'facts' | 'repeated' | 'state' | 'back'> => ({
-  facts: factsOfOne(operator, withdrawal),
+  facts: factsOfOne(operator, withdrawal, decision),
   repeated: ['payment_id'],
   state: [withdrawal.id, withdrawal.user_id, withdrawal.amount, withdrawal.meta?.bank_account_number],
   back: { label: message('ops.withdrawals.all') },
@@ -118,9 +133,9 @@ const pay = decisionOf<Withdrawal>('pay', {
   slug: SLUG,
   find,
   confirmation: (operator, withdrawal) => ({
-    ...shownOf(operator, withdrawal),
+    ...shownOf(operator, withdrawal, 'pay'),
     settled: settledAs(withdrawal, 'paid'),
-    title: message('ops.pay.title', { id: String(withdrawal.id) }),
+    title: message('ops.pay.title', { id: withdrawal.id }),
     lead: message('ops.pay.lead'),
     field: { name: 'reference', label: message('ops.pay.reference') },
     button: { label: message('ops.pay', { amount: withdrawal.amount }) },
@@ -135,9 +150,9 @@ const reject = decisionOf<Withdrawal>('reject', {
   slug: SLUG,
   find,
   confirmation: (operator, withdrawal) => ({
-    ...shownOf(operator, withdrawal),
+    ...shownOf(operator, withdrawal, 'reject'),
     settled: settledAs(withdrawal, 'rejected'),
-    title: message('ops.reject.title', { id: String(withdrawal.id) }),
+    title: message('ops.reject.title', { id: withdrawal.id }),
     lead: message('ops.reject.lead'),
     field: { name: 'reason', label: message('ops.reject.reason'), missing: message('enter.reason') },
     button: { label: message('ops.reject', { amount: withdrawal.amount }), isDestructive: true },
@@ -174,6 +189,6 @@ ${listOf(operator, { body, items, none: 'ops.withdrawals.none', turn })}
     const payment = await find(operator, { payment_id: operator.query.payment });
     if (payment === undefined || outcomeIn(payment) !== done) return undefined;
     const { id, amount } = payment;
-    return message(done === 'paid' ? 'ops.done.paid' : 'ops.done.rejected', { id: String(id), amount });
+    return message(done === 'paid' ? 'ops.done.paid' : 'ops.done.rejected', { id, amount });
   },
 };

@@ -22,13 +22,20 @@ const parametersIn = (key: MessageKey): (keyof typeof PARAMETERS)[] =>
 
 const kindOf = (name: keyof typeof PARAMETERS): string => (name === 'count' ? 'count' : PARAMETERS[name]);
 const sampleParams = (count: number): MessageParams => {
-  const values = { number: 9_876, instant: '2026-01-15 20:29:59', day: '1999-12-31', verbatim: '<as it is>' };
+  const values = {
+    number: 9_876,
+    record: 1_250,
+    instant: '2026-01-15 20:29:59',
+    day: '1999-12-31',
+    verbatim: '<as it is>',
+  };
   const params = Object.entries(PARAMETERS).map(([name, kind]) => [name, values[kind]]);
   return { ...Object.fromEntries(params), count };
 };
 const samplesOf = (locale: string, count: number): Record<string, string> => ({
   count: locale === 'fa' ? (count === 1 ? '۱' : '۳٬۰۰۰') : count.toLocaleString('en'),
   number: locale === 'fa' ? '۹٬۸۷۶' : '9,876',
+  record: locale === 'fa' ? '۱۲۵۰' : '1250',
   instant: locale === 'fa' ? '۲۵ دی ۱۴۰۴ ساعت ۲۳:۵۹ به وقت تهران' : 'January 15, 2026 at 20:29 UTC',
   day: locale === 'fa' ? '۱۰ دی ۱۳۷۸' : 'December 31, 1999',
   verbatim: '<as it is>',

@@ -44,6 +44,7 @@ void instance.init({
 interface Formats {
   number: Intl.NumberFormat;
   list: Intl.ListFormat;
+  record: Intl.NumberFormat;
   /** A day of a calendar, which no time zone moves. */
   day: Intl.DateTimeFormat;
   date: Intl.DateTimeFormat;
@@ -58,6 +59,7 @@ const formatsOf = (catalogue: Catalogue): Formats => {
   return {
     number: new Intl.NumberFormat(tag),
     list: new Intl.ListFormat(tag),
+    record: new Intl.NumberFormat(tag, { useGrouping: false }),
     day: new Intl.DateTimeFormat(tag, { ...day, timeZone: 'UTC' }),
     date: new Intl.DateTimeFormat(tag, { ...day, timeZone }),
     time: new Intl.DateTimeFormat(tag, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone }),
@@ -72,6 +74,12 @@ const formats = (locale: Locale): Formats => FORMATS.get(locale) ?? (FORMATS.get
 
 /** `1,250,000` in English, `۱٬۲۵۰٬۰۰۰` in Persian. */
 export const formatNumber = (locale: Locale, value: number): string => formats(locale).number.format(value);
+
+/** The number of a record, such as a payment: `1250` in English, `۱۲۵۰` in Persian. */
+export const formatRecord = (locale: Locale, id: number): string => formats(locale).record.format(id);
+
+/** The time of day in the time zone of the language: `00:00` in English, `۰۳:۳۰` in Persian. */
+export const formatTime = (locale: Locale, instant: Date): string => formats(locale).time.format(instant);
 
 /** `January 15, 2026 at 00:00 UTC` in English, `۲۵ دی ۱۴۰۴ ساعت ۰۳:۳۰ به وقت تهران` in Persian. */
 export const formatInstant = (locale: Locale, instant: Date): string => {
@@ -108,7 +116,10 @@ export const formatWeekday = (locale: Locale, day: number): string =>
 /** Stored data may have another form than its parameter: it is written as it is. */
 const formatParameter = (locale: Locale, name: string, value: string | number): string => {
   const kind = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name as keyof typeof PARAMETERS] : 'verbatim';
-  if (typeof value === 'number') return kind === 'number' ? formatNumber(locale, value) : String(value);
+  if (typeof value === 'number') {
+    if (kind === 'record') return formatRecord(locale, value);
+    return kind === 'number' ? formatNumber(locale, value) : String(value);
+  }
   if (kind === 'instant') return formatTimestampIn(locale, value);
   return kind === 'day' ? formatDay(locale, value) : value;
 };
@@ -125,9 +136,8 @@ export const translate = (locale: Locale, key: MessageKey, params: MessageParams
 };
 
 export type Translate = (text: Message) => string;
+export type Translator = Translate & { readonly locale: Locale };
 
 /** {@link translate} for one language. */
-export const translator =
-  (locale: Locale): Translate =>
-  (text) =>
-    translate(locale, text.key, text.params);
+export const translator = (locale: Locale): Translator =>
+  Object.assign((text: Message) => translate(locale, text.key, text.params), { locale });

@@ -1,0 +1,17 @@
+/** What a service says of its outbox and its queues. */
+import { type OperationsStatus, operationsStatusSchema } from '@fitness/shared/kernel/operations.ts';
+import type { Service } from '../../request/routes.ts';
+import type { Operator } from './section.ts';
+
+/** Undefined without an answer. */
+export const readStatus = async (
+  operator: Operator,
+  service: Service,
+): Promise<OperationsStatus | undefined> => {
+  try {
+    const { status, body } = await operator.internal(service, { method: 'GET', path: '/operations' });
+    return status === 200 ? operationsStatusSchema.parse(body) : undefined;
+  } catch {
+    return undefined;
+  }
+};
