@@ -253,8 +253,7 @@ const SHORT_NUMBER = /^(?:[A-Z]{2})?[+*\d]{1,26}$/;
  * Persian letter reads from left to right.
  */
 const directed = ({ locale }: Translator, value: FactRow[1]): FactRow[1] => {
-  if (typeof value === 'number')
-    return html`<bdi dir="ltr">${formatNumber(locale, value)}</bdi>`;
+  if (typeof value === 'number') return html`<bdi dir="ltr">${formatNumber(locale, value)}</bdi>`;
   if (typeof value !== 'string') return value;
   if (SHORT_NUMBER.test(value)) return html`<bdi class="whole" dir="ltr">${value}</bdi>`;
   return PERSIAN_LETTER.test(value) ? html`<bdi>${value}</bdi>` : html`<bdi dir="ltr">${value}</bdi>`;
