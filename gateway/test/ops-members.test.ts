@@ -407,7 +407,7 @@ describe('a name on a page of /ops', () => {
   test('is the id where the names cannot be read', async () => {
     replies.set('GET /users/names', { status: 503, body: { message: 'later' } });
     const { status, html } = await (await signIn()).get(`${PATH}/disputes`);
-    expect([status, /members\/7\?lang=en"><bdi>#7</.test(html)]).toEqual([200, true]);
+    expect([status, /members\/7\?lang=en"><bdi class="code" dir="ltr">#7</.test(html)]).toEqual([200, true]);
   });
 });
 

@@ -118,7 +118,7 @@ describe('the payment page', () => {
     const page = await sandbox.call('GET', `/zibal/start/${trackId}`);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
-    expect(page.text).toContain('250,000 Rial');
+    expect(page.text).toContain('250,000\u00a0Rial (25,000\u00a0Tooman)');
     expect(page.text).toContain('&lt;b&gt;Deposit &amp; &quot;more&quot;&lt;/b&gt;');
     expect(page.text).not.toMatch(/<script|https?:/);
     const actions = [...page.text.matchAll(/<form method="post" action="([^"]+)"/g)].map((match) => match[1]);

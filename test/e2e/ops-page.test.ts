@@ -350,7 +350,7 @@ test('the page of a member shows everything about them, and nothing that is a se
     'android, fa',
     'owns 1 gym',
     'has 1 open withdrawal',
-    'user.update',
+    'Profile changed',
     operator.username,
   ])
     expect([shown, html.includes(shown)]).toEqual([shown, true]);
@@ -389,7 +389,7 @@ test('the audit log is downloaded as it is filtered', async () => {
   expect(html).toContain(`${operator.id},"${operator.username}","user.update","user",${id},"first_name"`);
   expect(html).toContain(`"'=HYPERLINK(""http://x"")"`);
   expect((await browser.get(`/ops/audit-log.csv?${filters}&to=2001-01-01`)).html).not.toContain(
-    'user.update',
+    'Profile changed',
   );
 });
 

@@ -42,6 +42,7 @@ const fa: DocumentTexts = {
     getUsersLicenseReviews: 'فهرست مجوزهای مربیگری در انتظار بررسی',
     getUsersByIdDeletionBlockers: 'فهرست موانع حذف یک کاربر',
     getUsersByIdSessions: 'فهرست نشست‌های یک کاربر',
+    deleteUsersByIdSessionsBySessionId: 'پایان دادن به یک نشست کاربر',
     deleteUsersByIdSecondFactor: 'خاموش کردن ورود دومرحله‌ای یک کاربر',
 
     getRoles: 'فهرست نقش‌ها',

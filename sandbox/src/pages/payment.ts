@@ -37,7 +37,7 @@ export const renderPayment = (
     formTargets: [new URL(callback).origin],
     body: html`<section class="card">
 <dl class="facts">
-<dt>${payments.amount}</dt><dd><strong class="whole">${formatRial(locale, payment.amountRial)}</strong></dd>
+<dt>${payments.amount}</dt><dd><strong>${formatRial(locale, payment.amountRial)}</strong></dd>
 <dt>${payments.track}</dt><dd class="code">${payment.trackId}</dd>
 ${payment.orderId !== null && html`<dt>${payments.order}</dt><dd class="code">${payment.orderId}</dd>`}
 </dl>

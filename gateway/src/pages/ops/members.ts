@@ -14,14 +14,19 @@ const withName = (username: Html, named: NamedUser): Html => {
   return html`<span>${username}${name !== '' && html`<br><bdi>${name}</bdi>`}</span>`;
 };
 
-export const nameOf = (user: NamedUser): Html => withName(html`<bdi>${usernameOf(user)}</bdi>`, user);
+/** An account whose name is not known has its id, in Latin digits as it is searched. */
+const usernameIn = (user: NamedUser): Html =>
+  user.username == null
+    ? html`<bdi class="code" dir="ltr">${usernameOf(user)}</bdi>`
+    : html`<bdi>${user.username}</bdi>`;
+
+export const nameOf = (user: NamedUser): Html => withName(usernameIn(user), user);
 
 /** {@link nameOf}. No link for an operator who may not see that page. `id`: of an account whose name is not known. */
 export const memberLink = (operator: Operator, user: unknown, id?: number): Html => {
   const named: NamedUser = { id, ...(user as NamedUser | null) };
   if (named.id === undefined || !can(operator.caller, 'users.view_all')) return nameOf(named);
-  const username = html`<bdi>${usernameOf(named)}</bdi>`;
-  return withName(html`<a href="${memberPath(operator, named.id)}">${username}</a>`, named);
+  return withName(html`<a href="${memberPath(operator, named.id)}">${usernameIn(named)}</a>`, named);
 };
 
 /** How many names one request of the API reads. */
