@@ -847,9 +847,9 @@ export interface paths {
         };
         /**
          * Return from the bank gateway
-         * @description The bank gateway redirects the payer’s browser here; an app need not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
+         * @description The bank gateway redirects the payer’s browser here; apps do not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
          *
-         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these from one address within a minute it is 429.
+         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one address within a minute it is 429.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -1690,7 +1690,7 @@ export interface components {
              * @description Amount that the gateway took, in Rial
              */
             charged_rial: number | null;
-            /** @description Order that the gateway took it for */
+            /** @description Id of the order that the gateway took it for */
             order_id: string | null;
             /** @description The gateway’s reference code */
             ref_number: string | null;
@@ -2161,7 +2161,7 @@ export interface components {
             /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A payment: one change of a wallet, or one that an app store settled */
+        /** @description A payment: a change of a wallet, or a purchase that an app store settled */
         Payment: {
             /**
              * Format: int64
@@ -2170,10 +2170,10 @@ export interface components {
             id: number;
             /**
              * Format: int64
-             * @description Id of the user whose payment it is
+             * @description Id of the user that the payment belongs to
              */
             user_id: number;
-            /** @description The user whose payment it is; an erased account has no names */
+            /** @description The user that the payment belongs to; an erased account has no names */
             user: components["schemas"]["User"] | null;
             /**
              * @description Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.
@@ -2185,7 +2185,7 @@ export interface components {
              * @description Amount in Tooman, never negative: the `type` determines its direction
              */
             amount: number;
-            /** @description Text that describes the payment. A verified deposit has the gateway’s reference code on a line of its own. */
+            /** @description Text that describes the payment. A verified deposit has the gateway’s reference code on a separate line. */
             description: string | null;
             /** @description Model name of what was paid for, e.g. `App\Models\TrainingServices\TrainingService` */
             payable_type: string | null;
@@ -2194,7 +2194,7 @@ export interface components {
              * @description Id of what was paid for
              */
             payable_id: number | null;
-            /** @description Details by kind of payment; null without any */
+            /** @description Details that depend on the type of payment; null if there are none */
             meta: components["schemas"]["PaymentMeta"] | null;
             /** @description Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the balance. */
             is_done: boolean;
@@ -2265,7 +2265,7 @@ export interface components {
             channel?: string;
             /** @description SKU that was bought */
             product_id?: string;
-            /** @description Bank account that the withdrawal is paid to, as it was at the request. Present only for the user and holders of `payments.settle_withdrawals`; null once the account is erased. */
+            /** @description Bank account that the withdrawal is paid to, as it was when the withdrawal was requested. Present only for the user and holders of `payments.settle_withdrawals`; null once the account is erased. */
             bank_account_number?: string | null;
             /** @description Reason for the rejection, if the operator gave one */
             reason?: string;
