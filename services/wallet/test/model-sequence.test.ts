@@ -95,7 +95,7 @@ const showBalance = (user: number): Step =>
   });
 
 const user = fc.nat(2);
-/** Small, so that balances often equal an amount or miss it by one. */
+/** Small amounts, so balances often equal an amount or miss it by one. */
 const amount = fc.integer({ min: 1, max: 4 });
 const steps = [
   fc.tuple(user, amount).map(([one, value]) => book([{ user: one, type: 'income', amount: value }])),

@@ -466,7 +466,7 @@ export interface paths {
         get: operations["getGymsById"];
         /**
          * Update a gym
-         * @description Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
+         * @description Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
          */
         put: operations["putGymsById"];
         post?: never;
@@ -1714,7 +1714,7 @@ export interface components {
             location_lat: number | null;
             /** @description Longitude in degrees */
             location_lng: number | null;
-            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
+            /** @description Whether everyone sees the gym; an inactive gym is hidden from the public */
             is_active: boolean;
             /** @description What people read about the gym */
             description: string | null;
@@ -1726,7 +1726,7 @@ export interface components {
             updated_at: string;
             /** @description How crowded the gym is; null if `show_crowd` is false, or if nothing was reported */
             crowd: components["schemas"]["Crowd"] | null;
-            /** @description City of the gym; null if it is not given */
+            /** @description City of the gym; null if none is set */
             city: components["schemas"]["City"] | null;
             /** @description Sports that the gym offers */
             majors: components["schemas"]["Major"][];
@@ -2405,7 +2405,7 @@ export interface components {
             /** @description Longitude in degrees */
             location_lng: number;
             /**
-             * @description Whether everyone sees the gym; an inactive one is hidden from the public
+             * @description Whether everyone sees the gym; an inactive gym is hidden from the public
              * @default true
              */
             is_active?: boolean;
@@ -2747,7 +2747,7 @@ export interface components {
             location_lat?: number | null;
             /** @description Longitude in degrees */
             location_lng?: number | null;
-            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
+            /** @description Whether everyone sees the gym; an inactive gym is hidden from the public */
             is_active?: boolean | null;
             /** @description What people read about the gym */
             description?: string | null;

@@ -42,7 +42,7 @@ export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   return new Date(now.getTime() + (ageMs < YOUNG_MS ? YOUNG_INTERVAL_MS : OLD_INTERVAL_MS));
 };
 
-/** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
+/** Identifies the payment at the gateway. `secret` is random, so the id cannot be guessed. */
 export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
 
 /** Whether `orderId` proves that the caller comes from the gateway. The order ids of older releases can be guessed. */
