@@ -34,8 +34,8 @@ export interface Attachment {
 
 export interface AttachFile {
   /**
-   * Throws 422 for a purpose that does not belong to the kind of target. Throws 422 for a target that does not exist or that
-   * `caller` may not see, and 403 for one that they may see but not edit.
+   * Throws 422 for a purpose that does not belong to the kind of target. Throws 422 for a target that does not exist, or that
+   * `caller` may not see. Throws 403 for one that they may see but not edit.
    */
   authorize(
     caller: UserCaller,

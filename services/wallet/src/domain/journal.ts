@@ -1,6 +1,6 @@
 /**
  * Journal entries about money that moves outside the platform. They contain only ids, amounts and times, because they outlive
- * the account. After a restore of an older backup, they tell which deposits to verify and what operators have paid
+ * the account. After a restore of an older backup, they show which deposits to verify and what operators have paid
  * (docs/adr/0039).
  */
 import { z } from 'zod';
