@@ -13,6 +13,6 @@ const schema = z.object({
 
 export type GymsConfig = z.output<typeof schema>;
 
-/** Throws `ConfigError` naming each wrong variable. */
+/** Throws `ConfigError`, which names every invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): GymsConfig =>
   parseConfig(schema, env);

@@ -25,8 +25,8 @@ export interface Dependencies {
   sequences: Sequences;
   clock: Clock;
   /**
-   * Runs the writes of one gym, by its id, one after the other in this process. The database alone would restart the
-   * losing transactions, and with many writers of one gym some would exceed their timeout.
+   * Runs the writes of each gym (keyed by its id) one after the other in this process. Without it, the database would restart the
+   * losing transactions, and some of many writers of one gym would exceed their timeout.
    */
   gymQueue: KeyedQueue;
 }

@@ -1,4 +1,4 @@
-/** `npm run rebuild:gyms`: corrects the grams, and the read models of boosts and public files; it may run beside the service. */
+/** `npm run rebuild:gyms` corrects the grams, and the read models of boosts and public files. The service may be running. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';

@@ -1,4 +1,4 @@
-/** What operators do to gyms of others, reviews and transfers are in the audit log, with the effect or not at all. */
+/** Reviews, transfers, and what operators do to others' gyms are recorded in the audit log with their effect, or not at all. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -24,7 +24,7 @@ const gymOf = async () => {
 };
 const put = (id: number, body: unknown, as = operator()) => harness.send('PUT', `/gyms/${id}`, { as, body });
 
-test('a review, with the change of other fields beside it', async () => {
+test('a review and a change of other fields in one request have an entry each', async () => {
   const { id } = await gymOf();
   const body = { name: 'Iron', gym_license_approved: false, gym_license_rejection_reason: 'Not legible' };
   const { result, entries, written } = await observer.observe(() => put(id, body));
@@ -48,7 +48,7 @@ test('a review, with the change of other fields beside it', async () => {
   expect(written).toContain('gyms');
 });
 
-test('a cleared license, a transfer, working periods, the crowd, a deletion', async () => {
+test('clearing a license, a transfer, working periods, the crowd and a deletion have one entry each', async () => {
   const { id, owner } = await gymOf();
   const cleared = await observer.observe(() => put(id, { gym_license_image: null }));
   expect(cleared.entries).toMatchObject([
@@ -74,7 +74,7 @@ test('a cleared license, a transfer, working periods, the crowd, a deletion', as
   }
 });
 
-test('the same verdict for another name is a review, the change of the name is none', async () => {
+test('the same verdict for a new name has an entry as a review, and the change of the name does not', async () => {
   const { id } = await gymOf();
   const verdict = { gym_license_approved: true };
   await put(id, verdict);
@@ -90,7 +90,7 @@ test('the same verdict for another name is a review, the change of the name is n
   ]);
 });
 
-test('what is refused, what changes nothing, and what owners do has no entry; their own review has one', async () => {
+test('refusals, unchanged values and owners’ changes have no entry; an operator’s own review has one', async () => {
   const { id, owner } = await gymOf();
   const { entries } = await observer.observe(async () => {
     expect((await put(id, { name: 'X' }, member(999))).status).toBe(403);
@@ -107,7 +107,7 @@ test('what is refused, what changes nothing, and what owners do has no entry; th
   expect(reviewed.entries.map(({ action }) => action)).toEqual(['gym_license.review']);
 });
 
-test('an erasure of the owner destroys what was said about their license', async () => {
+test('an erasure of the owner removes the review of their license from the log', async () => {
   const { id, owner } = await gymOf();
   await put(id, { gym_license_approved: false, gym_license_rejection_reason: 'The name differs' });
   await harness.publish(accountDeleted, {
@@ -115,8 +115,8 @@ test('an erasure of the owner destroys what was said about their license', async
     data: { user_id: owner.userId, deleted_at: '2026-01-15 10:00:00' },
   });
   const entry = await eventually(async () => {
-    const found = (await observer.all()).find(({ subjectId }) => subjectId === id);
-    return typeof found?.after?.['license.rejectionReason'] === 'object' && found;
+    const match = (await observer.all()).find(({ subjectId }) => subjectId === id);
+    return typeof match?.after?.['license.rejectionReason'] === 'object' && match;
   });
   expect(entry.after).toMatchObject({ 'license.rejectionReason': { erased: true } });
 });

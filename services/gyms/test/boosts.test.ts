@@ -17,7 +17,7 @@ interface Made {
   name: string;
   city: number;
   isActive: boolean;
-  /** 0: not boosted. */
+  /** 0 means not boosted. */
   level: number;
 }
 
@@ -89,11 +89,11 @@ const QUERIES = [undefined, 'alpha', 'beta 1'].flatMap((search) =>
 );
 
 test.each(VIEWERS)(
-  '%s sees boosted gyms first, pro before basic, then the newest, for every query, page and cursor',
+  '%s sees boosted gyms first (pro before basic), then the newest, for all queries and pages',
   async (_name, as) => {
     const seesAll = as !== undefined && as.userId !== 21;
     for (const { search, city } of QUERIES) {
-      const asked = [
+      const filter = [
         ...(search === undefined ? [] : [`search=${search}`]),
         ...(city === undefined ? [] : [`city_id=${city}`]),
       ].join('&');
@@ -103,29 +103,29 @@ test.each(VIEWERS)(
         .filter(({ name }) => search === undefined || name.toLowerCase().includes(search))
         .toSorted((a, b) => b.level - a.level || b.id - a.id)
         .map(({ id }) => id);
-      const whole = await read(`${asked}&per_page=100`, as);
-      expect([asked, whole.meta.total, whole.ids]).toEqual([asked, expected.length, expected]);
+      const whole = await read(`${filter}&per_page=100`, as);
+      expect([filter, whole.meta.total, whole.ids]).toEqual([filter, expected.length, expected]);
       const byPage: number[] = [];
       for (let page = 1; page <= whole.meta.total / 5 + 1; page += 1)
-        byPage.push(...(await read(`${asked}&per_page=5&page=${page}`, as)).ids);
-      expect([asked, byPage]).toEqual([asked, expected]);
+        byPage.push(...(await read(`${filter}&per_page=5&page=${page}`, as)).ids);
+      expect([filter, byPage]).toEqual([filter, expected]);
       const byCursor: number[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const part = await read(`${asked}&per_page=3${cursor === '' ? '' : `&cursor=${cursor}`}`, as);
+        const part = await read(`${filter}&per_page=3${cursor === '' ? '' : `&cursor=${cursor}`}`, as);
         byCursor.push(...part.ids);
         cursor = part.meta.next_cursor;
       }
-      expect([asked, byCursor]).toEqual([asked, expected]);
+      expect([filter, byCursor]).toEqual([filter, expected]);
     }
   },
 );
 
-test('with `near` the distance alone decides', async () => {
+test('the distance alone decides the order with `near`', async () => {
   const expected = made.filter(({ isActive }) => isActive).map(({ id }) => id);
   expect((await read('near=30,51.4&per_page=100', undefined)).ids).toEqual(expected);
 });
 
-test('a boost counts until it ends or is ended; a gym can be boosted again, at another level', async () => {
+test('a boost lasts until it expires or is ended, and a gym can be boosted again at another level', async () => {
   const ids: number[] = [];
   for (const name of ['gamma 1', 'gamma 2', 'gamma 3'])
     ids.push(await harness.createGym(member(22), { name }));
@@ -151,7 +151,7 @@ test('a boost counts until it ends or is ended; a gym can be boosted again, at a
   expect(await order()).toEqual([third, second, first]);
 });
 
-test('a boost of a training service, and one of a gym that is deleted, change nothing', async () => {
+test('a boost of a training service or of a deleted gym changes nothing', async () => {
   const id = await harness.createGym(member(23), { name: 'delta' });
   const deleted = await harness.createGym(member(23), { name: 'delta' });
   expect((await harness.send('DELETE', `/gyms/${deleted}`, { as: member(23) })).status).toBe(204);
@@ -168,17 +168,20 @@ test('a boost of a training service, and one of a gym that is deleted, change no
   expect(await stored(deleted)).toBeNull();
 });
 
-test('the end of a boost is published once, with the owner at that time; not without an owner or a gym', async () => {
+test('the end of a boost is published once for its current owner, and never without an owner or a gym', async () => {
   const ids: number[] = [];
   for (const name of ['epsilon 1', 'epsilon 2', 'epsilon 3'])
     ids.push(await harness.createGym(member(25), { name }));
   const [sold = 0, ownerless = 0, deleted = 0] = ids;
   // Events with one subject are handled in order.
-  const tell = (definition: typeof boostEnded, data: ReturnType<typeof boostData>, version: number) =>
-    harness.publish(definition, { subject: 8_000, data, version });
+  const publishVersion = (
+    definition: typeof boostEnded,
+    data: ReturnType<typeof boostData>,
+    version: number,
+  ) => harness.publish(definition, { subject: 8_000, data, version });
   const published = (boostId: number) =>
     harness.tap.waitFor('gyms.gym.boost_ended', { matches: ({ subject }) => subject === `boost-${boostId}` });
-  for (const id of ids) await tell(boostGranted, boostData(id, 8_000 + id, 2, DAY_MS), 1);
+  for (const id of ids) await publishVersion(boostGranted, boostData(id, 8_000 + id, 2, DAY_MS), 1);
   await untilBoosted(deleted, 2, true);
   for (const [id, user_id] of [
     [sold, 26],
@@ -190,12 +193,12 @@ test('the end of a boost is published once, with the owner at that time; not wit
   expect((await harness.send('DELETE', `/gyms/${deleted}`, { as: member(25) })).status).toBe(204);
   const end = boostData(sold, 8_000 + sold, 2, -1_000);
   for (const id of [ownerless, deleted])
-    await tell(boostEnded, { ...end, boost_id: 8_000 + id, boostable_id: id }, 2);
-  // Also under other ids: the version decides.
-  for (let each = 0; each < 5; each += 1) await tell(boostEnded, end, 2);
-  // The second one is published after everything that was stored before the first one.
+    await publishVersion(boostEnded, { ...end, boost_id: 8_000 + id, boostable_id: id }, 2);
+  // Repeated under new event ids, because the version decides.
+  for (let each = 0; each < 5; each += 1) await publishVersion(boostEnded, end, 2);
+  // The second event is published after everything that was stored before the first one.
   for (const boost_id of [18_000 + sold, 28_000 + sold]) {
-    await tell(boostEnded, { ...end, boost_id }, 2);
+    await publishVersion(boostEnded, { ...end, boost_id }, 2);
     await published(boost_id);
   }
   expect((await published(8_000 + sold)).data).toEqual({
@@ -213,7 +216,7 @@ test('the end of a boost is published once, with the owner at that time; not wit
   expect(times).toEqual([1, 0, 0]);
 });
 
-test('the rebuild corrects grams, and reads running boosts from store-billing, also for gyms of an older release', async () => {
+test('the rebuild corrects grams and reads running boosts, even for gyms of an older release', async () => {
   const ids: number[] = [];
   for (const name of ['omega 1', 'omega 2', 'omega 3'])
     ids.push(await harness.createGym(member(24), { name }));

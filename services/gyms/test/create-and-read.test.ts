@@ -17,7 +17,7 @@ beforeEach(() => {
 const BODY = { name: 'Iron', address: 'Street 1', location_lat: 35.7, location_lng: 51.4 };
 
 describe('POST /gyms', () => {
-  test('the caller owns the created gym, and the defaults are those of the contract', async () => {
+  test('a created gym belongs to the caller and has the defaults of the contract', async () => {
     const answer = await harness.send('POST', '/gyms', {
       as: member(10),
       body: { ...BODY, description: 'D', city_id: 1, major_ids: '2,1,2' },
@@ -61,7 +61,7 @@ describe('POST /gyms', () => {
     expect(changed.aggregateversion).toBe(1);
   });
 
-  test('a guest gets 401 and a caller without gyms.create 403, before the body is read', async () => {
+  test('a guest gets 401, and a caller without gyms.create 403, before the body is read', async () => {
     expect((await harness.send('POST', '/gyms', { body: 'no' })).status).toBe(401);
     const refused = await harness.send('POST', '/gyms', { as: holder(1, 'gyms.update'), body: {} });
     expect(refused.status).toBe(403);
@@ -95,7 +95,7 @@ describe('POST /gyms', () => {
     ]);
   });
 
-  test('each unknown reference is a 422 under its field, and nothing is stored', async () => {
+  test('every unknown reference is a 422 under its field, and nothing is stored', async () => {
     const before = await harness.connection.collection('gyms').countDocuments({});
     const answer = await harness.send('POST', '/gyms', {
       as: member(1),
@@ -149,34 +149,31 @@ describe('GET /gyms/{id}', () => {
   test.each([
     ['restricted', restrictedCaller],
     ['OAuth', appCaller],
-  ])(
-    'a %s token of the owner sees what everybody sees, unless gyms.update covers own gyms',
-    async (_kind, token) => {
-      const [active, inactive] = [
-        await harness.createGym(member(28)),
-        await harness.createGym(member(28), { is_active: false }),
-      ];
-      const read = (id: number, as: ReturnType<typeof token>) => harness.send('GET', `/gyms/${id}`, { as });
-      const without = token(28, 'gyms.create', 'posts.view', 'users.view_all');
-      expect((await read(active, without)).body).toEqual((await harness.send('GET', `/gyms/${active}`)).body);
-      expect((await read(inactive, without)).status).toBe(404);
-      const idsFor = async (as: ReturnType<typeof token>): Promise<number[]> =>
-        (await harness.send('GET', '/gyms?per_page=100', { as })).body.data.map(
-          (gym: { id: number }) => gym.id,
-        );
-      expect(await idsFor(without)).not.toContain(inactive);
-      const covered = token(28, 'gyms.update');
-      expect((await read(active, covered)).body.gym.user_id).toBe(28);
-      expect((await read(inactive, covered)).status).toBe(200);
-      expect(await idsFor(covered)).toContain(inactive);
-    },
-  );
+  ])('an owner’s %s token sees only what everyone sees, unless it has gyms.update', async (_kind, token) => {
+    const [active, inactive] = [
+      await harness.createGym(member(28)),
+      await harness.createGym(member(28), { is_active: false }),
+    ];
+    const read = (id: number, as: ReturnType<typeof token>) => harness.send('GET', `/gyms/${id}`, { as });
+    const without = token(28, 'gyms.create', 'posts.view', 'users.view_all');
+    expect((await read(active, without)).body).toEqual((await harness.send('GET', `/gyms/${active}`)).body);
+    expect((await read(inactive, without)).status).toBe(404);
+    const idsFor = async (as: ReturnType<typeof token>): Promise<number[]> =>
+      (await harness.send('GET', '/gyms?per_page=100', { as })).body.data.map(
+        (gym: { id: number }) => gym.id,
+      );
+    expect(await idsFor(without)).not.toContain(inactive);
+    const covered = token(28, 'gyms.update');
+    expect((await read(active, covered)).body.gym.user_id).toBe(28);
+    expect((await read(inactive, covered)).status).toBe(200);
+    expect(await idsFor(covered)).toContain(inactive);
+  });
 
-  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('the id %s is a 404', async (id) => {
+  test.each(['0', '-1', '1.5', 'abc', '99999999999999999999'])('the gym id %s is a 404', async (id) => {
     expect((await harness.send('GET', `/gyms/${id}`)).status).toBe(404);
   });
 
-  test('city and majors are named in the language of the request', async () => {
+  test('a gym names its city and majors in the language of the request', async () => {
     const id = await harness.createGym(member(24), { city_id: 1, major_ids: '1' });
     const { body, headers } = await harness.send('GET', `/gyms/${id}`, {
       headers: { 'accept-language': 'fa-IR' },
@@ -216,7 +213,7 @@ describe('GET /gyms/{id}', () => {
     };
     harness.standIns.boosts = [boost];
     await harness.mediaCopies.call('Save', { target, version: 2, files: [file] });
-    // A call that arrives late.
+    // An older call that arrives late.
     await harness.mediaCopies.call('Save', { target, version: 1, files: [] });
     const { body } = await harness.send('GET', `/gyms/${id}`);
     expect(body.gym.boost).toEqual(boost);
@@ -224,7 +221,7 @@ describe('GET /gyms/{id}', () => {
     expect(body.gym.media).toEqual([{ ...file, ...target, link, purpose: null }]);
   });
 
-  test('a gym is answered without boost when store-billing is down', async () => {
+  test('a gym is returned without a boost when store-billing is down', async () => {
     const id = await harness.createGym(member(26));
     harness.standIns.up.storeBilling = false;
     const { status, body } = await harness.send('GET', `/gyms/${id}`);

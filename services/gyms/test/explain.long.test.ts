@@ -17,12 +17,12 @@ const OWNER = operator(7);
 const RATER = member(8);
 
 const EXCEPTIONS = [
-  ...exceptOnPrebuilt('it scans for every findAndModify, also by `_id`', [
+  ...exceptOnPrebuilt('it scans for every findAndModify, even by `_id`', [
     'COLLSCAN: findAndModify gym_owners {"_id":"?"}',
     'COLLSCAN: findAndModify gym_ratings {"gymId":"?","userId":"?"}',
     'COLLSCAN: findAndModify gyms {"_id":"?"}',
   ]),
-  ...exceptOnPrebuilt('it sorts what any condition finds; a window of few rows', [
+  ...exceptOnPrebuilt('it sorts the result of any condition; a window of few rows', [
     'SORT: find gyms {"cityId":"?","_id":{"$gte":"?","$lt":"?"}}',
     'SORT: find gyms {"isActive":"?","_id":{"$gte":"?","$lt":"?"}}',
     'SORT: find gyms {"majorIds":"?","_id":{"$gte":"?","$lt":"?"}}',
@@ -39,7 +39,7 @@ const SMALL = {
 
 let harness: Harness;
 let watch: CommandWatch;
-/** The gym of the requests that change one. */
+/** The gym that the requests change. */
 let id: number;
 
 const SEARCHES = ['number 1', 'z', 'num\u200cber', 'zor'] as const;
@@ -78,14 +78,14 @@ const gymChange = (offset: number) => (n: number) => {
   };
 };
 
-/** Filling an index of all grams of all gyms takes minutes. */
+/** Contains only the grams of the searches: an index of all grams of all gyms takes minutes to fill. */
 const textChange = (offset: number) => (n: number) => ({
   row: offset + n,
   grams: [...new Set(indexGrams(nameOf(n)))].filter((gram) => SEARCHED.has(gram)),
 });
 
 beforeAll(async () => {
-  // Without the cache, which reads the ids of whole lists once in a process.
+  // Runs without the cache, which reads the ids of whole lists once per process.
   harness = await openHarness({ watched: true, listCacheMib: 0 });
   watch = watchCommands(harness.config.MONGODB_DATABASE, {
     exceptions: EXCEPTIONS,
@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The relay and the inbox have tests of their own. */
+/** The relay and the inbox have separate tests. */
 const OWN = ['gyms', 'gyms_texts', 'gym_counters', 'gym_ratings', 'gym_owners', 'states', 'cities', 'majors'];
 const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
   const sent = (await watch.during(work)).filter(({ collection }) => OWN.includes(collection));
@@ -128,14 +128,14 @@ const filters = {
   'all filters': 'search=zor&city_id=1&major_ids=1&user_id=7',
 };
 
-describe('among 20,000 gyms an index serves', () => {
+describe('queries among 20,000 gyms', () => {
   const lists = Object.entries(filters).flatMap(([filterName, filter]) =>
     Object.entries(readers)
-      // Guests do not filter by owner.
+      // Guests cannot filter by owner.
       .filter(([, as]) => as !== undefined || !filter.includes('user_id'))
       .map(([reader, as]) => ({ filterName, filter, reader, as })),
   );
-  test.each(lists)('GET /gyms by $filterName for a $reader', async ({ filter, as }) => {
+  test.each(lists)('GET /gyms by $filterName for a $reader uses an index', async ({ filter, as }) => {
     for (const near of ['', '&near=30,50']) {
       const list = async (more: string): Promise<string | null> => {
         const path = `/gyms?${filter}${near}&per_page=1${more}`;
@@ -154,7 +154,7 @@ describe('among 20,000 gyms an index serves', () => {
 
   const send = (method: string, path: () => string, body?: unknown) => () =>
     harness.send(method, path(), body === undefined ? { as: OWNER } : { as: OWNER, body });
-  test.each(['/cities', '/cities?state_id=2', '/majors'])('GET %s asks nothing', async (path) => {
+  test.each(['/cities', '/cities?state_id=2', '/majors'])('GET %s sends no query', async (path) => {
     const sent = await watch.during(send('GET', () => path));
     expect(
       sent.filter(({ collection }) => [...OWN, 'cities', 'states', 'majors'].includes(collection)),
@@ -234,9 +234,9 @@ describe('among 20,000 gyms an index serves', () => {
         });
       },
     ],
-  ])('%s', async (_name, work) => expectServed(work));
+  ])('the queries of %s use an index', async (_name, work) => expectServed(work));
 });
 
-test('each listed scatter is a command of these', () => {
+test('every listed scatter is a command of these queries', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

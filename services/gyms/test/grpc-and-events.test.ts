@@ -16,18 +16,18 @@ const row = (gymId: number, mediaId: number, change: Record<string, unknown> = {
   attachable_type: 'App\\Models\\Gyms\\Gym',
   attachable_id: gymId,
   purpose: 'gym_license',
-  filename: `licence ${mediaId}.pdf`,
+  filename: `license ${mediaId}.pdf`,
   ...change,
 });
 const attach = (gymId: number, mediaId: number) =>
   harness.gyms.call('AttachLicense', {
     gym_id: gymId,
     media_id: mediaId,
-    filename: `licence ${mediaId}.pdf`,
+    filename: `license ${mediaId}.pdf`,
   });
 
 describe('gRPC Gyms.GetGyms', () => {
-  test('returns gyms by id, also inactive ones and ones without an owner; unknown ids are missing', async () => {
+  test('gyms are returned by id, even inactive or ownerless ones, and unknown ids are left out', async () => {
     const active = await harness.createGym(member(10), { name: 'A' });
     const orphan = await harness.createGym(member(10), { name: 'B', is_active: false });
     await harness.send('PUT', `/gyms/${orphan}`, { as: operator(), body: { user_id: null, name: null } });
@@ -40,7 +40,7 @@ describe('gRPC Gyms.GetGyms', () => {
     expect((await harness.gyms.call('GetGyms', { ids: [] })).gyms).toEqual([]);
   });
 
-  test('more than 200 ids are refused', async () => {
+  test('a request for more than 200 ids is refused', async () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     await expect(harness.gyms.call('GetGyms', { ids })).rejects.toMatchObject({ kind: 'validation' });
   });
@@ -50,7 +50,7 @@ describe('GET /gyms/license-reviews', () => {
   const list = (query = '', as = operator()) => harness.send('GET', `/gyms/license-reviews${query}`, { as });
   const idsOf = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id);
 
-  test('has those that nobody has reviewed, the oldest document first, page by page', async () => {
+  test('unreviewed licenses are listed with the oldest document first, page by page', async () => {
     const before = idsOf((await list('?per_page=100')).body);
     const [late, early, decided] = [
       await harness.createGym(member(10)),
@@ -70,17 +70,17 @@ describe('GET /gyms/license-reviews', () => {
     ]);
     expect(body.data.at(-1).gym_license_link).toContain('/media/9003/');
 
-    const found: number[] = [];
+    const paged: number[] = [];
     for (let query = '?per_page=1'; query !== ''; ) {
       const page = (await list(query)).body;
-      found.push(...idsOf(page));
+      paged.push(...idsOf(page));
       query = page.meta.next_cursor === null ? '' : `?per_page=1&cursor=${page.meta.next_cursor}`;
     }
-    // Other tests have given one document to several; a real one has one owner.
-    expect(found.slice(-2)).toEqual([early, late]);
+    // Other tests have given one document to several gyms; a real document has one owner.
+    expect(paged.slice(-2)).toEqual([early, late]);
   });
 
-  describe('also has those whose name has changed since their review', () => {
+  describe('gyms that were renamed since their review', () => {
     const put = (id: number, body: unknown, as = operator()) =>
       harness.send('PUT', `/gyms/${id}`, { as, body });
     const changeOf = async (id: number) => {
@@ -100,23 +100,26 @@ describe('GET /gyms/license-reviews', () => {
       [true, 9_100],
       [false, 9_101],
       [true, undefined],
-    ])('with the name that the verdict %p was given for, of document %p', async (approved, mediaId) => {
-      const id = await reviewed(approved, mediaId);
-      const before = (await put(id, {})).body.gym;
-      expect(await changeOf(id)).toBeUndefined();
-      const renamed = await put(id, { name: 'Gold House' }, member(12));
-      expect(await changeOf(id)).toBe('Iron House');
-      await put(id, { name: null, description: 'New' }, member(12));
-      expect(await changeOf(id)).toBe('Iron House');
-      await put(id, { description: 'Newer', gym_license_rejection_reason: 'Which one?' });
-      expect(await changeOf(id)).toBe('Iron House');
-      expect(Object.keys(renamed.body.gym)).toEqual(Object.keys(before));
-      expect(renamed.body.gym.gym_license_approved).toBe(approved);
-      await put(id, { name: 'Iron House' }, member(12));
-      expect(await changeOf(id)).toBeUndefined();
-    });
+    ])(
+      'a gym renamed after the verdict %p on document %p is listed with its reviewed name',
+      async (approved, mediaId) => {
+        const id = await reviewed(approved, mediaId);
+        const before = (await put(id, {})).body.gym;
+        expect(await changeOf(id)).toBeUndefined();
+        const renamed = await put(id, { name: 'Gold House' }, member(12));
+        expect(await changeOf(id)).toBe('Iron House');
+        await put(id, { name: null, description: 'New' }, member(12));
+        expect(await changeOf(id)).toBe('Iron House');
+        await put(id, { description: 'Newer', gym_license_rejection_reason: 'Which one?' });
+        expect(await changeOf(id)).toBe('Iron House');
+        expect(Object.keys(renamed.body.gym)).toEqual(Object.keys(before));
+        expect(renamed.body.gym.gym_license_approved).toBe(approved);
+        await put(id, { name: 'Iron House' }, member(12));
+        expect(await changeOf(id)).toBeUndefined();
+      },
+    );
 
-    test('until it is reviewed again, reset, or another document is there', async () => {
+    test('a renamed gym is listed until it is reviewed again, reset, or has another document', async () => {
       const ends: [string, (id: number) => Promise<unknown>][] = [
         ['approved', (id) => put(id, { gym_license_approved: true })],
         ['rejected', (id) => put(id, { gym_license_approved: false })],
@@ -133,7 +136,7 @@ describe('GET /gyms/license-reviews', () => {
       }
     });
 
-    test('with null where there was no name, and not where a verdict is given with the new one', async () => {
+    test('a gym without a reviewed name is listed with null, and not at all if the verdict sets the name', async () => {
       const id = await harness.createGym(member(12));
       await put(id, { name: null, gym_license_approved: true });
       expect(await changeOf(id)).toBeUndefined();
@@ -143,7 +146,7 @@ describe('GET /gyms/license-reviews', () => {
       expect(await changeOf(id)).toBeUndefined();
     });
 
-    test('also for a review of an earlier release, which remembered no name', async () => {
+    test('a renamed gym is listed even if an earlier release stored no reviewed name', async () => {
       const id = await reviewed(true, 9_120);
       await harness.connection
         .collection<{ _id: number }>('gyms')
@@ -152,7 +155,7 @@ describe('GET /gyms/license-reviews', () => {
       expect(await changeOf(id)).toBe('Iron House');
     });
 
-    test('after those that nobody has reviewed, on every page, and only one gym where it is named', async () => {
+    test('renamed gyms follow unreviewed ones on every page, and gym_id selects one of them', async () => {
       for (const mediaId of [9_140, undefined, 9_142])
         await put(await reviewed(true, mediaId), { name: 'Gold House' });
       await attach(await harness.createGym(member(12)), 9_150);
@@ -178,7 +181,7 @@ describe('GET /gyms/license-reviews', () => {
     });
   });
 
-  test('is for who reviews and sees all gyms', async () => {
+  test('license reviews need gyms.approve_license and gyms.view_all', async () => {
     expect((await list('', member(10))).status).toBe(403);
     expect((await list('', holder(11, 'gyms.approve_license'))).status).toBe(403);
     expect((await list('', holder(11, 'gyms.view_all'))).status).toBe(403);
@@ -199,7 +202,7 @@ describe('gRPC Blockers.Evaluate', () => {
   });
 
   test.each(['unsettled_balance', 'constructor', ''])(
-    'the code %j of no blocker of this service is not found',
+    'the code %j, which is no blocker of this service, is not found',
     async (code) => {
       await expect(harness.blockers.call('Evaluate', { user_id: 1, code })).rejects.toMatchObject({
         kind: 'not_found',
@@ -207,7 +210,7 @@ describe('gRPC Blockers.Evaluate', () => {
     },
   );
 
-  test('a user id that is not positive is refused', async () => {
+  test('a blocker is refused for a user id that is not positive', async () => {
     await expect(
       harness.blockers.call('Evaluate', { user_id: 0, code: 'gym_ownership' }),
     ).rejects.toMatchObject({
@@ -217,31 +220,31 @@ describe('gRPC Blockers.Evaluate', () => {
 });
 
 describe('the license document', () => {
-  test('becomes the license by the call of media, and resets the review', async () => {
+  test('a document becomes the license by the call of media, and resets the review', async () => {
     const id = await harness.createGym(member(30));
     const body = { gym_license_approved: false, gym_license_rejection_reason: 'Old' };
     await harness.send('PUT', `/gyms/${id}`, { as: operator(), body });
     expect(await attach(id, 100)).toEqual({ current: true });
     expect(await gymOf(id)).toMatchObject({
-      gym_license_image: 'licence 100.pdf',
-      gym_license_link: '/api/v1/media/100/licence%20100.pdf',
+      gym_license_image: 'license 100.pdf',
+      gym_license_link: '/api/v1/media/100/license%20100.pdf',
       gym_license_approved: null,
       gym_license_rejection_reason: null,
     });
   });
 
-  test('of a missing gym is not found, and an invalid request is refused', async () => {
+  test('a document of a missing gym is not found, and an invalid request is refused', async () => {
     await expect(attach(987_654_321, 1)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(attach(1, 0)).rejects.toMatchObject({ kind: 'validation' });
   });
 
-  test('becomes the license by the event when the call was lost', async () => {
+  test('a document becomes the license by the event when the call was lost', async () => {
     const id = await harness.createGym(member(30));
     await harness.publish(mediaAttached, { subject: 110, data: row(id, 110) });
-    await eventually(async () => (await gymOf(id)).gym_license_image === 'licence 110.pdf');
+    await eventually(async () => (await gymOf(id)).gym_license_image === 'license 110.pdf');
   });
 
-  test('stays reviewed when it is reported again', async () => {
+  test('a license stays reviewed when its document is reported again', async () => {
     const id = await harness.createGym(member(30));
     await attach(id, 120);
     await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
@@ -255,7 +258,7 @@ describe('the license document', () => {
     expect((await gymOf(id)).gym_license_approved).toBe(true);
   });
 
-  test('a late report of an older document, or of its deletion, changes nothing', async () => {
+  test('a late report of an older document or its deletion changes nothing', async () => {
     const id = await harness.createGym(member(30));
     await attach(id, 131);
     expect(await attach(id, 130)).toEqual({ current: false });
@@ -263,10 +266,10 @@ describe('the license document', () => {
     const other = await harness.createGym(member(30));
     await harness.publish(mediaAttached, { subject: 130, data: row(other, 132) });
     await eventually(async () => (await gymOf(other)).gym_license_image !== null);
-    expect((await gymOf(id)).gym_license_image).toBe('licence 131.pdf');
+    expect((await gymOf(id)).gym_license_image).toBe('license 131.pdf');
   });
 
-  test('does not come back by a late report after it was cleared', async () => {
+  test('a cleared document does not come back through a late report', async () => {
     const id = await harness.createGym(member(30));
     await attach(id, 140);
     await harness.send('PUT', `/gyms/${id}`, { as: member(30), body: { gym_license_image: null } });
@@ -275,7 +278,7 @@ describe('the license document', () => {
     expect(await attach(id, 141)).toEqual({ current: true });
   });
 
-  test('is removed with its review when media deletes it', async () => {
+  test('a license is removed with its review when media deletes the document', async () => {
     const id = await harness.createGym(member(30));
     await attach(id, 150);
     await harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { gym_license_approved: true } });
@@ -284,7 +287,7 @@ describe('the license document', () => {
     expect((await gymOf(id)).gym_license_approved).toBeNull();
   });
 
-  test('is removed with a notification of its owner when an operator has deleted it', async () => {
+  test('the owner is notified when an operator has deleted the license document', async () => {
     const [id, own] = [await harness.createGym(member(30)), await harness.createGym(member(30))];
     await attach(own, 154);
     await attach(id, 155);
@@ -296,12 +299,12 @@ describe('the license document', () => {
     });
     expect(data).toMatchObject({ gym_id: id, owner_user_id: 30, approved: null, rejection_reason: null });
     expect((await gymOf(id)).gym_license_image).toBeNull();
-    // Published in the order of the transactions.
+    // Events are published in the order of the transactions.
     const reviewed = harness.tap.events.filter(({ type }) => type === 'gyms.gym.license_reviewed');
     expect(reviewed.map(({ subject }) => subject)).not.toContain(String(own));
   });
 
-  test('other media of a gym, and licenses of users, change nothing', async () => {
+  test('other media of a gym and licenses of users change nothing', async () => {
     const id = await harness.createGym(member(30));
     const other = await harness.createGym(member(30));
     const subject = 160;
@@ -318,7 +321,7 @@ describe('the license document', () => {
 });
 
 describe('identity.account.deleted', () => {
-  test('ratings stay in the average without the user; gyms lose their owner and license document', async () => {
+  test('an erasure keeps ratings in the average, and gyms lose their owner and license document', async () => {
     const rated = await harness.createGym(member(40));
     const owned = await harness.createGym(member(41), { name: 'Left behind' });
     await attach(owned, 170);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Sends a body as text: JSON has values that JSON.stringify never writes. */
+/** Sends a body as text, because JSON has values that JSON.stringify never writes. */
 const send = async (
   method: string,
   path: string,
@@ -99,15 +99,15 @@ const WRONG: Record<string, string[]> = {
   major_ids: MAJORS,
 };
 
-/** Sends each wrong value of a field beside valid fields; returns the answers that are no 422 under that field alone. */
+/** Sends each wrong value of a field with valid other fields. Returns the answers other than a 422 under that field alone. */
 const unexpectedAnswers = async (
   method: string,
   path: string,
   field: string,
   values: readonly string[],
-  beside: Record<string, unknown> = {},
+  validFields: Record<string, unknown> = {},
 ): Promise<unknown[]> => {
-  const others = Object.entries(beside).filter(([name]) => name !== field);
+  const others = Object.entries(validFields).filter(([name]) => name !== field);
   const failures: unknown[] = [];
   for (const value of values) {
     const fields = [
@@ -121,7 +121,7 @@ const unexpectedAnswers = async (
   return failures;
 };
 
-describe('a wrong value is a 422 under its field, and nothing changes', () => {
+describe('wrong values', () => {
   test.each([
     ...Object.keys(WRONG),
     'user_id',
@@ -129,37 +129,40 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
     'gym_license_approved',
     'gym_license_rejection_reason',
     'gym_license_media_id',
-  ])('PUT /gyms/{id}: %s', async (field) => {
+  ])('PUT /gyms/{id} with a wrong %s is a 422 under it and changes nothing', async (field) => {
     const wrong = {
       ...WRONG,
       user_id: REFERENCE,
-      gym_license_image: [...SHAPES, 'false', 'true', '0', '""', '"null"', '"licence.pdf"'],
+      gym_license_image: [...SHAPES, 'false', 'true', '0', '""', '"null"', '"license.pdf"'],
       gym_license_approved: SWITCH,
       gym_license_rejection_reason: text(2_000),
       gym_license_media_id: REFERENCE,
     };
     const before = await everything();
-    const beside = { name: 'Never', description: 'Never' };
+    const validFields = { name: 'Never', description: 'Never' };
     expect(
       await unexpectedAnswers(
         'PUT',
         `/gyms/${gymId}`,
         field,
         wrong[field as keyof typeof wrong] ?? [],
-        beside,
+        validFields,
       ),
     ).toEqual([]);
     expect(await everything()).toEqual(before);
   });
 
-  test.each(Object.keys(WRONG))('POST /gyms: %s', async (field) => {
-    const before = await everything();
-    const beside = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
-    const clearable = ['description', 'city_id', 'major_ids'].includes(field);
-    const values = [...(WRONG[field] ?? []), ...(clearable ? [] : ['null'])];
-    expect(await unexpectedAnswers('POST', '/gyms', field, values, beside)).toEqual([]);
-    expect(await everything()).toEqual(before);
-  });
+  test.each(Object.keys(WRONG))(
+    'POST /gyms with a wrong %s is a 422 under it and stores nothing',
+    async (field) => {
+      const before = await everything();
+      const validFields = { name: 'Never', address: 'Nowhere', location_lat: 1, location_lng: 1 };
+      const clearable = ['description', 'city_id', 'major_ids'].includes(field);
+      const values = [...(WRONG[field] ?? []), ...(clearable ? [] : ['null'])];
+      expect(await unexpectedAnswers('POST', '/gyms', field, values, validFields)).toEqual([]);
+      expect(await everything()).toEqual(before);
+    },
+  );
 
   test.each<[string, string, string[], Record<string, unknown>]>([
     ['rating', 'score', [...REFERENCE, '6', 'null'], {}],
@@ -171,14 +174,19 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
     ],
     ['crowd', 'capacity', [...REFERENCE, '100001', 'null'], { current: 1 }],
     ['working-periods', 'working_periods', ['{}', '{"$gt":""}', '"[]"', '5', 'null', 'true'], {}],
-  ])('PUT /gyms/{id}/%s: %s', async (route, field, values, beside) => {
-    const before = await everything();
-    expect(await unexpectedAnswers('PUT', `/gyms/${gymId}/${route}`, field, values, beside)).toEqual([]);
-    expect(await everything()).toEqual(before);
-  });
+  ])(
+    'PUT /gyms/{id}/%s with a wrong %s is a 422 under it and changes nothing',
+    async (route, field, values, validFields) => {
+      const before = await everything();
+      expect(await unexpectedAnswers('PUT', `/gyms/${gymId}/${route}`, field, values, validFields)).toEqual(
+        [],
+      );
+      expect(await everything()).toEqual(before);
+    },
+  );
 
   test.each(['weekday', 'opens_at', 'closes_at'])(
-    'PUT /gyms/{id}/working-periods: %s of a period',
+    'a wrong %s of a working period is a 422 under it and changes nothing',
     async (field) => {
       const before = await everything();
       const times = [
@@ -214,7 +222,7 @@ describe('a wrong value is a 422 under its field, and nothing changes', () => {
     },
   );
 
-  test('a body that is no object, no JSON, too long, or of another media type is refused', async () => {
+  test('a body that is no object, no JSON, too long or of another media type is refused', async () => {
     const before = await everything();
     const path = `/gyms/${gymId}`;
     for (const body of ['[]', '[{"name":"Never"}]', '"name"', '5', 'true'])
@@ -248,7 +256,7 @@ describe('unusual but valid values', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('duplicate ids count once, with or without white space', async () => {
+  test('duplicate ids are stored once, with or without white space', async () => {
     const id = await harness.createGym(member(11), { major_ids: '2,1,2' });
     const majorsOf = async (major_ids: string) =>
       (await harness.send('PUT', `/gyms/${id}`, { as: member(11), body: { major_ids } })).body.gym.majors.map(
@@ -259,7 +267,7 @@ describe('unusual but valid values', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(11) });
   });
 
-  test('the limits of coordinates and of text lengths are accepted', async () => {
+  test('coordinates and texts at their limits are accepted', async () => {
     const body = {
       name: 'x'.repeat(255),
       address: 'y'.repeat(255),
@@ -295,7 +303,7 @@ describe('queries', () => {
     '1',
     ...['[]', '[null]', '["1"]', '{"$gt":1}', '[1e999]', '[[1]]', '[1,2,3]', 'null'],
   ].map((cursor) => (cursor.length > 1 ? Buffer.from(cursor).toString('base64url') : cursor));
-  /** None is an id. */
+  /** Numbers that are not ids. */
   const KEYS = [-1, 1.5, 1e308, -1e308];
   const cursorOf = (path: string, key: number[], order?: string): string =>
     encodeCursor(key, { url: `/api/v1${path}`, order });
@@ -343,7 +351,7 @@ describe('queries', () => {
     ['/majors', 'per_page', NUMBERS],
   ];
   test.each(WRONG_QUERIES)(
-    'GET %s: a wrong %s is a 422, an empty one absent',
+    'GET %s with a wrong %s is a 422, and an empty one is ignored',
     async (path, field, values) => {
       for (const value of values) {
         const query = `${path}${path.includes('?') ? '&' : '?'}${field}=${value.replaceAll('X', field)}`;
@@ -379,16 +387,16 @@ describe('queries', () => {
     ...[0, 0.5, 1e308].map((metres) => `near=1,1&cursor=${cursorOf('/gyms', [metres, 1], 'near')}`),
     ...['page=334', 'page=100&per_page=100', 'near=1,1&page=334', 'search=gym&page=334'],
     ...['city_id=9007199254740991', 'user_id=9007199254740991', 'major_ids=999999999999999', 'near=%2B1,-0'],
-  ])('GET /gyms?%s is answered', async (query) => {
+  ])('GET /gyms?%s is 200', async (query) => {
     expect((await harness.send('GET', `/gyms?${query}`, { as: operator() })).status).toBe(200);
   });
 
   test('a page has at most 100 items', async () => {
     for (const path of ['/gyms', '/gyms?near=1,1', '/cities', '/majors']) {
-      const per = async (asked: number): Promise<number> => {
+      const per = async (perPage: number): Promise<number> => {
         const { body } = await harness.send(
           'GET',
-          `${path}${path.includes('?') ? '&' : '?'}per_page=${asked}`,
+          `${path}${path.includes('?') ? '&' : '?'}per_page=${perPage}`,
         );
         expect(body.data.length).toBeLessThanOrEqual(body.meta.per_page);
         return body.meta.per_page;
@@ -401,7 +409,7 @@ describe('queries', () => {
 });
 
 describe('paths and headers', () => {
-  test('an id that is no positive integer is a 404', async () => {
+  test('an id that is not a positive integer is a 404', async () => {
     const ids = [
       '0',
       '-1',
@@ -452,7 +460,7 @@ describe('paths and headers', () => {
     }
   });
 
-  test('an unsigned or forged caller context is a 401, also where guests have access', async () => {
+  test('an unsigned or forged caller context is a 401, even where guests have access', async () => {
     const guest = gatewayContext('gyms');
     for (const forged of [
       '',

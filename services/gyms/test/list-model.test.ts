@@ -12,12 +12,12 @@ import type { GymQuery, ListViewer } from '../src/store/gym-lists.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 import { LIST_CACHES } from './support.ts';
 
-/** More than a list has that is read as a whole, of each major and in one city. */
+/** More gyms than a list reads as a whole, for each major and in one city. */
 const COUNT = 1_300;
 const OWNER = 3;
 const NOW = new Date('2026-01-15T10:00:00Z');
 
-/** Most gyms have two of the majors that are asked for together. */
+/** Most gyms have two of the majors that a query combines. */
 const majorsOf = (id: number): number[] => [1 + (id % 2), 3 + (id % 3), ...(id % 5 === 0 ? [1, 2] : [])];
 
 const gymOf = (id: number): GymDocument => {
@@ -25,7 +25,7 @@ const gymOf = (id: number): GymDocument => {
     name: id % 4 === 0 ? `Yoga ${id}` : `Hall ${id}`,
     isActive: id % 7 !== 0,
     ownerId: 1 + (id % 9),
-    // One city has few gyms, and one nearly all.
+    // One city has few gyms, and the other has nearly all.
     cityId: id % 20 === 0 ? 1 : 2,
     majorIds: [...new Set(majorsOf(id))],
   };
@@ -43,7 +43,7 @@ const filters: Omit<GymQuery, 'viewer'>[] = [
   { cityId: 2, majorIds: [4, 1] },
   { majorIds: [3] },
   { majorIds: [1, 2] },
-  // More than there are keys.
+  // More majors than keys.
   { majorIds: [1, 2, 3, 4, 5, 6] },
   { ownerId: OWNER },
   { ownerId: OWNER, cityId: 2, majorIds: [1, 2] },
@@ -99,19 +99,19 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   };
 
   const follow = async (query: GymQuery): Promise<number[]> => {
-    const found: number[] = [];
-    // The first page of a list by cursor is a page by number.
+    const followed: number[] = [];
+    // The first page of a cursor list is requested by number.
     let page: PageRequest = { mode: 'page', page: 1, perPage: 100, skip: 0 };
     for (;;) {
       const { ids, next } = await read(query, page);
-      found.push(...ids);
-      if (next === undefined) return found;
+      followed.push(...ids);
+      if (next === undefined) return followed;
       page = { mode: 'cursor', perPage: 100, after: next };
     }
   };
 
   test.each(viewers)(
-    'every filter shows a $kind each gym once, in order, with the right total',
+    'every filter shows each gym once to a $kind, in order, with the correct total',
     async (viewer) => {
       for (const filter of queries) {
         const query = { ...filter, viewer };

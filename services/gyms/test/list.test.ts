@@ -28,7 +28,7 @@ beforeAll(async () => {
   await create('No place', 12);
   await harness.send('PUT', `/gyms/${ids['No place']}`, { as: member(12), body: { location_lat: null } });
   for (let step = 0; step < STEPS; step += 1) {
-    // Created out of order, so that neither ids nor insertion order agree with the distance.
+    // Created out of order, so neither ids nor insertion order agree with the distance.
     const north = (step * 5) % STEPS;
     await create(`step ${north}`, 13, {
       location_lat: PLACE.lat + north * 0.1,
@@ -52,7 +52,7 @@ const names = async (query: string, as?: UserCaller): Promise<string[]> =>
   (await list(query, as)).data.map((gym: { name: string }) => gym.name);
 
 describe('visibility', () => {
-  test('gyms are listed newest first, without inactive gyms of others', async () => {
+  test('gyms are listed newest first, without others’ inactive gyms', async () => {
     const { data, meta } = await list('per_page=100');
     const seen: number[] = data.map((gym: { id: number }) => gym.id);
     expect(seen).toEqual(seen.toSorted((a, b) => b - a));
@@ -62,14 +62,14 @@ describe('visibility', () => {
     for (const gym of data) expect(gym).not.toHaveProperty('user_id');
   });
 
-  test('owners also see their inactive gyms, and gyms.view_all sees all', async () => {
+  test('owners see their inactive gyms too, and gyms.view_all sees all gyms', async () => {
     expect(await names('per_page=100', member(11))).toContain('Café Fit');
     expect(await names('per_page=100', member(10))).not.toContain('Café Fit');
     expect((await list('per_page=100', operator())).meta.total).toBe(Object.keys(ids).length);
     expect(await names('user_id=11', member(11))).toEqual(['می\u200cخواهم', 'Café Fit']);
   });
 
-  test('who owns which gym is told to the owner and to gyms.view_all alone: 403 for others', async () => {
+  test('filtering by owner is 403 for everyone except the owner and gyms.view_all', async () => {
     const near = 'near=35.7,51.4';
     for (const query of ['user_id=11', 'user_id=999', 'user_id=11&search=fit', `user_id=11&${near}`]) {
       for (const as of [undefined, member(10)]) {
@@ -82,7 +82,7 @@ describe('visibility', () => {
     expect((await harness.send('GET', '/gyms?user_id=x')).status).toBe(422);
   });
 
-  test('after a transfer an inactive gym is listed to its new owner only', async () => {
+  test('an inactive gym is listed only for its new owner after a transfer', async () => {
     const id = await harness.createGym(member(16), { name: 'given', is_active: false });
     const give = (userId: number | null) =>
       harness.send('PUT', `/gyms/${id}`, { as: operator(), body: { user_id: userId } });
@@ -107,7 +107,7 @@ describe('filters', () => {
     expect(await names('city_id=99999')).toEqual([]);
   });
 
-  test('every combination of filters holds in the list, in a search and by distance', async () => {
+  test('every combination of filters works in the list, in a search and by distance', async () => {
     const made: { id: number; owner: number; city: number; majors: number[] }[] = [];
     for (const owner of [40, 41])
       for (const city of [5, 6])
@@ -116,7 +116,7 @@ describe('filters', () => {
           made.push({ id: await harness.createGym(member(owner), body), owner, city, majors });
         }
     const mine = new Set(made.map(({ id }) => id));
-    const found = async (query: string): Promise<number[]> => {
+    const idsFor = async (query: string): Promise<number[]> => {
       const { data, meta } = await list(`${query}&per_page=100`, operator());
       const ids: number[] = data.map((gym: { id: number }) => gym.id);
       expect([query, meta.total]).toEqual([query, ids.length]);
@@ -126,19 +126,19 @@ describe('filters', () => {
       for (const city of [undefined, 5])
         for (const majors of [undefined, [1], [2, 3]])
           for (const rest of ['', '&search=combined', '&near=35.7,51.4', '&search=combined&near=35.7,51.4']) {
-            const asked = [
+            const filter = [
               ...(owner === undefined ? [] : [`user_id=${owner}`]),
               ...(city === undefined ? [] : [`city_id=${city}`]),
               ...(majors === undefined ? [] : [`major_ids=${majors.join(',')}`]),
             ].join('&');
-            const wanted = made
+            const expected = made
               .filter((gym) => owner === undefined || gym.owner === owner)
               .filter((gym) => city === undefined || gym.city === city)
               .filter((gym) => majors === undefined || gym.majors.some((id) => majors.includes(id)));
-            expect([asked, rest, await found(asked + rest)]).toEqual([
-              asked,
+            expect([filter, rest, await idsFor(filter + rest)]).toEqual([
+              filter,
               rest,
-              wanted.map(({ id }) => id),
+              expected.map(({ id }) => id),
             ]);
           }
     for (const id of mine) await harness.send('DELETE', `/gyms/${id}`, { as: operator() });
@@ -155,14 +155,14 @@ describe('filters', () => {
     ['page', 'page=0'],
     ['cursor', 'cursor=nonsense'],
     ['search', `search=${'x'.repeat(256)}`],
-  ])('422 under %s for %s', async (field, query) => {
+  ])('a wrong %s is a 422 under it: %s', async (field, query) => {
     const answer = await harness.send('GET', `/gyms?${query}`);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
 });
 
-test('a wrong form and a value out of range read differently', async () => {
+test('a wrong format and a value out of range have different error texts', async () => {
   const textOf = async (query: string, field: string) =>
     (await harness.send('GET', `/gyms?${query}`)).body.errors[field];
   const form = ['This field does not have the right format.'];
@@ -182,12 +182,12 @@ test('a wrong form and a value out of range read differently', async () => {
 
 describe('search', () => {
   test.each([
-    ['another case', 'IRON', 'Iron Paradise'],
+    ['different case', 'IRON', 'Iron Paradise'],
     ['a part of a word', 'radis', 'Iron Paradise'],
     ['parts of two words', 'on par', 'Iron Paradise'],
     ['one character', '%25', 'Iron Paradise'],
     ['two characters', '.*', 'Iron Paradise'],
-    ['signs of a regular expression', '(raw)', 'Iron Paradise'],
+    ['the characters of a regular expression', '(raw)', 'Iron Paradise'],
     ['an Arabic ye for a Persian one', 'علي', 'باشگاه علی'],
     ['a Persian kaf for an Arabic one', 'کارگر', 'باشگاه علی'],
     ['Latin digits for Persian ones', 'پلاک 12', 'باشگاه علی'],
@@ -201,7 +201,7 @@ describe('search', () => {
     expect((await list(query)).meta.total).toBe(1);
   });
 
-  test('a search finds an inactive gym for its owner only, without regard to accents', async () => {
+  test('a search ignores accents, and finds an inactive gym only for its owner', async () => {
     expect(await names('search=cafe', member(11))).toEqual(['Café Fit']);
     expect(await names('search=cafe')).toEqual([]);
   });
@@ -214,8 +214,8 @@ describe('search', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
   });
 
-  test('a gym with too many grams for the index is found by every part of its texts, and by distance', async () => {
-    // Folding splits each syllable into letters.
+  test('a gym with too many grams for the index is found by every part of its texts and by distance', async () => {
+    // Folding splits every syllable into letters.
     const syllables = (length: number, from: number): string =>
       Array.from({ length }, (_, index) =>
         String.fromCodePoint(0xac00 + (((from + index) * 617) % 11_172)),
@@ -234,7 +234,7 @@ describe('search', () => {
     await harness.send('DELETE', `/gyms/${id}`, { as: member(14) });
   });
 
-  test('the grams of a gym are those of its texts, and go with it', async () => {
+  test('the grams of a gym follow its texts, and are deleted with it', async () => {
     const texts = { name: 'Zephyr', address: 'Quay 5', description: 'Oars and ropes' };
     const id = await harness.createGym(member(14), texts);
     const put = (body: object) => harness.send('PUT', `/gyms/${id}`, { as: member(14), body });
@@ -250,16 +250,16 @@ describe('search', () => {
     expect(await gramsOf(id)).toEqual([]);
   });
 
-  test('no match spans two fields', async () => {
+  test('a search does not match across two fields', async () => {
     expect(await names('search=paradise%20street')).toEqual([]);
   });
 
-  test('a field path of the database is searched as plain text', async () => {
+  test('a search for a field path of the database is plain text', async () => {
     expect(await names(`search=${encodeURIComponent('$searchText')}`)).toEqual([]);
     expect(await names(`search=${encodeURIComponent('$$ROOT')}`)).toEqual([]);
   });
 
-  test('a search of white space alone is no filter', async () => {
+  test('a search for white space alone filters nothing', async () => {
     expect((await list('search=%20&per_page=100')).meta.total).toBe((await list('per_page=100')).meta.total);
   });
 });
@@ -269,15 +269,15 @@ describe('near', () => {
   const expected = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map((north) => `step ${north}`);
 
   test('gyms are listed nearest first at any distance, without gyms that have no location', async () => {
-    const found = await names(`${near}&per_page=100`);
-    expect(found.slice(0, expected.length)).toEqual(expected);
-    expect(found.slice(expected.length).toSorted()).toEqual(
+    const listed = await names(`${near}&per_page=100`);
+    expect(listed.slice(0, expected.length)).toEqual(expected);
+    expect(listed.slice(expected.length).toSorted()).toEqual(
       ['Iron Paradise', 'باشگاه علی', 'می\u200cخواهم'].toSorted(),
     );
-    expect((await list(near)).meta.total).toBe(found.length);
+    expect((await list(near)).meta.total).toBe(listed.length);
   });
 
-  test('an inactive gym of the caller is listed by its distance', async () => {
+  test('the caller’s inactive gym is listed by its distance', async () => {
     expect(await names(`${near}&per_page=4`, member(13))).toEqual(['step 0', 'step 1', 'step 2', 'step 3']);
   });
 
@@ -296,7 +296,7 @@ describe('near', () => {
     for (const gym of [...made, id]) await harness.send('DELETE', `/gyms/${gym}`, { as: member(15) });
   });
 
-  test('distance works together with a search and a filter', async () => {
+  test('distance can be combined with a search and a filter', async () => {
     expect(await names(`${near}&search=step%201`)).toEqual(['step 1', 'step 10', 'step 11']);
     expect(await names(`${near}&user_id=13&per_page=2`, member(13))).toEqual(['step 0', 'step 1']);
   });
@@ -312,7 +312,7 @@ describe('near', () => {
     expect(seen).toEqual(await names(`${near}&per_page=100`));
   });
 
-  test('distances are right across the date line and around a pole', async () => {
+  test('distances are correct across the date line and around a pole', async () => {
     const made = [
       await harness.createGym(member(15), { name: 'east', location_lat: 0, location_lng: 179.99 }),
       await harness.createGym(member(15), { name: 'west', location_lat: 0, location_lng: -179.98 }),
@@ -325,7 +325,7 @@ describe('near', () => {
 });
 
 describe('pages', () => {
-  test('paging by page and by cursor lists every gym once; past the end is an empty page', async () => {
+  test('pages and cursors list every gym once, and a page past the end is empty', async () => {
     const all = (await list('per_page=100')).data.map((gym: { id: number }) => gym.id);
     const byCursor: number[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -354,7 +354,7 @@ describe('pages', () => {
   });
 });
 
-describe('a search that finds more than 1,000 gyms', () => {
+describe('searches with many results', () => {
   const FOUND = 1_001;
   beforeAll(async () => {
     const id = await harness.createGym(member(14), { name: 'Plenum', location_lat: 20, location_lng: 20 });
@@ -368,18 +368,21 @@ describe('a search that finds more than 1,000 gyms', () => {
       );
   });
 
-  test.each(['', '&near=20,20'])('has no total and no last page, on no page%s', async (near) => {
-    for (const page of [1, 2]) {
-      const { data, meta, links } = await list(`search=plenum&page=${page}${near}`);
-      expect(data).toHaveLength(30);
-      expect([meta.total, meta.last_page, links.last]).toEqual([null, null, null]);
-      expect([typeof meta.next_cursor, typeof links.next]).toEqual(['string', 'string']);
-    }
-    const last = await list(`search=plenum&page=34${near}`);
-    expect([last.data.length, last.meta.total, last.links.next]).toEqual([11, null, null]);
-  });
+  test.each(['', '&near=20,20'])(
+    'a search with more than 1,000 results has no total and no last page on any page%s',
+    async (near) => {
+      for (const page of [1, 2]) {
+        const { data, meta, links } = await list(`search=plenum&page=${page}${near}`);
+        expect(data).toHaveLength(30);
+        expect([meta.total, meta.last_page, links.last]).toEqual([null, null, null]);
+        expect([typeof meta.next_cursor, typeof links.next]).toEqual(['string', 'string']);
+      }
+      const last = await list(`search=plenum&page=34${near}`);
+      expect([last.data.length, last.meta.total, last.links.next]).toEqual([11, null, null]);
+    },
+  );
 
-  test('is counted where it finds 1,000, also among the nearest', async () => {
+  test('a search with 1,000 results is counted, even among the nearest gyms', async () => {
     await harness.connection.collection('gyms').deleteOne({ name: 'Plenum' });
     const { meta, links } = await list('search=plenum&near=20,20');
     expect([meta.total, meta.last_page, links.last]).toEqual([1_000, 34, expect.any(String)]);

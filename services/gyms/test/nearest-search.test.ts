@@ -10,12 +10,12 @@ import { newGym } from '../src/domain/gym.ts';
 import { gymModel, gymTextModel, toDocument } from '../src/store/gym-document.ts';
 import { createStore, type Store } from '../src/store/store.ts';
 
-/** Every gram of the query is in every name, the query in the two most distant ones. */
+/** Every name contains all grams of the query, but only the two most distant ones contain the query. */
 const QUERY = 'bcabca';
 const NAME = 'abcab cabca';
 const COUNT = SEARCHED_ROWS_MAX + 600;
 const EXPANDED_QUERY = 'qqq';
-/** A character that has eighteen in its folded form, beside the grams of the query. */
+/** A character with a folded form of eighteen characters, next to the grams of the query. */
 const EXPANDED = `${'\ufdfa'.repeat(1_900)}qq`;
 const EXPANDED_COUNT = 300;
 const FROM = { lat: 35, lng: 51 };
@@ -33,7 +33,7 @@ const placed = (id: number, lng: number) =>
       new Date(0),
     ),
   );
-/** The grams of one query only, because each is an index key and filling would be slow. */
+/** Has only the grams of one query, because each gram is an index key and filling would be slow. */
 const named = (id: number, name: string, query: string, lng: number) => ({
   gym: { ...placed(id, lng), name },
   texts: { row: id, grams: queryGrams(query) },
@@ -57,7 +57,7 @@ beforeAll(async () => {
     await model.collection.insertMany(some.map(({ gym }) => gym) as never[]);
     await gymTextModel(connection).collection.insertMany(some.map(({ texts }) => texts));
   }
-  // Without the cache of lists, which would answer what an earlier test has read.
+  // Runs without the cache of lists, which would return what an earlier test has read.
   store = createStore(connection, createLog({ service: 'test', level: 'silent' }), 0);
   await store.counters.prepare();
   const totals = { active_placed: documents.length, newest: documents.length };
@@ -89,22 +89,19 @@ const follow = async (text: string, perPage: number): Promise<number[][]> => {
   }
 };
 
-test('a search that finds nothing among many near gyms reads limited rows, and is not counted', async () => {
+test('a search without results among many near gyms reads a limited number of rows, without a total', async () => {
   const { rows, total, next } = await search(QUERY, { perPage: 30 });
   expect([rows, total]).toEqual([[], undefined]);
   expect(next).toBeDefined();
 });
 
-test.each([1, 30])(
-  'every match is found by following the cursor, nearest first, %i a page',
-  async (perPage) => {
-    const pages = await follow(QUERY, perPage);
-    expect(pages.length).toBeGreaterThan(1);
-    expect(pages.flat()).toEqual([COUNT - 1, COUNT]);
-  },
-);
+test.each([1, 30])('following the cursor finds every match, nearest first, %i per page', async (perPage) => {
+  const pages = await follow(QUERY, perPage);
+  expect(pages.length).toBeGreaterThan(1);
+  expect(pages.flat()).toEqual([COUNT - 1, COUNT]);
+});
 
-test('a common text is found on the nearest pages, and is not counted', async () => {
+test('a search for a common text returns the nearest pages, without a total', async () => {
   const { rows, total, next } = await search('cabca', { perPage: 5 });
   expect(rows.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
   expect(total).toBeUndefined();
@@ -112,17 +109,17 @@ test('a common text is found on the nearest pages, and is not counted', async ()
   expect(second.rows.map(({ id }) => id)).toEqual([6, 7, 8, 9, 10]);
 });
 
-test('a search of texts that become longer when folded reads limited characters', async () => {
+test('a search in texts that grow when folded reads a limited number of characters', async () => {
   expect(EXPANDED_COUNT).toBeLessThan(COUNTED_MAX);
   const first = await search(EXPANDED_QUERY, { perPage: 30 });
   expect([first.rows, first.total]).toEqual([[], undefined]);
   expect((await follow(EXPANDED_QUERY, 30)).flat()).toEqual([COUNT + EXPANDED_COUNT]);
 });
 
-test('a search stops when the client has gone', async () => {
+test('a search stops when the client disconnects', async () => {
   const commands = watchCommands(config.MONGODB_DATABASE);
   const complete = await commands.during(() => search(QUERY, { perPage: 30 }));
   const stopped = await commands.during(() => search(QUERY, { perPage: 30, signal: AbortSignal.abort() }));
-  // Both locate all candidates; the complete search then reads the texts of 5,000 gyms, 250 at once.
+  // Both locate all candidates. The complete search then reads the texts of 5,000 gyms, 250 at a time.
   expect(complete.length - stopped.length).toBeGreaterThanOrEqual(SEARCHED_ROWS_MAX / 250 - 1);
 });

@@ -14,7 +14,7 @@ let connection: Connection;
 let store: Store;
 const places = new Map<number, Point>();
 
-/** The same numbers in every run, so that a failure can be reproduced. */
+/** Creates the same numbers in every run, so a failure can be reproduced. */
 const createNumbers = (seed: number): (() => number) => {
   let state = seed;
   return () => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
   const details = { name: null, address: null, description: null, isActive: true, showCrowd: false };
   const documents = Array.from({ length: 600 }, (_, index) => {
     const id = index + 1;
-    // Within one district, the city, the country and the world.
+    // Spread over one district, the city, the country or the world.
     const place = around(TEHRAN, [0.01, 0.3, 12, 360][index % 4] ?? 1);
     places.set(id, place);
     return toDocument(
@@ -58,7 +58,7 @@ afterAll(async () => {
 /** Degrees around Tehran within which the search starts. */
 const SPREADS = [0.02, 0.5, 15, 360];
 
-test.each(SPREADS)('from within %d degrees every page has the nearest gyms in order', async (spread) => {
+test.each(SPREADS)('every page has the nearest gyms in order within %d degrees', async (spread) => {
   for (let round = 0; round < 8; round += 1) {
     const from = around(TEHRAN, spread);
     const perPage = 1 + (round % 7) * 3;

@@ -13,7 +13,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   const OTHER = member(8);
 
   let harness: Harness;
-  /** Another process: it reads what the first one writes. */
+  /** Another process, which reads what the first one writes. */
   let reader: Send;
   beforeAll(async () => {
     harness = await openHarness({ listCacheMib });
@@ -53,7 +53,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   };
   const idsOf = ({ data }: { data: { id: number }[] }): number[] => data.map(({ id }) => id);
 
-  /** All pages of every viewer, by number and by cursor, are the parts of what they see, in both processes. */
+  /** Expects that the pages of every viewer, by number and by cursor, add up to what they see, in both processes. */
   const expectPages = async (): Promise<void> => {
     for (const send of [harness.send, reader])
       for (const { as, sees } of viewers) {
@@ -97,7 +97,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   const put = async (id: number, body: object, as: UserCaller = operator()): Promise<void> =>
     expect((await harness.send('PUT', `/gyms/${id}`, { as, body })).status).toBe(200);
 
-  test('no page loses or repeats a gym after creations, closings, transfers, deletions and boosts', async () => {
+  test('pages neither lose nor repeat a gym after creations, closings, transfers, deletions and boosts', async () => {
     for (let index = 0; index < 11; index += 1) await make(index % 3 === 0 ? OWNER : OTHER, index % 4 !== 0);
     await expectPages();
     const [first, second, third, fourth, fifth, sixth] = [...gyms.values()];
@@ -112,7 +112,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
     await boost(third, 1);
     await boost(fourth, 2);
-    // A boosted inactive gym is listed first for its owner alone.
+    // A boosted inactive gym is listed first only for its owner.
     await boost(fifth, 2);
     await expectPages();
     expect((await harness.send('DELETE', `/gyms/${sixth.id}`, { as: operator() })).status).toBe(204);
@@ -124,7 +124,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
   });
 
-  test('a process finds more changes than the counters remember', async () => {
+  test('a process notices more changes than the counters remember', async () => {
     const [any] = [...gyms.values()].filter(({ isActive }) => isActive);
     for (let crowd = 1; crowd <= 70; crowd += 1) await put(any?.id ?? 0, { name: `Edition ${crowd}` });
     const names = (await listed(reader, '/gyms?per_page=100')).data;
@@ -132,7 +132,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
   });
 
-  test('no reader of another process sees a gym from before a confirmed change, nor a closed one', async () => {
+  test('another process never shows a gym as it was before a confirmed change, or a closed gym', async () => {
     const { id } = await make(OTHER, true);
     const nameOf = (edition: number): string => (edition === 0 ? 'Gym' : `Edition ${edition}`);
     let confirmed = 0;
@@ -142,7 +142,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
         const before = confirmed;
         const { data } = await listed(reader, '/gyms');
         const shown = data.find((gym) => gym.id === id);
-        // Each may have been stored while the list was read; the even ones are closed.
+        // Each edition may have been stored while the list was read. The even ones are closed.
         const possible = Array.from({ length: confirmed + 2 - before }, (_, index) => before + index);
         const isOpen = (edition: number): boolean => edition === 0 || edition % 2 === 1;
         if (shown === undefined) expect(possible.every(isOpen)).toBe(false);
@@ -161,7 +161,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect(idsOf(await listed(reader, '/gyms?search=edition%2020'))).toEqual([id]);
   });
 
-  test('ratings, crowds, hours and files are shown at once in another process', async () => {
+  test('another process shows ratings, crowds, hours and files at once', async () => {
     const { id } = await make(OTHER, true);
     const shown = async () =>
       (await reader('GET', '/gyms')).body.data.find((gym: { id: number }) => gym.id === id);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator, untilAccepted } from './support.ts';
 
 let harness: Harness;
-/** Three replicas: the queue of a process does not order the writes of another. */
+/** Three replicas, because the queue of a process does not order the writes of another one. */
 let replicas: Send[];
 beforeAll(async () => {
   harness = await openHarness();
@@ -43,7 +43,7 @@ const count = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
 
 describe('concurrent writes of one gym on three replicas', () => {
-  test('updates of every field, working periods, crowd and ratings do not undo each other', async () => {
+  test('updates of all fields, working periods, the crowd and ratings do not undo each other', async () => {
     const id = await harness.createGym(member(10));
     const week = [{ weekday: 1, opens_at: '08:00', closes_at: '12:00' }];
     const writes: [unknown, string?][] = [
@@ -81,14 +81,14 @@ describe('concurrent writes of one gym on three replicas', () => {
     await settled(id);
     const versions = eventsOf(id).map(({ aggregateversion }) => aggregateversion);
     expect(versions).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
-    const found = async (query: string): Promise<number[]> =>
+    const idsFor = async (query: string): Promise<number[]> =>
       (await harness.send('GET', `/gyms?${query}`)).body.data.map((gym: { id: number }) => gym.id);
     // The derived fields of the lists agree with the resource.
-    expect(await found('near=1,2&per_page=1')).toEqual([id]);
-    expect(await found('city_id=3&major_ids=4&search=n')).toEqual([id]);
+    expect(await idsFor('near=1,2&per_page=1')).toEqual([id]);
+    expect(await idsFor('city_id=3&major_ids=4&search=n')).toEqual([id]);
   });
 
-  test('after a transfer no change of the previous owner is stored', async () => {
+  test('no change of the previous owner is stored after a transfer', async () => {
     const id = await harness.createGym(member(10));
     const statuses = await statusesOf(25, (send, index) =>
       index === 12 ? put(id, operator())(send, { user_id: 20 }) : put(id)(send, { name: `Name ${index}` }),
@@ -102,7 +102,7 @@ describe('concurrent writes of one gym on three replicas', () => {
     expect((await put(id)(harness.send, { name: 'late' })).status).toBe(403);
   });
 
-  test('of a transfer and a deletion by the previous owner exactly one succeeds', async () => {
+  test('either a transfer or a deletion by the previous owner succeeds, never both', async () => {
     const ids: number[] = [];
     for (let index = 0; index < 20; index += 1) ids.push(await harness.createGym(member(10)));
     const statuses = await statusesOf(40, (send, index) => {
@@ -121,11 +121,12 @@ describe('concurrent writes of one gym on three replicas', () => {
       user_id: 21,
       code: 'gym_ownership',
     });
-    const kept = count(statuses, 200);
-    expect([applies, JSON.parse(extras_json)]).toEqual([kept > 0, kept > 0 ? { count: kept } : {}]);
+    const transferred = count(statuses, 200);
+    const extras = transferred > 0 ? { count: transferred } : {};
+    expect([applies, JSON.parse(extras_json)]).toEqual([transferred > 0, extras]);
   });
 
-  test('a deletion among changes and ratings leaves nothing of the gym, and its event is the last', async () => {
+  test('a deletion during changes and ratings leaves nothing of the gym, and publishes the last event', async () => {
     const id = await harness.createGym(member(10));
     const statuses = await statusesOf(31, (send, index) => {
       if (index === 15) return send('DELETE', `/gyms/${id}`, { as: member(10) });
@@ -146,10 +147,10 @@ describe('concurrent writes of one gym on three replicas', () => {
   });
 });
 
-describe('a review during the clearing of its document', () => {
-  test('leaves no review of a cleared document, and publishes one clearing', async () => {
+describe('concurrent reviews and clearings of a license', () => {
+  test('a cleared document keeps no review, and its clearing is published once', async () => {
     const id = await harness.createGym(member(10));
-    await harness.gyms.call('AttachLicense', { gym_id: id, media_id: 700, filename: 'licence.pdf' });
+    await harness.gyms.call('AttachLicense', { gym_id: id, media_id: 700, filename: 'license.pdf' });
     harness.standIns.calls.length = 0;
     const statuses = await statusesOf(30, (send, index) =>
       index % 3 === 0
@@ -167,7 +168,7 @@ describe('a review during the clearing of its document', () => {
     expect(harness.standIns.calls.filter(({ method }) => method === 'DeleteByPurpose')).toHaveLength(1);
   });
 
-  test('and an upload at the same time leaves a consistent license', async () => {
+  test('a concurrent upload leaves a consistent license', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await harness.createGym(member(10));
       const first = 1_000 + round * 100;
@@ -189,7 +190,7 @@ describe('a review during the clearing of its document', () => {
         >;
       };
       expect(license.newestMediaId).toBe(first + 3);
-      // The newest document or none, never an older one.
+      // The license has the newest document or none, never an older one.
       expect([null, first + 3]).toContain(license.mediaId);
       expect(license.image).toBe(license.mediaId === null ? null : '3.pdf');
       expect(license.rejectionReason).toBe(license.approved === false ? 'R' : null);
@@ -197,7 +198,7 @@ describe('a review during the clearing of its document', () => {
   });
 });
 
-test('a review that names its document never applies to one that replaces it at the same time', async () => {
+test('a review that names its document never applies to a concurrent replacement', async () => {
   for (let round = 0; round < 20; round += 1) {
     const id = await harness.createGym(member(10));
     const first = 5_000 + round * 10;

@@ -15,7 +15,7 @@ const gymOf = async (id: number, as = operator()) =>
   (await harness.send('GET', `/gyms/${id}`, { as })).body.gym;
 
 describe('PUT /gyms/{id}/rating', () => {
-  test('rating again replaces the score of the user', async () => {
+  test('a second rating replaces the score of the user', async () => {
     const id = await harness.createGym(member(10));
     const first = await put(`/gyms/${id}/rating`, member(11), { score: 5 });
     expect(first.body.gym).toMatchObject({ rating_count: 1, rating_average: 5 });
@@ -26,7 +26,7 @@ describe('PUT /gyms/{id}/rating', () => {
   });
 
   test.each([{}, { score: 0 }, { score: 6 }, { score: 3.5 }, { score: '5' }, { score: null }])(
-    '422 under score for %j',
+    'a rating is a 422 under score for %j',
     async (body) => {
       const id = await harness.createGym(member(10));
       const answer = await put(`/gyms/${id}/rating`, member(11), body);
@@ -34,14 +34,14 @@ describe('PUT /gyms/{id}/rating', () => {
     },
   );
 
-  test('401 for a guest, 404 for a gym that is missing or hidden from the user', async () => {
+  test('a rating is a 401 for a guest, and a 404 for a gym that is missing or hidden from the user', async () => {
     const id = await harness.createGym(member(10), { is_active: false });
     expect((await put(`/gyms/${id}/rating`, undefined, { score: 5 })).status).toBe(401);
     expect((await put(`/gyms/${id}/rating`, member(11), { score: 5 })).status).toBe(404);
     expect((await put('/gyms/987654321/rating', member(11), { score: 5 })).status).toBe(404);
   });
 
-  test('403 for the owner, whatever else they may do; the average is that of others', async () => {
+  test('a rating by the owner is a 403 whatever their permissions, and does not change the average', async () => {
     const id = await harness.createGym(operator(10), { is_active: false });
     expect((await put(`/gyms/${id}/rating`, operator(10), { score: 5 })).status).toBe(403);
     expect((await put(`/gyms/${id}/rating`, operator(), { score: 2 })).status).toBe(200);
@@ -52,7 +52,7 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 2, rating_average: 3 });
   });
 
-  test('403 for a restricted and an OAuth token, whatever permissions it has', async () => {
+  test('a rating by a restricted or OAuth token is a 403 whatever its permissions', async () => {
     const id = await harness.createGym(member(10));
     for (const token of [restrictedCaller, appCaller]) {
       const as = token(13, ...member(13).permissions);
@@ -72,7 +72,7 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 20, rating_average: sum / 20 });
   });
 
-  test('twenty concurrent ratings of one user are one rating', async () => {
+  test('twenty concurrent ratings by one user are one rating', async () => {
     const id = await harness.createGym(member(10));
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -105,7 +105,7 @@ describe('PUT /gyms/{id}/rating', () => {
     const id = await harness.createGym(member(10));
     const replicas = [harness.send, ...(await Promise.all([1, 2, 3].map(() => harness.replica())))];
     const users = Array.from({ length: 40 }, (_, index) => 100 + index);
-    // The two ratings of a user go to different replicas, which only the database orders.
+    // The two ratings of a user go to different replicas, so only the database orders them.
     const rate = (user: number, index: number, round: number) => {
       const send = replicas[(index + round) % replicas.length] ?? harness.send;
       const body = { score: 1 + ((index * 7 + round) % 5) };
@@ -121,7 +121,7 @@ describe('PUT /gyms/{id}/rating', () => {
     expect(await gymOf(id)).toMatchObject({ rating_count: 40, rating_average: sum / 40 });
   });
 
-  test('concurrent ratings of one user on four replicas are one rating', async () => {
+  test('concurrent ratings by one user on four replicas are one rating', async () => {
     const id = await harness.createGym(member(10));
     const replicas = [harness.send, ...(await Promise.all([1, 2, 3].map(() => harness.replica())))];
     const answers = await Promise.all(
@@ -157,7 +157,7 @@ describe('PUT /gyms/{id}/rating', () => {
 describe('PUT /gyms/{id}/working-periods', () => {
   const period = { weekday: 0, opens_at: '08:00', closes_at: '12:00' };
 
-  test('periods are stored in the order of the week, and the status follows the time of Tehran', async () => {
+  test('working periods are stored in weekly order, and the status follows the time of Tehran', async () => {
     const id = await harness.createGym(member(20));
     // The clock is at Thursday, 2026-01-15 10:00 UTC, which is 13:30 in Tehran.
     const periods = [
@@ -186,13 +186,13 @@ describe('PUT /gyms/{id}/working-periods', () => {
     ['working_periods.0.weekday', { working_periods: [{ ...period, weekday: 7 }] }],
     ['working_periods.0.opens_at', { working_periods: [{ ...period, opens_at: '24:00' }] }],
     ['working_periods.0.closes_at', { working_periods: [{ ...period, closes_at: '9:00' }] }],
-  ])('422 under %s for %j', async (field, body) => {
+  ])('working periods are a 422 under %s for %j', async (field, body) => {
     const id = await harness.createGym(member(20));
     const answer = await put(`/gyms/${id}/working-periods`, member(20), body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('401, 403 and 404 as for an update', async () => {
+  test('working periods need the same permissions as an update', async () => {
     const id = await harness.createGym(member(20));
     const body = { working_periods: [] };
     expect((await put(`/gyms/${id}/working-periods`, undefined, body)).status).toBe(401);
@@ -222,13 +222,13 @@ describe('PUT /gyms/{id}/crowd', () => {
     ['current', { current: 1.5, capacity: 5 }],
     ['capacity', { current: 1, capacity: 0 }],
     ['capacity', { current: 1 }],
-  ])('422 under %s for %j', async (field, body) => {
+  ])('the crowd is a 422 under %s for %j', async (field, body) => {
     const id = await harness.createGym(member(30));
     const answer = await put(`/gyms/${id}/crowd`, member(30), body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('401, 403 and 404 as for an update', async () => {
+  test('the crowd needs the same permissions as an update', async () => {
     const id = await harness.createGym(member(30));
     const body = { current: 1, capacity: 2 };
     expect((await put(`/gyms/${id}/crowd`, undefined, body)).status).toBe(401);
@@ -238,7 +238,7 @@ describe('PUT /gyms/{id}/crowd', () => {
 });
 
 describe('DELETE /gyms/{id}', () => {
-  test('deletes the gym with its ratings, and publishes the next version', async () => {
+  test('a deletion removes the gym with its ratings, and publishes the next version', async () => {
     const id = await harness.createGym(member(40));
     await put(`/gyms/${id}/rating`, member(41), { score: 5 });
     const answer = await harness.send('DELETE', `/gyms/${id}`, { as: member(40) });
@@ -252,7 +252,7 @@ describe('DELETE /gyms/{id}', () => {
     expect([deleted.data, deleted.aggregateversion]).toEqual([{ gym_id: id }, 2]);
   });
 
-  test('401 for a guest, 403 for another user, 404 for an inactive gym of another; gyms.update_any deletes any', async () => {
+  test('a deletion is refused to guests and other members, and allowed with gyms.update_any', async () => {
     const id = await harness.createGym(member(40));
     const inactive = await harness.createGym(member(40), { is_active: false });
     expect((await harness.send('DELETE', `/gyms/${id}`)).status).toBe(401);
@@ -263,7 +263,7 @@ describe('DELETE /gyms/{id}', () => {
     ).toBe(204);
   });
 
-  test('of twenty concurrent deletions one succeeds, and one event is published', async () => {
+  test('one of twenty concurrent deletions succeeds, and one event is published', async () => {
     const id = await harness.createGym(member(40));
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => harness.send('DELETE', `/gyms/${id}`, { as: member(40) })),

@@ -1,4 +1,4 @@
-/** What one request of each route costs at most, in a warm process: database commands, and calls of other services. */
+/** The maximum cost of one request of each route in a warm process: database commands, and calls of other services. */
 
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
@@ -8,7 +8,7 @@ import { SHARDS } from './shards.ts';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
 const owner = member(7);
-/** More than a page of the lists below. */
+/** More gyms than a page of the lists below. */
 const GYMS = 5;
 
 let harness: Harness;
@@ -19,7 +19,7 @@ beforeAll(async () => {
     const id = await harness.createGym(owner, { city_id: 1, major_ids: '1,2' });
     await harness.gyms.call('AttachLicense', { gym_id: id, media_id: id, filename: 'a.pdf' });
   }
-  // Reviewed for another name than it has.
+  // This gym was renamed after its review.
   for (const body of [{ gym_license_approved: true }, { name: 'Renamed Gym' }])
     await harness.send('PUT', `/gyms/${GYMS}`, { as: operator(), body });
   meter = await openCostMeter(harness.config.MONGODB_DATABASE, harness, SHARDS);
@@ -112,7 +112,7 @@ const ROWS: RouteCost[] = [
   { route: 'GET /majors', as: GUEST, commands: 0 },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row of costs', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -120,7 +120,7 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 

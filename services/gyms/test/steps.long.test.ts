@@ -1,4 +1,4 @@
-/** Gyms and members with 20,000 ratings, also when the process is killed in the middle. */
+/** Gyms and members with 20,000 ratings, even when the process is killed halfway. */
 import { fileURLToPath } from 'node:url';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -11,7 +11,7 @@ import { type Harness, member, openHarness } from './support.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** For 20,000 rows; asked seldom, because the database counts them each time. */
+/** Limits for 20,000 rows. Polls seldom, because the database counts the rows each time. */
 const SLOWLY = { timeoutMs: 200_000, intervalMs: 200 };
 
 let harness: Harness;
@@ -61,11 +61,11 @@ test('a member with 20,000 ratings is erased, and no transaction changes more th
   expectBounded();
 });
 
-test('the process is killed in the middle of a deletion and of an erasure: another one completes them', async () => {
-  const [gone, kept] = [await newRatedGym(13), await newRatedGym(14)];
+test('another process completes a deletion and an erasure that were interrupted by a crash', async () => {
+  const [gone, remaining] = [await newRatedGym(13), await newRatedGym(14)];
   await fillLike(harness.connection, 'gym_ratings', (n) => ({ userId: 10_000 + n }), { gymId: gone });
-  await fillLike(harness.connection, 'gym_ratings', (n) => ({ gymId: 2_000_000 + n }), { gymId: kept });
-  // Its queue is that of the process to be killed.
+  await fillLike(harness.connection, 'gym_ratings', (n) => ({ gymId: 2_000_000 + n }), { gymId: remaining });
+  // The process to be killed uses the same queue.
   await harness.closeService();
   crashing = startCrashTestProcess(MAIN, { ...harness.config, LOG_LEVEL: 'info' });
   const send = apiClient('gyms', await crashing.url());
@@ -79,15 +79,15 @@ test('the process is killed in the middle of a deletion and of an erasure: anoth
 
   const other = await harness.replica();
   expect((await other('GET', `/gyms/${gone}`)).status).toBe(404);
-  const late = await other('PUT', `/gyms/${kept}/rating`, { as: member(14), body: { score: 1 } });
+  const late = await other('PUT', `/gyms/${remaining}/rating`, { as: member(14), body: { score: 1 } });
   expect(late.status).toBe(403);
   await eventually(async () => (await left()).every((count) => count === 0), SLOWLY);
   await eventually(
     async () => (await inbox().countDocuments({ consumer: accountDeleted.type })) === 2,
     SLOWLY,
   );
-  const { gym } = (await other('GET', `/gyms/${kept}`)).body;
+  const { gym } = (await other('GET', `/gyms/${remaining}`)).body;
   expect(gym).toMatchObject({ rating_count: 1, rating_average: 4 });
-  // Of the erased member nothing but the scores is left: those of the gym, and those of other gyms.
+  // Only the scores of the erased member are left: of this gym, and of other gyms.
   expect(await ratings().countDocuments({ userId: null })).toBe(2 * (FILLED + 1));
 });

@@ -1,4 +1,4 @@
-/** What has no limit is erased in steps, none of which changes more documents than a transaction may. */
+/** Unlimited data is erased in steps. No step changes more documents than a transaction may. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -6,7 +6,7 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness, operator } from './support.ts';
 
-/** More than two transactions may change. */
+/** More than two transactions are allowed to change. */
 const RATINGS = 2_500;
 
 let harness: Harness;
@@ -29,7 +29,7 @@ const fill = async (rating: (n: number) => { gymId: number; userId: number }): P
 const handled = (eventId: string): Promise<number> =>
   harness.connection.collection('inbox').countDocuments({ eventId });
 
-test('a gym with more ratings than a transaction may change is deleted at once, and its ratings in steps', async () => {
+test('a gym with very many ratings is deleted at once, and its ratings in steps', async () => {
   const id = await harness.createGym(member(10));
   await harness.send('PUT', `/gyms/${id}/rating`, { as: member(11), body: { score: 4 } });
   await fill((n) => ({ gymId: id, userId: 10_000 + n }));
@@ -48,7 +48,7 @@ test('a gym with more ratings than a transaction may change is deleted at once, 
   await eventually(async () => (await handled(event.id)) === 1);
 });
 
-test('an account with more ratings than a transaction may change loses them in steps, and the averages stay', async () => {
+test('an account with very many ratings loses them in steps, and the averages stay', async () => {
   const member11 = 11;
   const gym = await harness.createGym(member(10));
   await harness.send('PUT', `/gyms/${gym}/rating`, { as: member(member11), body: { score: 2 } });
@@ -59,7 +59,7 @@ test('an account with more ratings than a transaction may change loses them in s
     subject: member11,
     data: { user_id: member11, deleted_at: '2026-01-15 10:00:00' },
   });
-  // The first step refuses what the account could still add.
+  // After the first step, the account cannot add anything more.
   await eventually(async () => (await ratings().countDocuments({ userId: null })) > 0);
   const late = await harness.send('PUT', `/gyms/${gym}/rating`, { as: member(member11), body: { score: 5 } });
   expect(late.status).toBe(403);

@@ -1,4 +1,4 @@
-/** A running gyms service with stand-ins of the services that it calls. */
+/** A running gyms service with stand-ins for the services that it calls. */
 
 import type { MediaCopy } from '@fitness/proto/gen/fitness/common/v1/MediaCopy.ts';
 import type { User } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
@@ -34,8 +34,8 @@ const OPERATOR_PERMISSIONS: readonly Permission[] = [
   'gyms.view_all',
 ];
 
-/** Users 1 to this exist in the stand-in of identity. */
-const KNOWN_USERS = 999;
+/** The stand-in for identity has the users 1 to this id. */
+const LAST_USER = 999;
 export const UNKNOWN_USER = 4_000;
 
 export const member = (id: number): UserCaller => caller(id);
@@ -53,7 +53,7 @@ interface StandIns {
 
 const CREATE_TRIES = 5;
 
-const known = (id: number): User => ({
+const userOf = (id: number): User => ({
   id,
   email: `u${id}@example.com`,
   phone: `+98912${id}`,
@@ -81,7 +81,7 @@ const startStandIns = async () => {
     standInService(grpcDefinitions.identity(), {
       GetUsers: async (request) => {
         note('identity', 'GetUsers', request);
-        return { users: request.ids.filter((id) => id <= KNOWN_USERS).map(known) };
+        return { users: request.ids.filter((id) => id <= LAST_USER).map(userOf) };
       },
     }),
     standInService(grpcDefinitions.media(), {
@@ -115,7 +115,7 @@ export interface Harness extends ServiceHarness {
   gyms: ReturnType<typeof gymsClient>;
   blockers: ReturnType<typeof blockersClient>;
   mediaCopies: ReturnType<typeof mediaCopiesClient>;
-  /** Closes the service of this process, and not its replicas. */
+  /** Closes the service of this process, but not its replicas. */
   closeService(): Promise<void>;
   /** Starts one more replica of the service. */
   replica(): Promise<Send>;
@@ -128,12 +128,12 @@ const gymsClient = (address: string) => testClient('gyms', grpcDefinitions.gyms(
 const mediaCopiesClient = (address: string) => testClient('gyms', grpcDefinitions.mediaCopies(), address);
 const blockersClient = (address: string) => testClient('gyms', grpcDefinitions.blockers(), address);
 
-/** What tests of lists run with: lists are the same without the cache. */
+/** The cache sizes that list tests run with: lists are the same without the cache. */
 export const LIST_CACHES = [LIST_CACHE_MIB, 0];
 /** All tests pass without the cache too: TEST_LIST_CACHE_MIB=0. */
 const TEST_LIST_CACHE_MIB = Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB);
 
-/** `watched`: for `watchCommands`. */
+/** `watched` enables `watchCommands`. */
 export const openHarness = async ({
   watched = false,
   listCacheMib = TEST_LIST_CACHE_MIB,
@@ -149,7 +149,7 @@ export const openHarness = async ({
     STORE_BILLING_GRPC_ADDRESS: server.address,
     LIST_CACHE_MIB: listCacheMib,
   };
-  const beside = await openServiceHarness('gyms', config, cleanup);
+  const serviceHarness = await openServiceHarness('gyms', config, cleanup);
   const clock = new ManualClock();
   const service = await startGyms(watched ? monitored(config) : config, { clock });
   cleanup.defer('service', () => service.close());
@@ -170,7 +170,7 @@ export const openHarness = async ({
     for (let tries = 1; ; tries += 1) {
       const answer = await send('POST', '/gyms', { as: owner, body: { ...place, ...body } });
       if (answer.status === 201) return answer.body.gym.id;
-      // 503: on a slow database some of many concurrent writes exceed their timeout; nothing of them is stored.
+      // On a slow database, some of many concurrent writes exceed their timeout (503). Nothing of them is stored.
       if (answer.status !== 503 || tries === CREATE_TRIES)
         throw new Error(`no gym: ${answer.status} ${answer.text}`);
     }
@@ -181,7 +181,7 @@ export const openHarness = async ({
     send,
     clock,
     standIns,
-    ...beside,
+    ...serviceHarness,
     gyms,
     blockers,
     mediaCopies,
@@ -192,7 +192,7 @@ export const openHarness = async ({
   };
 };
 
-/** Repeats a 503: on a slow database some of many concurrent writes exceed their timeout. */
+/** Repeats a request after a 503: on a slow database, some of many concurrent writes exceed their timeout. */
 export const untilAccepted = async (send: () => Promise<Answer>, tries = 5): Promise<Answer> => {
   const answer = await send();
   return answer.status === 503 && tries > 1 ? untilAccepted(send, tries - 1) : answer;

@@ -28,7 +28,7 @@ const countedBy = async (sees: (gym: Stored) => boolean): Promise<Total> => {
   return [seen.length, seen.filter(({ geohash }) => geohash !== null).length];
 };
 const listed = async (as?: UserCaller): Promise<Total> => {
-  // With a page of one gym the nearest are found without reading all.
+  // With a page of one gym, the nearest gyms are found without reading all of them.
   const totalOf = async (query: string): Promise<number> =>
     (await harness.send('GET', `/gyms?per_page=1&${query}`, as === undefined ? {} : { as })).body.meta.total;
   return [await totalOf(''), await totalOf('near=35.7,51.4')];
@@ -46,7 +46,7 @@ test('three replicas that start at the same time create missing counters once', 
   expect(await counters.countDocuments({ active_placed: 0 })).toBe(16);
 });
 
-test('totals are exact after thirty gyms were created, changed, transferred and deleted concurrently', async () => {
+test('totals are exact after concurrent creations, changes, transfers and deletions', async () => {
   await expectExact();
   const works = Array.from({ length: 30 }, (_, index) => async () => {
     const id = await harness.createGym(index % 5 === 0 ? OWNER : member(100 + index), {
@@ -70,7 +70,7 @@ test('totals are exact after thirty gyms were created, changed, transferred and 
   await expectExact();
 });
 
-test('a refused change keeps the totals', async () => {
+test('a refused change does not affect the totals', async () => {
   const id = await harness.createGym(OWNER);
   const before = await listed(operator());
   const body = { is_active: false, location_lat: null };

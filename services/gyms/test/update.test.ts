@@ -23,7 +23,7 @@ const stored = (id: number) =>
 const read = async (id: number) => (await harness.send('GET', `/gyms/${id}`, { as: operator() })).body.gym;
 const eventsOf = (id: number, type: string) =>
   harness.tap.events.filter((event) => event.type === type && event.subject === String(id));
-/** Events of a gym are published in order: when this one has arrived, all of earlier versions have. */
+/** Events of a gym are published in order: once this one has arrived, all earlier ones have too. */
 const settle = async (id: number): Promise<void> => {
   const version = (await stored(id))?.version;
   await eventually(() =>
@@ -35,7 +35,7 @@ const reviews = async (id: number) => {
   await settle(id);
   return eventsOf(id, 'gyms.gym.license_reviewed').map((event) => event.data);
 };
-const attach = (id: number, mediaId: number, filename = 'licence.pdf') =>
+const attach = (id: number, mediaId: number, filename = 'license.pdf') =>
   harness.gyms.call('AttachLicense', { gym_id: id, media_id: mediaId, filename });
 
 const FULL = {
@@ -47,7 +47,7 @@ const FULL = {
   show_crowd: true,
 };
 
-test('a session of /ops reviews the license of a gym, and sends no other field, whatever its value', async () => {
+test('a session of /ops may review the license of a gym, but send no other field', async () => {
   const id = await harness.createGym(member(1));
   const as: UserCaller = { ...operator(), page: 'ops' };
   const before = await read(id);
@@ -84,7 +84,7 @@ describe('a partial update', () => {
     ['null city_id', { city_id: null }, { city: null }],
     ['null major_ids', { major_ids: null }, { majors: [] }],
     ['unknown fields only', { id: 1, rating_count: 9, created_at: 'x', version: 3 }, {}],
-  ])('of %s changes that field and nothing else', async (_name, body, changed) => {
+  ])('an update of %s changes that field and nothing else', async (_name, body, changed) => {
     const id = await harness.createGym(member(10), FULL);
     const before = await read(id);
     const answer = await put(id, member(10), body);
@@ -93,7 +93,7 @@ describe('a partial update', () => {
     expect(await read(id)).toEqual({ ...before, ...changed });
   });
 
-  test('publishes an event with the next version, and advances updated_at', async () => {
+  test('an update publishes an event with the next version, and advances updated_at', async () => {
     const id = await harness.createGym(member(10), FULL);
     harness.clock.advance(61_000);
     const { body } = await put(id, member(10), { name: 'Second', is_active: false });
@@ -110,32 +110,35 @@ describe('a partial update', () => {
   test.each([
     ['an empty body', {}],
     ['unknown fields', { rating_count: 9, updated_at: 'x' }],
-  ])('with %s changes neither version nor updated_at, and publishes no event', async (_name, body) => {
-    const id = await harness.createGym(member(10), FULL);
-    const before = [await read(id), await stored(id)];
-    harness.clock.advance(61_000);
-    const answer = await put(id, member(10), body);
-    expect([answer.status, answer.body.gym]).toEqual([200, before[0]]);
-    expect([await read(id), await stored(id)]).toEqual(before);
-    expect((await put(id, member(11), body)).status).toBe(403);
-    expect((await put(id, member(10), { name: 'Later' })).status).toBe(200);
-    await settle(id);
-    expect(eventsOf(id, 'gyms.gym.changed').map((event) => event.aggregateversion)).toEqual([1, 2]);
-  });
+  ])(
+    'an update with %s changes neither version nor updated_at, and publishes no event',
+    async (_name, body) => {
+      const id = await harness.createGym(member(10), FULL);
+      const before = [await read(id), await stored(id)];
+      harness.clock.advance(61_000);
+      const answer = await put(id, member(10), body);
+      expect([answer.status, answer.body.gym]).toEqual([200, before[0]]);
+      expect([await read(id), await stored(id)]).toEqual(before);
+      expect((await put(id, member(11), body)).status).toBe(403);
+      expect((await put(id, member(10), { name: 'Later' })).status).toBe(200);
+      await settle(id);
+      expect(eventsOf(id, 'gyms.gym.changed').map((event) => event.aggregateversion)).toEqual([1, 2]);
+    },
+  );
 
-  test('of a text is found by the next search', async () => {
+  test('an updated text is found by the next search', async () => {
     const id = await harness.createGym(member(10), { name: 'Quetzal Hall' });
-    const found = async (search: string): Promise<number> =>
+    const totalFor = async (search: string): Promise<number> =>
       (await harness.send('GET', `/gyms?search=${search}`)).body.meta.total;
-    expect(await found('quetzal')).toBe(1);
+    expect(await totalFor('quetzal')).toBe(1);
     await put(id, member(10), { name: 'Xylophone Hall' });
-    expect([await found('quetzal'), await found('xylo')]).toEqual([0, 1]);
+    expect([await totalFor('quetzal'), await totalFor('xylo')]).toEqual([0, 1]);
     await put(id, member(10), { name: null });
-    expect(await found('xylo')).toBe(0);
+    expect(await totalFor('xylo')).toBe(0);
   });
 });
 
-describe('a refused update changes nothing', () => {
+describe('refused updates', () => {
   test.each([
     ['name', { name: 'x'.repeat(256) }],
     ['name', { name: '' }],
@@ -157,12 +160,12 @@ describe('a refused update changes nothing', () => {
     ['major_ids', { major_ids: '0,1' }],
     ['major_ids', { major_ids: '' }],
     ['major_ids', { major_ids: [1] }],
-    ['gym_license_image', { gym_license_image: 'licence.pdf' }],
+    ['gym_license_image', { gym_license_image: 'license.pdf' }],
     ['gym_license_image', { gym_license_image: false }],
     ['gym_license_image', { gym_license_image: '' }],
     ['gym_license_approved', { gym_license_approved: 1 }],
     ['gym_license_rejection_reason', { gym_license_rejection_reason: 'x'.repeat(2_001) }],
-  ])('422 under %s for %j', async (field, body) => {
+  ])('an update is a 422 under %s for %j, and changes nothing', async (field, body) => {
     const id = await harness.createGym(member(11), FULL);
     const before = await stored(id);
     const answer = await put(id, operator(), { ...body, ...(field === 'name' ? {} : { name: 'Never' }) });
@@ -179,7 +182,7 @@ describe('a refused update changes nothing', () => {
     expect(answer.body.message).toMatch(/[\u0600-\u06ff]/);
   });
 
-  test('503 while identity cannot say whether the new owner exists', async () => {
+  test('a transfer is a 503 while identity cannot say whether the new owner exists', async () => {
     const id = await harness.createGym(member(11));
     harness.standIns.up.identity = false;
     const before = await stored(id);
@@ -193,7 +196,7 @@ describe('a refused update changes nothing', () => {
 });
 
 describe('permissions', () => {
-  test('401 for a guest', async () => {
+  test('an update is a 401 for a guest', async () => {
     const id = await harness.createGym(member(13));
     expect((await put(id, undefined, { name: 'x' })).status).toBe(401);
   });
@@ -231,14 +234,14 @@ describe('permissions', () => {
       holder(14, 'gyms.update_any'),
       { user_id: UNKNOWN_USER },
     ],
-  ])('403 for %s, and nothing has changed', async (_name, as, body) => {
+  ])('an update is a 403 for %s, and changes nothing', async (_name, as, body) => {
     const id = await harness.createGym(member(13), FULL);
     const before = await stored(id);
     expect((await put(id, as, body)).status).toBe(403);
     expect(await stored(id)).toEqual(before);
   });
 
-  test('gyms.update_any changes any gym, an inactive one included', async () => {
+  test('gyms.update_any changes any gym, including an inactive one', async () => {
     const id = await harness.createGym(member(13), { is_active: false });
     expect((await put(id, holder(14, 'gyms.update_any'), { name: 'x' })).status).toBe(200);
   });
@@ -252,7 +255,7 @@ describe('permissions', () => {
     }
   });
 
-  test('the inactive gym of another user is the same 404 as a missing one', async () => {
+  test('another user’s inactive gym is the same 404 as a missing one', async () => {
     const id = await harness.createGym(member(13), { is_active: false });
     const hidden = await put(id, member(14), { name: 'x' });
     const missing = await put(987_654_321, member(14), { name: 'x' });
@@ -263,31 +266,34 @@ describe('permissions', () => {
     ['gym_license_approved', [true, false, null, 1, 'yes', {}, []]],
     ['gym_license_rejection_reason', ['No', '', null, 5, 'x'.repeat(2_001), '\ud800', ['No']]],
     ['user_id', [13, UNKNOWN_USER, null, -3, 0, 1.5, 'me', {}]],
-  ])('%s without its permission is 403 whatever its value, before 422 and 404', async (field, values) => {
-    const id = await harness.createGym(member(13), FULL);
-    const before = await stored(id);
-    for (const value of values)
-      for (const more of [{}, { name: 5 }, { gym_license_image: null }, { city_id: 99_999 }])
-        for (const [gymId, as] of [
-          [id, member(13)],
-          [id, member(14)],
-          [987_654_321, member(13)],
-          [id, holder(13, 'gyms.update_any')],
-        ] as const)
-          expect([field, value, (await put(gymId, as, { ...more, [field]: value })).status]).toEqual([
-            field,
-            value,
-            403,
-          ]);
-    expect(await stored(id)).toEqual(before);
-    const names = ['gyms.update', 'gyms.approve_license', 'gyms.transfer_ownership'] as const;
-    const own = field === 'user_id' ? names[2] : names[1];
-    const others = names.filter((name) => name !== own);
-    expect((await put(id, holder(13, ...others), { [field]: values.at(-1) })).status).toBe(403);
-    expect((await put(id, holder(13, 'gyms.update', own), { [field]: values.at(-1) })).status).toBe(422);
-  });
+  ])(
+    'the field %s without its permission is a 403 for any value, before 422 and 404',
+    async (field, values) => {
+      const id = await harness.createGym(member(13), FULL);
+      const before = await stored(id);
+      for (const value of values)
+        for (const more of [{}, { name: 5 }, { gym_license_image: null }, { city_id: 99_999 }])
+          for (const [gymId, as] of [
+            [id, member(13)],
+            [id, member(14)],
+            [987_654_321, member(13)],
+            [id, holder(13, 'gyms.update_any')],
+          ] as const)
+            expect([field, value, (await put(gymId, as, { ...more, [field]: value })).status]).toEqual([
+              field,
+              value,
+              403,
+            ]);
+      expect(await stored(id)).toEqual(before);
+      const names = ['gyms.update', 'gyms.approve_license', 'gyms.transfer_ownership'] as const;
+      const own = field === 'user_id' ? names[2] : names[1];
+      const others = names.filter((name) => name !== own);
+      expect((await put(id, holder(13, ...others), { [field]: values.at(-1) })).status).toBe(403);
+      expect((await put(id, holder(13, 'gyms.update', own), { [field]: values.at(-1) })).status).toBe(422);
+    },
+  );
 
-  test('a body that is no JSON is 400 and one that is no object 422, also without any permission for fields', async () => {
+  test('a body that is no JSON is a 400, and one that is no object a 422, before field permissions', async () => {
     const id = await harness.createGym(member(13));
     const send = async (text: string): Promise<number> => {
       const context = gatewayContext('gyms', member(13));
@@ -298,7 +304,7 @@ describe('permissions', () => {
     for (const text of ['null', '[]', '"gym_license_approved"', '7']) expect(await send(text)).toBe(422);
   });
 
-  test('the document that a review names needs no permission of its own', async () => {
+  test('gym_license_media_id needs no separate permission', async () => {
     const id = await harness.createGym(member(13));
     await attach(id, 540);
     const body = { gym_license_image: null, gym_license_media_id: 540 };
@@ -306,7 +312,7 @@ describe('permissions', () => {
     expect((await put(id, member(13), { gym_license_media_id: 'x' })).status).toBe(422);
   });
 
-  test('after a transfer the new owner sees and updates the gym, the previous one does neither', async () => {
+  test('the new owner sees and updates the gym after a transfer, and the previous owner does neither', async () => {
     const id = await harness.createGym(member(13), { is_active: false });
     const answer = await put(id, operator(), { user_id: 16 });
     expect(answer.body.gym.user_id).toBe(16);
@@ -319,7 +325,7 @@ describe('permissions', () => {
 });
 
 describe('license review (specification 3.2)', () => {
-  test('approving, rejecting and approving again notify the owner once each', async () => {
+  test('an approval, a rejection and another approval each notify the owner once', async () => {
     const id = await harness.createGym(member(30), { name: 'Reviewed' });
     await put(id, operator(), { gym_license_approved: true });
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'Unreadable' });
@@ -356,7 +362,7 @@ describe('license review (specification 3.2)', () => {
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('a reason can change alone, and null clears it', async () => {
+  test('the reason of a rejection can change alone, and null clears it', async () => {
     const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
     await put(id, operator(), { gym_license_rejection_reason: 'Really no' });
@@ -370,7 +376,7 @@ describe('license review (specification 3.2)', () => {
   });
 
   test.each([true, false, null])(
-    'a reason alone is stored while the review is %p, and null clears it; nobody is notified',
+    'a reason alone is stored while the review is %p, cleared by null, and notifies nobody',
     async (approved) => {
       const id = await harness.createGym(member(30));
       await put(id, operator(), { gym_license_approved: approved });
@@ -391,11 +397,11 @@ describe('license review (specification 3.2)', () => {
   test.each([
     ['an approval', { gym_license_approved: true, gym_license_rejection_reason: 'Blurred' }, null],
     ['a reset', { gym_license_approved: null, gym_license_rejection_reason: 'Blurred' }, null],
-    ['an approval, empty', { gym_license_approved: true, gym_license_rejection_reason: '' }, null],
-    ['a rejection, empty', { gym_license_approved: false, gym_license_rejection_reason: '' }, 'Older'],
+    ['an approval and empty', { gym_license_approved: true, gym_license_rejection_reason: '' }, null],
+    ['a rejection and empty', { gym_license_approved: false, gym_license_rejection_reason: '' }, 'Older'],
     ['a cleared document', { gym_license_image: null, gym_license_rejection_reason: 'Blurred' }, null],
-    ['another field, empty', { name: 'Changed', gym_license_rejection_reason: ' ' }, 'Older'],
-  ])('a reason beside %s is dropped', async (_name, body, expected) => {
+    ['another field and empty', { name: 'Changed', gym_license_rejection_reason: ' ' }, 'Older'],
+  ])('a reason sent with %s is dropped', async (_name, body, expected) => {
     const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'Older' });
     const { status, body: answered } = await put(id, operator(), body);
@@ -403,7 +409,7 @@ describe('license review (specification 3.2)', () => {
     expect((await read(id)).gym_license_rejection_reason).toBe(expected);
   });
 
-  test('a reason that is sent empty and alone changes nothing, and needs nothing but the permission to review', async () => {
+  test('an empty reason alone changes nothing, and needs only the permission to review', async () => {
     const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'Older' });
     const before = await stored(id);
@@ -414,7 +420,7 @@ describe('license review (specification 3.2)', () => {
     expect(await stored(id)).toEqual(before);
   });
 
-  test('a reason that waited alone is that of the rejection after it', async () => {
+  test('a reason that was stored alone belongs to the next rejection', async () => {
     const id = await harness.createGym(member(30));
     await put(id, operator(), { gym_license_rejection_reason: 'Blurred' });
     await put(id, operator(), { gym_license_approved: false });
@@ -435,13 +441,13 @@ describe('license review (specification 3.2)', () => {
   });
 });
 
-describe('a review that names the document that was looked at', () => {
+describe('reviews that name their document', () => {
   const REJECTION = { gym_license_approved: false, gym_license_rejection_reason: 'No' };
 
-  test('applies to this document', async () => {
+  test('a review applies to the document that it names', async () => {
     const id = await harness.createGym(member(33));
     await attach(id, 550);
-    expect((await read(id)).gym_license_link).toBe('/api/v1/media/550/licence.pdf');
+    expect((await read(id)).gym_license_link).toBe('/api/v1/media/550/license.pdf');
     const answer = await put(id, operator(), { ...REJECTION, gym_license_media_id: 550 });
     expect([answer.status, answer.body.gym.gym_license_approved]).toEqual([200, false]);
   });
@@ -449,7 +455,7 @@ describe('a review that names the document that was looked at', () => {
   test.each([
     ['a review', REJECTION],
     ['a clearing', { gym_license_image: null }],
-  ])('%s of a replaced document is 409 license_replaced, and nothing has changed', async (_name, body) => {
+  ])('%s of a replaced document is a 409 license_replaced, and changes nothing', async (_name, body) => {
     const id = await harness.createGym(member(33));
     await attach(id, 560);
     await attach(id, 561, 'never-reviewed.pdf');
@@ -467,7 +473,7 @@ describe('a review that names the document that was looked at', () => {
     expect(await reviews(id)).toEqual([]);
   });
 
-  test('is 409 too when the document was deleted, and when one was uploaded where there was none', async () => {
+  test('a review is a 409 when its document was deleted, or when a first one was uploaded', async () => {
     const id = await harness.createGym(member(33));
     const approve = async (mediaId: number | null) =>
       (await put(id, operator(), { gym_license_approved: true, gym_license_media_id: mediaId })).status;
@@ -480,7 +486,7 @@ describe('a review that names the document that was looked at', () => {
     expect(await approve(null)).toBe(200);
   });
 
-  test('needs the permission to review, and the gym, before the document is compared', async () => {
+  test('permission and existence of the gym are checked before the document of a review', async () => {
     const id = await harness.createGym(member(33));
     const body = { ...REJECTION, gym_license_media_id: 580 };
     expect((await put(id, member(33), body)).status).toBe(403);
@@ -491,7 +497,7 @@ describe('a review that names the document that was looked at', () => {
 });
 
 describe('clearing the license document', () => {
-  test('clears both review fields, and asks media to delete that document', async () => {
+  test('clearing a license resets both review fields, and media is asked to delete the document', async () => {
     const id = await harness.createGym(member(32));
     await attach(id, 500);
     await put(id, operator(), { gym_license_approved: false, gym_license_rejection_reason: 'No' });
@@ -514,7 +520,7 @@ describe('clearing the license document', () => {
     ]);
   });
 
-  test('succeeds while media is down, and still publishes the event', async () => {
+  test('clearing a license succeeds while media is down, and publishes the event', async () => {
     const id = await harness.createGym(member(32));
     await attach(id, 501);
     harness.standIns.up.media = false;
@@ -524,7 +530,7 @@ describe('clearing the license document', () => {
     });
   });
 
-  test('wins over review fields of the same request, and notifies nobody', async () => {
+  test('clearing a license wins over review fields of the same request, and notifies nobody', async () => {
     const id = await harness.createGym(member(32));
     await attach(id, 502);
     const body = { gym_license_image: null, gym_license_approved: false, gym_license_rejection_reason: 'No' };
@@ -537,7 +543,7 @@ describe('clearing the license document', () => {
     expect(await reviews(id)).toEqual([]);
   });
 
-  test('of a gym without a document deletes nothing and resets the review', async () => {
+  test('clearing a license without a document deletes nothing and resets the review', async () => {
     const id = await harness.createGym(member(32));
     await put(id, operator(), { gym_license_approved: true });
     expect((await put(id, member(32), { gym_license_image: null })).status).toBe(200);
@@ -550,7 +556,7 @@ describe('clearing the license document', () => {
 });
 
 describe('races', () => {
-  test('fifty concurrent updates of different fields all survive, each with its own version', async () => {
+  test('fifty concurrent updates of different fields all survive, each with a separate version', async () => {
     const id = await harness.createGym(member(40));
     const bodies = [
       { name: 'N' },
@@ -594,7 +600,7 @@ describe('races', () => {
     expect(await reviews(id)).toHaveLength(1);
   });
 
-  test('of two concurrent transfers the one published last is stored', async () => {
+  test('the transfer that is published last is the one that is stored', async () => {
     const id = await harness.createGym(member(42));
     const answers = await Promise.all([43, 44].map((owner) => put(id, operator(), { user_id: owner })));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
@@ -606,7 +612,7 @@ describe('races', () => {
     expect((await read(id)).user_id).toBe(owners[2]);
   });
 
-  test('of twenty concurrent transfers by the owner exactly one succeeds', async () => {
+  test('exactly one of twenty concurrent transfers by the owner succeeds', async () => {
     const owner = holder(45, 'gyms.create', 'gyms.update', 'gyms.transfer_ownership');
     const id = await harness.createGym(owner);
     const answers = await Promise.all(
@@ -655,7 +661,7 @@ describe('races', () => {
             attachable_type: 'App\\Models\\Gyms\\Gym',
             attachable_id: id,
             purpose: 'gym_license',
-            filename: 'licence.pdf',
+            filename: 'license.pdf',
           },
         }),
       ]);

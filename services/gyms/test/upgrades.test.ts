@@ -1,4 +1,4 @@
-/** What older releases have stored is found after an upgrade (docs/adr/0014). */
+/** Data that older releases have stored is found after an upgrade (docs/adr/0014). */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, member, openHarness } from './support.ts';
@@ -9,10 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-test('gyms whose grams an older release has folded are found in every spelling after the next start', async () => {
+test('gyms with grams of an older release are found in every spelling after the next start', async () => {
   const id = await harness.createGym(member(10), { name: 'باشگاہ چائے', address: 'پلاک ۷۲٫۵' });
   const gyms = harness.connection.collection('gyms');
-  // The form of 1.0.0, which stored the grams in the gyms.
+  // Version 1.0.0 stored the grams in the gyms.
   expect((await gyms.updateMany({}, { $set: { grams: ['ب', 'با', 'باش'] } })).modifiedCount).toBe(1);
   await gyms.createIndex({ grams: 1, _id: -1 });
   await harness.connection.collection('gyms_texts').deleteMany({});

@@ -17,16 +17,16 @@ const schema = z.object({
   CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,
   /** Where accepted files are stored: on the local disk, or in an S3 bucket. */
   MEDIA_STORAGE: z.enum(['local', 's3']).default('local'),
-  /** Directory of the spool, and of the files with `local`. */
+  /** Directory of the spool. With `local`, it contains the files too. */
   MEDIA_DIRECTORY: text.default('.data/media'),
-  /** How many processes may answer. Each would have files on a disk of its own: `local` is for one. */
+  /** Number of processes that may answer. With `local`, each would have files on a separate disk, so only one is allowed. */
   MEDIA_REPLICAS: z.coerce.number().int().min(1).default(1),
   /** Required for `s3`. */
   MEDIA_S3_BUCKET: text.optional(),
   MEDIA_S3_REGION: text.default('us-east-1'),
-  /** Of another provider than AWS. */
+  /** Endpoint of a provider other than AWS. */
   MEDIA_S3_ENDPOINT: url.optional(),
-  /** Both or none. Default: the SDK's own lookup, e.g. the role of the machine. */
+  /** Both or none. Defaults to the SDK's lookup, for example the role of the machine. */
   MEDIA_S3_ACCESS_KEY_ID: text.optional(),
   MEDIA_S3_SECRET_ACCESS_KEY: text.optional(),
   /** Interval of the job that deletes files without a row. */
@@ -35,7 +35,7 @@ const schema = z.object({
 
 export type MediaConfig = z.output<typeof schema>;
 
-/** Throws `ConfigError` naming each wrong variable. */
+/** Throws `ConfigError`, which names every invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): MediaConfig => {
   const config = parseConfig(schema, env);
   if (config.MEDIA_STORAGE === 's3' && config.MEDIA_S3_BUCKET === undefined) {

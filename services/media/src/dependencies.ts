@@ -1,4 +1,4 @@
-/** What the use cases of media are built from: stores, clients and platform services. */
+/** The stores, clients and platform services that the use cases depend on. */
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
@@ -25,12 +25,12 @@ export interface Dependencies {
   outbox: Outbox;
   audit: AuditLog;
   clock: Clock;
-  /** The time of the files, which nothing advances. */
+  /** The real time, which the file system uses and tests cannot advance. */
   realTime: Clock;
   log: Logger;
 }
 
-/** Takes over `storage`: it is closed with the service. */
+/** Takes over `storage`, which is closed with the service. */
 export const createDependencies = (
   runtime: ServiceRuntime,
   config: MediaConfig,

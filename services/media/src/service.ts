@@ -19,7 +19,7 @@ import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases } from './use-cases.ts';
 
-/** Longer than the gateway's time-outs; far shorter than the age at which the sweeper deletes a file without a row. */
+/** Longer than the gateway's timeouts, and far shorter than the age at which the sweeper deletes a file without a row. */
 export const UPLOAD_DEADLINE_MS = 15 * MINUTE_MS;
 
 /** Replacements for tests. */
@@ -40,7 +40,7 @@ export const startMedia = async (
   const baseUrl = config.PUBLIC_BASE_URL;
   return runtime.serve({
     prepareHttp: async (app) => {
-      // The service itself refuses a file that is too large, with 422 under `file`; the parser would answer 413.
+      // The service refuses a file that is too large with 422 under `file`. The parser would answer with 413.
       await app.register(multipart, { throwFileSizeLimit: false });
       app.addHook('preParsing', async (request) => {
         const { routeOptions, headers } = request;

@@ -1,4 +1,4 @@
-/** What operators do with files of others is in the audit log; a document whose view cannot be recorded is not shown. */
+/** What operators do with others' files is in the audit log. A document whose view cannot be recorded is not shown. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -22,7 +22,7 @@ const documents = [
 const documentOf = async (purpose: string, target: Record<string, string | number>): Promise<number> =>
   (await harness.upload(OWNER, { ...target, purpose })).body.data.id;
 
-test.each(documents)('each view of a %s of somebody else', async (purpose, target) => {
+test.each(documents)('every view of another user’s %s has an audit entry', async (purpose, target) => {
   const id = await documentOf(purpose, target);
   for (const method of ['GET', 'HEAD']) {
     const { result, entries } = await observer.observe(() =>
@@ -44,7 +44,7 @@ test.each(documents)('each view of a %s of somebody else', async (purpose, targe
   }
 });
 
-test('the owner’s own view, a refused one, and that of a public file have no entry', async () => {
+test('views by the owner, refused views and views of public files have no entry', async () => {
   const id = await documentOf('gym_license', GYM);
   const file = (await harness.upload(OWNER, harness.newGym())).body.data.id;
   const { entries } = await observer.observe(async () => {
@@ -68,7 +68,7 @@ test('a document is not shown while its view cannot be recorded', async () => {
   expect((await harness.download(VIEWER, id)).status).toBe(200);
 });
 
-test('an upload to a gym of somebody else, and its deletion', async () => {
+test('an upload to another owner’s gym and its deletion have an entry each', async () => {
   const operator = holder(30, 'gyms.update_any');
   const target = harness.newGym();
   const uploaded = await observer.observe(() => harness.upload(operator, target));
@@ -92,7 +92,7 @@ test('an upload to a gym of somebody else, and its deletion', async () => {
   expect(deleted.written).toContain('media');
 });
 
-test('a document that an operator deletes is reported as such, so that its owner is notified', async () => {
+test('the event of a document that an operator deletes says so, and the owner can be notified', async () => {
   const editors = [
     ['gym_license', GYM, holder(30, 'gyms.update_any')],
     ['trainer_license', userTarget(OWNER.userId), holder(30, 'users.update_any')],
@@ -110,7 +110,7 @@ test('a document that an operator deletes is reported as such, so that its owner
   }
 });
 
-test('after an erasure an entry shows that there was a file name, but not which', async () => {
+test('an entry shows after an erasure that there was a file name, but not which', async () => {
   const ownerId = 77;
   const target = { ...GYM, attachable_id: 770 };
   harness.stubs.gyms.set(target.attachable_id, { active: true, ownerId });
@@ -126,7 +126,7 @@ test('after an erasure an entry shows that there was a file name, but not which'
   expect((await entryOf())?.after?.filename).toEqual({ erased: true });
 });
 
-test('what is refused, and what owners do with their files, has no entry', async () => {
+test('refused requests and what owners do with their files have no entry', async () => {
   const target = harness.newGym();
   const { entries } = await observer.observe(async () => {
     expect((await harness.upload(STRANGER, target)).status).toBe(403);

@@ -1,4 +1,4 @@
-/** The service in its own process: tests measure its memory and kill it. */
+/** The service in a separate process, so tests can measure its memory and kill it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -16,12 +16,12 @@ export interface Child {
   /** Resident memory in MiB: now, and the peak since the last {@link resetPeak}. */
   memory(): { now: number; peak: number };
   resetPeak(): void;
-  /** Sends SIGKILL; resolves after the exit. */
+  /** Sends SIGKILL. Resolves after the exit. */
   kill(): Promise<void>;
   exited: Promise<unknown>;
 }
 
-/** Runs `main` (default: the service's own) with `environment` added to its environment. */
+/** Runs `main` (by default the service's) with `environment` added to the configuration. */
 export const startChild = async (
   config: MediaConfig,
   { main = MAIN, environment = {} }: { main?: string; environment?: Record<string, string> } = {},

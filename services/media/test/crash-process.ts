@@ -1,4 +1,4 @@
-/** The service in a process that kills itself at the step that `dieAt(step)` names. */
+/** The service in a process that kills itself at the step of `dieAt(step)`. */
 import { Readable } from 'node:stream';
 import { runProcess } from '@fitness/shared/runtime/lifecycle.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';

@@ -1,4 +1,4 @@
-/** A crash at any step leaves no row without its file, and no file without a row after the next sweep. */
+/** A crash at any step leaves no row without its file and, after the next sweep, no file without a row. */
 import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -84,7 +84,7 @@ const sweep = async (hoursLater: number): Promise<number> => {
     log,
   })();
 };
-/** What must hold after every crash. */
+/** Checks what must hold after every crash. */
 const expectWhole = async ({ left }: { left: number }): Promise<void> => {
   const placed = (await filesIn(join(config.MEDIA_DIRECTORY, 'files'))).map((path) => basename(path));
   expect(placed).toEqual(expect.arrayContaining(await keysOfRows()));
@@ -97,7 +97,7 @@ const expectWhole = async ({ left }: { left: number }): Promise<void> => {
 
 describe('a crash during an upload that replaces a document', () => {
   test.each<Step>(['receiving', 'before placing', 'after placing'])(
-    '%s: the old document remains',
+    'the old document remains after a crash at the step: %s',
     async (step) => {
       const url = await startWithLicense(step);
       const before = await rows();
@@ -109,7 +109,7 @@ describe('a crash during an upload that replaces a document', () => {
     },
   );
 
-  test('between the commit and the answer: the new document is stored and served', async () => {
+  test('the new document is stored and served after a crash between the commit and the response', async () => {
     let url = await startWithLicense();
     const [before] = await rows();
     stubs.before = async (method) => {
@@ -125,7 +125,7 @@ describe('a crash during an upload that replaces a document', () => {
     expect((await fileClient(url).download(OWNER, Number(after?._id))).status).toBe(200);
   });
 
-  test('before the deletion of the replaced file: the sweep deletes it', async () => {
+  test('the sweep deletes the replaced file after a crash before its deletion', async () => {
     const url = await startWithLicense('before deleting');
     await expect(fileClient(url).upload(OWNER, LICENSE, content)).rejects.toThrow();
     await crashing.gone;
@@ -134,9 +134,9 @@ describe('a crash during an upload that replaces a document', () => {
   });
 });
 
-describe('a crash while a smaller image is made', () => {
+describe('a crash while a smaller image is created', () => {
   test.each<Step>(['before placing', 'after placing'])(
-    '%s: its file is swept, and it is made again',
+    'a smaller image is swept and created again after a crash at the step: %s',
     async (step) => {
       let url = await start(PROGRAM);
       const { body } = await fileClient(url).upload(OWNER, GYM, PNG);
@@ -153,7 +153,7 @@ describe('a crash while a smaller image is made', () => {
     },
   );
 
-  test('before the deletion of its file: the sweep deletes it with the original', async () => {
+  test('the sweep deletes a smaller image with the original after a crash before their deletion', async () => {
     const url = await start(PROGRAM);
     const { body } = await fileClient(url).upload(OWNER, GYM, PNG);
     await fileClient(url).download(OWNER, `${body.data.id}?width=320`);
@@ -167,7 +167,7 @@ describe('a crash while a smaller image is made', () => {
   });
 });
 
-test('a crash between the row and the file of a deletion: the row is deleted, the file is swept', async () => {
+test('a crash after the deletion of a row leaves a file that is swept', async () => {
   const url = await startWithLicense('before deleting');
   const [row] = await rows();
   await expect(apiClient('media', url)('DELETE', `/media/${row?._id}`, { as: OWNER })).rejects.toThrow();
@@ -176,7 +176,7 @@ test('a crash between the row and the file of a deletion: the row is deleted, th
   await expectWhole({ left: 1 });
 });
 
-test('the job of the service deletes old files without a row', async () => {
+test('the job deletes old files without a row', async () => {
   const storage = await createLocalStorage(config.MEDIA_DIRECTORY);
   const url = await start(MAIN);
   await fileClient(url).upload(OWNER, GYM, content);

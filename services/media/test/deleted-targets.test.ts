@@ -26,7 +26,7 @@ const publishErasure = (userId: number, version = 1) =>
 const noRowsOf = (target: { attachable_type: string; attachable_id: number }) =>
   eventually(async () => (await harness.rows(target)).length === 0);
 let marker = 900;
-/** Resolves when every event published before it is consumed. */
+/** Resolves when every event published so far is consumed. */
 const allConsumed = async (): Promise<void> => {
   marker += 1;
   const target = openGym(marker);
@@ -48,10 +48,10 @@ const DELETIONS: [string, { attachable_type: string; attachable_id: number }, ()
 
 describe('the deletion of a target', () => {
   test.each(DELETIONS)(
-    '%s: its rows and files are deleted, those of other targets remain',
+    'the deletion of %s deletes its rows and files, and those of other targets remain',
     async (_name, target, publishDeletion) => {
       openGym(61);
-      const kept = await harness.upload(OWNER, openGym(62));
+      const remaining = await harness.upload(OWNER, openGym(62));
       const before = await harness.filesOnDisk();
       const ids = [];
       const uploader = target === DELETIONS.at(-1)?.[1] ? holder(60) : OWNER;
@@ -60,7 +60,7 @@ describe('the deletion of a target', () => {
       await noRowsOf(target);
       await eventually(async () => (await harness.filesOnDisk()).length === before.length);
       expect(await harness.filesOnDisk()).toEqual(before);
-      expect(await harness.rows({ _id: kept.body.data.id })).toHaveLength(1);
+      expect(await harness.rows({ _id: remaining.body.data.id })).toHaveLength(1);
       for (const id of ids) {
         await harness.tap.waitFor('media.media.deleted', {
           matches: ({ subject }) => subject === String(id),
@@ -72,7 +72,7 @@ describe('the deletion of a target', () => {
   test.each<[string, Record<string, string | number>, number]>([
     ['a gym’s license', { ...gym(63), purpose: 'gym_license' }, 63],
     ['a trainer’s license', { ...userTarget(64), purpose: 'trainer_license' }, 64],
-  ])('%s is deleted too', async (_name, fields, id) => {
+  ])('%s is deleted with its target', async (_name, fields, id) => {
     openGym(63);
     const { body } = await harness.upload(fields.attachable_id === 64 ? holder(64) : OWNER, fields);
     const [row] = await harness.rows({ _id: body.data.id });
@@ -84,7 +84,7 @@ describe('the deletion of a target', () => {
     await eventually(async () => !(await harness.filesOnDisk()).join().includes(String(row?.storage_key)));
   });
 
-  test('more files than one transaction deletes are all deleted', async () => {
+  test('more files than one transaction can delete are all deleted', async () => {
     const target = openGym(65);
     const { body } = await harness.upload(OWNER, target);
     const [row] = await harness.rows({ _id: body.data.id });
@@ -104,7 +104,7 @@ describe('the deletion of a target', () => {
     await eventually(() => published().length === 121);
   });
 
-  test('repeated events, and events of a target without files, have no effect', async () => {
+  test('repeated events and events of a target without files have no effect', async () => {
     const target = openGym(66);
     await harness.upload(OWNER, target);
     for (const version of [1, 2]) {
@@ -117,7 +117,7 @@ describe('the deletion of a target', () => {
 });
 
 describe('an erased account', () => {
-  test('is removed as the uploader of files that remain', async () => {
+  test('an erased account is removed as the uploader of files that remain', async () => {
     const operator = holder(71, 'gyms.update_any');
     const theirs = (await harness.upload(operator, openGym(72))).body.data.id;
     const others = (await harness.upload(OWNER, gym(72))).body.data.id;
@@ -131,7 +131,7 @@ describe('an erased account', () => {
   });
 });
 
-test('an account that has uploaded more files than a step changes is removed from all of them', async () => {
+test('an account with more uploads than a step changes is removed from all of them', async () => {
   const many = 2_500;
   const operator = holder(75, 'gyms.update_any');
   const first = (await harness.upload(operator, openGym(75))).body.data.id;
@@ -148,7 +148,7 @@ test('an account that has uploaded more files than a step changes is removed fro
 });
 
 describe('a target that is deleted during uploads', () => {
-  test('no file of it remains, in any order of commits', async () => {
+  test('no file of a deleted target remains, in any order of commits', async () => {
     const before = await harness.filesOnDisk();
     for (let round = 0; round < 5; round += 1) {
       const id = 80 + round;
@@ -163,7 +163,7 @@ describe('a target that is deleted during uploads', () => {
         ),
         harness.publish(gymDeleted, { subject: id, data: { gym_id: id } }),
       ]);
-      // The gyms stub still knows the gym: only the attachment guard refuses.
+      // The gyms stub still knows the gym, so only the attachment guard refuses.
       expect(answers.filter(({ status }) => status !== 201 && status !== 422)).toEqual([]);
       await eventually(async () => {
         const { status, body } = await harness.upload(OWNER, fields);
@@ -174,7 +174,7 @@ describe('a target that is deleted during uploads', () => {
     }
   });
 
-  test('a later upload is refused like one to an unknown target', async () => {
+  test('an upload to a deleted target is refused like one to an unknown target', async () => {
     const target = openGym(90);
     await harness.upload(OWNER, target);
     await harness.publish(gymDeleted, { subject: 90, data: { gym_id: 90 } });
@@ -202,7 +202,7 @@ test.each([
       }),
   },
 ])(
-  'a cleared $purpose is deleted by its event; a newer one remains',
+  'a cleared $purpose is deleted by its event, and a newer one remains',
   async ({ purpose, targetOf, clear }) => {
     const target = targetOf();
     const documents = async () => (await harness.rows(target)).filter((row) => row.purpose === purpose);

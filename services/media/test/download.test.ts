@@ -44,16 +44,19 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     ['an inactive gym', 'gyms.update', INACTIVE_GYM],
     ['a draft', 'posts.view', DRAFT],
     ['an inactive training service', 'training_services.create', INACTIVE_SERVICE],
-  ])('files of %s: a restricted or OAuth token of the owner needs %s', async (_name, permission, target) => {
-    const id = await uploaded(target);
-    const others = [...OWNER.permissions].filter((one) => one !== permission);
-    for (const token of [restrictedCaller, appCaller]) {
-      expect(await statusesFor(id, token(7), token(7, ...others), token(7, permission))).toEqual([
-        403, 403, 200,
-      ]);
-      expect((await harness.upload(token(7, ...OWNER.permissions), target)).status).toBe(403);
-    }
-  });
+  ])(
+    'files of %s need a permission of the owner’s restricted or OAuth token: %s',
+    async (_name, permission, target) => {
+      const id = await uploaded(target);
+      const others = [...OWNER.permissions].filter((one) => one !== permission);
+      for (const token of [restrictedCaller, appCaller]) {
+        expect(await statusesFor(id, token(7), token(7, ...others), token(7, permission))).toEqual([
+          403, 403, 200,
+        ]);
+        expect((await harness.upload(token(7, ...OWNER.permissions), target)).status).toBe(403);
+      }
+    },
+  );
 
   test.each<[string, Record<string, string | number>]>([
     ['an active gym', GYM],
@@ -69,7 +72,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     ['a draft', DRAFT, holder(9, 'posts.view_all')],
     ['an inactive training service', INACTIVE_SERVICE, holder(9, 'training_services.update_any')],
   ])(
-    'files of %s: 401 for a guest, 403 without view permission, 200 for its owner',
+    'files of %s are 401 for a guest, 403 without view permission, and 200 for the owner',
     async (_name, target, viewer) => {
       const id = await uploaded(target);
       const others = holder(10, 'users.view_all', 'payments.view_all');
@@ -79,7 +82,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     },
   );
 
-  test('files of a training service whose seller has a pending deletion are hidden, except from the seller', async () => {
+  test('files of a training service are hidden while its seller’s deletion is pending', async () => {
     const id = await uploaded(SERVICE);
     const profile = await uploaded(userTarget(7));
     harness.stubs.hidden.pending.add(7);
@@ -97,7 +100,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     expect(await statusesFor(id, GUEST)).toEqual([200]);
   });
 
-  test('the target’s service is asked at each download: deactivating a gym hides its files at once', async () => {
+  test('deactivating a gym hides its files at once, because every download asks its service', async () => {
     const id = await uploaded(GYM);
     const { etag } = Object.fromEntries((await harness.download(GUEST, id)).headers);
     harness.stubs.gyms.set(1, { active: false, ownerId: 7 });
@@ -111,7 +114,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     harness.stubs.gyms.set(1, { active: true, ownerId: 7 });
   });
 
-  test('404 after the deletion of the target, even before its event is consumed', async () => {
+  test('a file is 404 after the deletion of its target, even before the event is consumed', async () => {
     harness.stubs.gyms.set(50, { active: true, ownerId: 7 });
     const id = await uploaded({ ...GYM, attachable_id: 50 });
     harness.stubs.gyms.delete(50);
@@ -119,7 +122,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
     expect((await harness.send('DELETE', `/media/${id}`, { as: OWNER })).status).toBe(404);
   });
 
-  test('503 while the target’s service is down, for everyone', async () => {
+  test('a file is 503 for everyone while the target’s service is down', async () => {
     const id = await uploaded();
     harness.stubs.up.gyms = false;
     expect(await statusesFor(id, GUEST, OWNER)).toEqual([503, 503]);
@@ -127,7 +130,7 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
   });
 
   test.each(['424242', '0', '-1', '1.5', 'abc', '..%2f..%2fetc', '99999999999999999999'])(
-    'an id of %s is 404 to everyone',
+    'the file id %s is 404 for everyone',
     async (id) => {
       for (const as of [GUEST, OWNER, VIEWER]) {
         expect((await harness.send('GET', `/media/${id}`, { as })).status).toBe(404);
@@ -136,8 +139,8 @@ describe('who may download a file (specification 4.3, rule 1)', () => {
   );
 });
 
-describe('the answer', () => {
-  test('is an attachment that browsers neither execute nor sniff nor cache without revalidation', async () => {
+describe('the response', () => {
+  test('a file is an attachment that browsers do not execute, sniff, or cache without revalidation', async () => {
     const id = await uploaded();
     const [row] = await harness.rows({ _id: id });
     const response = await harness.download(GUEST, id);
@@ -160,17 +163,17 @@ describe('the answer', () => {
     ["it's (100%) *new*.png", "it's (100%) *new*.png"],
     ['می\u200cخواهم.png', 'می\u200cخواهم.png'],
     ['../../etc/passwd', 'passwd'],
-  ])('names the file %s in an ASCII header', async (given, kept) => {
-    const id = await uploaded(harness.newGym(), PNG, given);
+  ])('the file name %s is sent in an ASCII header', async (name, expected) => {
+    const id = await uploaded(harness.newGym(), PNG, name);
     const header = (await harness.download(GUEST, id)).headers.get('content-disposition') ?? '';
     const [, fallback, encoded] =
       /^attachment; filename="([^"\\]*)"; filename\*=UTF-8''(.+)$/.exec(header) ?? [];
     expect(fallback).toMatch(/^[\x20-\x7e]+$/);
     expect(encoded).toMatch(/^(?:[A-Za-z0-9!#$&+.^_`|~-]|%[0-9A-F]{2})+$/);
-    expect(decodeURIComponent(encoded ?? '')).toBe(kept);
+    expect(decodeURIComponent(encoded ?? '')).toBe(expected);
   });
 
-  test('the name in the path is cosmetic and never part of a file path', async () => {
+  test('the name in the URL is cosmetic and never part of a file path', async () => {
     const id = await uploaded();
     for (const name of ['other.html', '../../etc/passwd', '%', 'x'.repeat(500), 'مجوز']) {
       const named = await harness.send('GET', `/media/${id}/${encodeURIComponent(name)}`);
@@ -180,7 +183,7 @@ describe('the answer', () => {
     expect((await harness.send('GET', `/media/424242/a.png`)).status).toBe(404);
   });
 
-  test('404 when the stored file is missing', async () => {
+  test('a download is 404 when the stored file is missing', async () => {
     const id = await uploaded();
     await harness.connection
       .collection<{ _id: number }>('media')
@@ -198,7 +201,7 @@ describe('conditions and HEAD', () => {
     etag = (await harness.download(GUEST, id)).headers.get('etag') ?? '';
   });
 
-  test('equal bytes have equal ETags, different bytes different ones', async () => {
+  test('equal bytes have equal ETags, and different bytes have different ones', async () => {
     const [same, other] = [await uploaded(POST, content), await uploaded(POST, pdf(100_000, 8))];
     expect((await harness.download(GUEST, same)).headers.get('etag')).toBe(etag);
     expect((await harness.download(GUEST, other)).headers.get('etag')).not.toBe(etag);
@@ -210,7 +213,7 @@ describe('conditions and HEAD', () => {
     ['a list with the ETag', (tag: string) => `"x", ${tag}`, 304],
     ['*', () => '*', 304],
     ['another ETag', () => '"x"', 200],
-  ])('If-None-Match with %s', async (_name, header, status) => {
+  ])('If-None-Match is compared with the ETag: %s', async (_name, header, status) => {
     for (const method of ['GET', 'HEAD']) {
       const answer = await harness.download(GUEST, id, { 'if-none-match': header(etag) }, method);
       expect([answer.status, answer.headers.get('etag')]).toEqual([status, etag]);
@@ -252,7 +255,7 @@ describe('ranges', () => {
     ['bytes=-5', 995, 999],
     ['bytes=500-5000', 500, 999],
     ['bytes=10-19,5000-', 10, 19],
-  ])('%s is 206 with those bytes', async (range, start, end) => {
+  ])('the range %s is 206 with those bytes', async (range, start, end) => {
     const part = await harness.download(GUEST, id, { range });
     expect([part.status, part.headers.get('content-range'), part.headers.get('content-length')]).toEqual([
       206,
@@ -262,7 +265,7 @@ describe('ranges', () => {
     expect(await bytesOf(part)).toEqual(content.subarray(start, end + 1));
   });
 
-  test('several ranges are 206 multipart/byteranges, each with its Content-Range', async () => {
+  test('several ranges are 206 multipart/byteranges, each with a Content-Range', async () => {
     const answer = await harness.download(GUEST, id, { range: 'bytes=200-299, 0-9, -10' });
     const [, boundary] =
       /^multipart\/byteranges; boundary=(\w+)$/.exec(answer.headers.get('content-type') ?? '') ?? [];
@@ -280,14 +283,14 @@ describe('ranges', () => {
   });
 
   test.each(['bytes=1000-', 'bytes=-0', 'bytes=9-0', 'bytes=abc', 'bytes=0-9,x', 'bytes=0-,0-'])(
-    '%s is 416 with the size',
+    'the range %s is 416 with the size',
     async (range) => {
       const answer = await harness.download(GUEST, id, { range });
       expect([answer.status, answer.headers.get('content-range')]).toEqual([416, 'bytes */1000']);
     },
   );
 
-  test('an unknown unit is ignored', async () => {
+  test('a range with an unknown unit is ignored', async () => {
     const answer = await harness.download(GUEST, id, { range: 'pages=1-2' });
     expect([answer.status, (await bytesOf(answer)).length]).toEqual([200, 1_000]);
   });
@@ -297,14 +300,14 @@ describe('ranges', () => {
     ['a weak ETag', (tag: string) => `W/${tag}`, 200],
     ['another ETag', () => '"x"', 200],
     ['a date', () => 'Thu, 15 Jan 2026 10:00:00 GMT', 200],
-  ])('If-Range with %s', async (_name, header, status) => {
+  ])('If-Range decides whether a range applies: %s', async (_name, header, status) => {
     const answer = await harness.download(GUEST, id, { range: 'bytes=0-1', 'if-range': header(etag) });
     expect([answer.status, (await bytesOf(answer)).length]).toEqual([status, status === 206 ? 2 : 1_000]);
   });
 });
 
 describe('deletion', () => {
-  test('by the owner: row and file are deleted, an event is published', async () => {
+  test('a deletion by the owner deletes row and file, and publishes an event', async () => {
     const before = await harness.filesOnDisk();
     const id = await uploaded();
     expect((await harness.send('DELETE', `/media/${id}`, { as: STRANGER })).status).toBe(403);
@@ -319,7 +322,7 @@ describe('deletion', () => {
     expect(published.aggregateversion).toBe(2);
   });
 
-  test('403 for a token without the permission to edit the target; 204 for an operator with it', async () => {
+  test('a deletion needs the permission to edit the target, even for the owner’s token', async () => {
     const id = await uploaded();
     expect((await harness.send('DELETE', `/media/${id}`, { as: holder(7, 'posts.create') })).status).toBe(
       403,
@@ -329,13 +332,13 @@ describe('deletion', () => {
     );
   });
 
-  test('of twenty concurrent deletions one succeeds, and one event is published', async () => {
+  test('one of twenty concurrent deletions succeeds, and one event is published', async () => {
     const id = await uploaded();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => harness.send('DELETE', `/media/${id}`, { as: OWNER })),
     );
     const statuses = answers.map((answer) => answer.status);
-    expect([204, 404].map((status) => statuses.filter((given) => given === status).length)).toEqual([1, 19]);
+    expect([204, 404].map((status) => statuses.filter((one) => one === status).length)).toEqual([1, 19]);
     const last = await uploaded();
     await harness.send('DELETE', `/media/${last}`, { as: OWNER });
     await harness.tap.waitFor('media.media.deleted', { matches: (event) => event.subject === String(last) });

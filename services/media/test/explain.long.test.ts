@@ -13,11 +13,10 @@ import { createStore } from '../src/store/store.ts';
 import { SHARDS } from './shards.ts';
 import { GYM, type Harness, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
 
-const EXCEPTIONS = exceptOnPrebuilt(
-  'it sorts what an index has found, also where the index is in that order',
-  ['SORT: find media {"public_target":"?"} sort {"_id":1} limit'],
-);
-/** Has more files than allowed. */
+const EXCEPTIONS = exceptOnPrebuilt('it sorts the result of an index even when the index is in that order', [
+  'SORT: find media {"public_target":"?"} sort {"_id":1} limit',
+]);
+/** A target with more files than allowed. */
 const CROWDED = { ...POST, attachable_id: 500 };
 
 let harness: Harness;
@@ -30,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Below the ids of uploads: the newest upload has the largest id. */
+/** Below the ids of uploads, because the newest upload has the largest id. */
 const FIRST_COPY = -20_001;
 const fill = async (): Promise<void> => {
   await harness.upload(OWNER, { ...GYM, purpose: 'gym_license' });
@@ -63,7 +62,7 @@ const expectServed = async (work: () => Promise<unknown>): Promise<void> => {
 };
 const newest = async (): Promise<number> => (await harness.rows(GYM)).at(-1)?._id ?? 0;
 
-describe('no query of the service scans a collection or sorts in memory', () => {
+describe('queries', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['POST /media', () => harness.upload(OWNER, GYM)],
     ['POST /media that replaces', () => harness.upload(OWNER, { ...GYM, purpose: 'gym_license' })],
@@ -75,7 +74,7 @@ describe('no query of the service scans a collection or sorts in memory', () => 
       () => harness.grpc.call('GetCopies', { targets: [GYM, POST, SERVICE, userTarget(7)] }),
     ],
     [
-      'Media.GetCopies, with a target that has too many files',
+      'Media.GetCopies for a target with too many files',
       () => harness.grpc.call('GetCopies', { targets: [CROWDED, GYM] }),
     ],
     [
@@ -99,11 +98,11 @@ describe('no query of the service scans a collection or sorts in memory', () => 
         await eventually(async () => (await harness.rows(POST))[0]?.uploaded_by === null);
       },
     ],
-  ])('%s', async (_name, work) => {
+  ])('no query of %s scans a collection or sorts in memory', async (_name, work) => {
     await expectServed(work);
   });
 
-  test('the sweeper', async () => {
+  test('no query of the sweeper scans a collection or sorts in memory', async () => {
     const connection = monitoredConnection(harness.config.MONGODB_DATABASE);
     const log = createLog({ service: 'test', level: 'silent' });
     await expectServed(async () =>
@@ -117,6 +116,6 @@ describe('no query of the service scans a collection or sorts in memory', () => 
   });
 });
 
-test('each listed scatter is a command of these', () => {
+test('every listed scatter is a command of these queries', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** How many files a target has, and what a target with more of them does to others: nothing. */
+/** The limit of files per target. A target with more files does not affect others. */
 import { MEDIA_COPIES_MAX } from '@fitness/contracts/media-copy.ts';
 
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -37,7 +37,7 @@ const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.k
 const post = (id: number): Target => ({ ...POST, attachable_id: id });
 
 let stored = 0;
-/** Stores rows directly, as an older release did without a limit. Returns their ids. */
+/** Stores rows directly, like an older release without a limit. Returns their ids. */
 const store = async (
   target: Target,
   count: number,
@@ -66,7 +66,7 @@ describe('a target with as many public files as allowed', () => {
     ['a gym', () => harness.newGym(), 20, 7],
     ['a profile', () => userTarget(51), 5, 51],
   ])(
-    '%s takes no further one: 422 under file, and nothing stays on the disk',
+    'a further file of %s is 422 under file, and nothing stays on the disk',
     async (_name, of, limit, owner) => {
       const target = of();
       const caller = owner === 7 ? OWNER : holder(owner);
@@ -76,7 +76,7 @@ describe('a target with as many public files as allowed', () => {
       expect([refused.status, fieldsOf(refused)]).toEqual([422, ['file']]);
       expect(refused.body.errors.file).toEqual([`You can attach at most ${limit} files here.`]);
       expect(await harness.filesOnDisk()).toEqual(before);
-      // Nor is an image decoded that cannot be attached.
+      // An image that cannot be attached is not decoded.
       const damaged = await harness.upload(
         caller,
         target,
@@ -90,7 +90,7 @@ describe('a target with as many public files as allowed', () => {
     },
   );
 
-  test('takes private documents, which do not count', async () => {
+  test('private documents do not count towards the limit of files', async () => {
     const gym = harness.newGym();
     await store(gym, 19);
     for (let n = 0; n < 2; n += 1) {
@@ -101,7 +101,7 @@ describe('a target with as many public files as allowed', () => {
     expect((await harness.upload(OWNER, gym)).status).toBe(422);
   });
 
-  test('of twenty concurrent uploads through two replicas as many succeed as there is room for', async () => {
+  test('concurrent uploads through two replicas never exceed the limit of files', async () => {
     const gym = harness.newGym();
     await store(gym, 17);
     const before = (await harness.filesOnDisk()).length;
@@ -109,18 +109,18 @@ describe('a target with as many public files as allowed', () => {
     const uploadOnce = async (n: number): Promise<number> => {
       const client = clients[n % 2] ?? harness;
       const { status } = await client.upload(OWNER, gym);
-      // Conflicts of a busy database may last until the deadline of a transaction: nothing was changed.
+      // Conflicts in a busy database may last until the transaction deadline (503). Nothing has changed then.
       return status === 503 ? uploadOnce(n) : status;
     };
     const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => uploadOnce(n)));
-    expect([201, 422].map((status) => statuses.filter((given) => given === status).length)).toEqual([3, 17]);
+    expect([201, 422].map((status) => statuses.filter((one) => one === status).length)).toEqual([3, 17]);
     expect([(await harness.rows(gym)).length, (await harness.filesOnDisk()).length]).toEqual([
       20,
       before + 3,
     ]);
   });
 
-  test('with more files from before it keeps the oldest ones, up to the limit', async () => {
+  test('a target with more files from an older release shows the oldest ones, up to the limit', async () => {
     const gym = harness.newGym();
     const ids = await store(gym, 25);
     const media = await filesOf(harness, [gym]);
@@ -130,32 +130,32 @@ describe('a target with as many public files as allowed', () => {
 });
 
 describe('the media of a page', () => {
-  /** The longest names of older releases, and the largest links. */
+  /** The longest name of older releases, which has the longest link. */
   const filename = `${'💪'.repeat(196)}.png`;
 
-  test('are all there beside a post with 1,250 files, and far below the limit of a message', async () => {
+  test('the files of a page are complete next to a post with 1,250 files, in a small message', async () => {
     const ids = Array.from({ length: 30 }, (_, n) => 1_000 + n);
     const [crowded = 0, ...others] = ids;
     const oldest = (await store(post(crowded), 1_250, () => ({ filename }))).slice(0, 10);
     const expected = new Map([[crowded, oldest]]);
     for (const id of others) expected.set(id, await store(post(id), 3, () => ({ filename })));
     const media = await filesOf(harness, ids.map(post));
-    const found = Map.groupBy(media, (row) => row.attachable_id);
-    expect(new Map(ids.map((id) => [id, found.get(id)?.map((row) => row.id)]))).toEqual(expected);
+    const filesById = Map.groupBy(media, (row) => row.attachable_id);
+    expect(new Map(ids.map((id) => [id, filesById.get(id)?.map((row) => row.id)]))).toEqual(expected);
     expect(Buffer.byteLength(JSON.stringify(media))).toBeLessThan(MEBIBYTE / 2);
   });
 
-  test('of a hundred gyms with as many files as allowed, and the longest names, are all there', async () => {
+  test('the files of a hundred full gyms with the longest names are complete', async () => {
     const gyms = Array.from({ length: 100 }, () => harness.newGym());
     for (const gym of gyms) await store(gym, 20, () => ({ filename }));
     const calls: number[] = [];
-    const found: number[] = [];
+    const counts: number[] = [];
     for (const targets of [gyms.slice(0, MEDIA_COPIES_MAX), gyms.slice(MEDIA_COPIES_MAX)]) {
       const answer = await harness.grpc.call('GetCopies', { targets });
       calls.push(Buffer.byteLength(JSON.stringify(answer)));
-      found.push(...answer.copies.map(({ files }) => files.length));
+      counts.push(...answer.copies.map(({ files }) => files.length));
     }
-    expect(found).toEqual(Array(100).fill(20));
+    expect(counts).toEqual(Array(100).fill(20));
     expect(Math.max(...calls)).toBeLessThan(4 * MEBIBYTE);
   });
 
@@ -164,7 +164,7 @@ describe('the media of a page', () => {
     ['a text as its size', { size: 'large' }],
     ['no name', { filename: null }],
     ['an object as its id of the target', { attachable_id: { id: 1 } }],
-  ])('are shown without a stored row that has %s; it is logged', async (_name, wrong) => {
+  ])('a stored row with %s is logged and left out', async (_name, wrong) => {
     const gym = harness.newGym();
     const [first, malformed, last] = await store(gym, 3, (n) => (n === 1 ? wrong : {}));
     logged.length = 0;

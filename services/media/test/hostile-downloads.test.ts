@@ -18,7 +18,7 @@ import {
 } from './support.ts';
 
 let harness: Harness;
-/** A file of 1,000 bytes, and its ETag. */
+/** Id of a file of 1,000 bytes. */
 let id: number;
 let etag: string;
 const content = Buffer.from(pdf(1_000).map((byte, index) => (index < 100 ? byte : index % 251)));
@@ -47,7 +47,7 @@ describe('one range', () => {
     ['bytes=2-3, ,', 2, 3],
     ['bytes=-0,2-3', 2, 3],
     ['bytes= 2-3 ', 2, 3],
-  ])('%s is 206', async (range, start, end) => {
+  ])('the range %s is 206', async (range, start, end) => {
     const answer = await get(`range: ${range}`);
     expect([answer.status, answer.headers['content-range']]).toEqual([206, `bytes ${start}-${end}/1000`]);
     expect(answer.body).toEqual(content.subarray(start, end + 1));
@@ -73,7 +73,7 @@ describe('one range', () => {
     'bytes=0-1;2-3',
     `bytes=${Array(1_000).fill('0-0').join(',')}`,
     'bytes=0-600,300-999',
-  ])('%s is 416 with the size and without bytes', async (range) => {
+  ])('the range %s is 416 with the size and without bytes', async (range) => {
     const answer = await get(`range: ${range}`);
     expect([answer.status, answer.headers['content-range'], answer.body.length]).toEqual([
       416,
@@ -83,7 +83,7 @@ describe('one range', () => {
   });
 
   test.each(['seconds=0-1', 'bytes', 'bytes 0-1', '', '=0-1', 'none'])(
-    '%j is not a byte range: 200',
+    'the range %j is ignored, because it is not a byte range',
     async (range) => {
       const answer = await get(`range: ${range}`);
       expect([answer.status, answer.body.equals(content)]).toEqual([200, true]);
@@ -95,7 +95,7 @@ describe('one range', () => {
   });
 });
 
-test('overlapping and unordered ranges are answered in the order of the request', async () => {
+test('overlapping and unordered ranges are returned in the order of the request', async () => {
   const answer = await get('range: bytes=10-19,5-14,0-0');
   expect(answer.status).toBe(206);
   expect(answer.body.length).toBe(Number(answer.headers['content-length']));
@@ -120,7 +120,7 @@ describe('conditions', () => {
     ['an unterminated tag', (tag) => tag.slice(0, -1), 200],
     ['an empty value', () => '', 200],
     ['a weak star', () => 'W/*', 200],
-  ])('If-None-Match: %s', async (_name, header, status) => {
+  ])('If-None-Match matches only the ETag or a star: %s', async (_name, header, status) => {
     for (const answer of [
       await get(`if-none-match: ${header(etag)}`),
       await head(`if-none-match: ${header(etag)}`),
@@ -135,7 +135,7 @@ describe('conditions', () => {
     expect(headers['transfer-encoding']).toBeUndefined();
   });
 
-  test('If-None-Match precedes Range and If-Range', async () => {
+  test('If-None-Match takes precedence over Range and If-Range', async () => {
     const conditions = ['range: bytes=0-1', `if-range: ${etag}`];
     expect((await get(...conditions, `if-none-match: ${etag}`)).status).toBe(304);
     expect((await get(...conditions, 'if-none-match: "x"')).status).toBe(206);
@@ -143,11 +143,11 @@ describe('conditions', () => {
 
   test.each<[string, (tag: string) => string, number]>([
     ['the tag', (tag) => tag, 206],
-    ['a list with it', (tag) => `"x", ${tag}`, 200],
+    ['a list with the tag', (tag) => `"x", ${tag}`, 200],
     ['a star', () => '*', 200],
     ['an empty value', () => '', 200],
     ['a date', () => 'Sat, 01 Jan 2050 00:00:00 GMT', 200],
-  ])('If-Range: %s', async (_name, header, status) => {
+  ])('If-Range applies only with the exact ETag: %s', async (_name, header, status) => {
     expect((await get('range: bytes=0-1', `if-range: ${header(etag)}`)).status).toBe(status);
     // A range that does not apply is not validated.
     expect((await get('range: bytes=9-0', `if-range: ${header(etag)}`)).status).toBe(
@@ -195,7 +195,7 @@ describe('an invalid id', () => {
     '[1]',
     '$ne',
     'constructor',
-  ])('%s is 404 for every method, with or without a name', async (wrong) => {
+  ])('the id %s is 404 for every method, with or without a name', async (wrong) => {
     for (const method of ['GET', 'HEAD', 'DELETE']) {
       for (const path of [
         `/api/v1/media/${wrong}`,
@@ -209,14 +209,17 @@ describe('an invalid id', () => {
     }
   });
 
-  test.each(['%', '%zz', '%c0%af', '%ff'])('%s cannot be decoded: never a 500', async (wrong) => {
-    const { status } = await sendRaw(harness.url, {
-      as: VIEWER,
-      method: 'GET',
-      path: `/api/v1/media/${wrong}`,
-    });
-    expect([400, 404]).toContain(status);
-  });
+  test.each(['%', '%zz', '%c0%af', '%ff'])(
+    'the id %s, which cannot be decoded, is never a 500',
+    async (wrong) => {
+      const { status } = await sendRaw(harness.url, {
+        as: VIEWER,
+        method: 'GET',
+        path: `/api/v1/media/${wrong}`,
+      });
+      expect([400, 404]).toContain(status);
+    },
+  );
 
   test.each([
     '..%2f..%2f..%2fetc%2fpasswd',
@@ -240,7 +243,7 @@ describe('an invalid id', () => {
 });
 
 describe('a refusal', () => {
-  test('reveals neither ETag, name, type nor length of the file, and is not cacheable', async () => {
+  test('a refusal reveals no ETag, name, type or length of the file, and is not cacheable', async () => {
     const hidden = (await harness.upload(OWNER, INACTIVE_GYM, content, 'secret.png')).body.data.id;
     const license = (await harness.upload(OWNER, { ...GYM, purpose: 'gym_license' }, content, 'secret.png'))
       .body.data.id;
@@ -266,7 +269,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('404 for a missing stored file is not an attachment either', async () => {
+  test('the 404 of a missing stored file is not an attachment', async () => {
     const lost = (await harness.upload(OWNER, GYM, content)).body.data.id;
     await harness.connection
       .collection<{ _id: number }>('media')
@@ -288,7 +291,7 @@ describe('a refusal', () => {
 
 test('clients that disconnect during a download leave no file open', async () => {
   const large = (await harness.upload(OWNER, GYM, pdf(20 * MEBIBYTE))).body.data.id;
-  // Only files in the directory of this service: the process opens others as well.
+  // Counts only files in the directory of this service, because the process opens other files too.
   const open = async (): Promise<number> => {
     const descriptors = await readdir('/proc/self/fd');
     const paths = descriptors.map((descriptor) => readlink(`/proc/self/fd/${descriptor}`).catch(() => ''));

@@ -1,4 +1,4 @@
-/** Forms that browsers do not send: never a 500, never a leftover file, never a hanging connection. */
+/** Forms that browsers do not send. They never cause a 500, a leftover file or a hanging connection. */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -18,7 +18,7 @@ beforeEach(async () => {
   filesBefore = await harness.filesOnDisk();
   rowsBefore = (await harness.rows()).length;
 });
-/** After every test: the service has answered no 5xx, and still accepts uploads. Makes room for those of the next test. */
+/** Checks that the service has sent no 5xx and still accepts uploads. Makes room for the uploads of the next test. */
 afterEach(async () => {
   const metrics = await (await fetch(`${harness.url}/metrics`)).text();
   expect(metrics.split('\n').filter((line) => /http_.*status="5/.test(line))).toEqual([]);
@@ -52,22 +52,22 @@ const outcome = (answer: RawAnswer): [number, string[]] => [
   answer.status,
   Object.keys(json(answer).errors ?? {}),
 ];
-/** Nothing is stored, in the spool or elsewhere. Waits: a refused body may still be arriving. */
+/** Expects that nothing is stored in the spool or elsewhere. Waits, because a refused body may still be arriving. */
 const expectNothingStored = async (): Promise<void> => {
   await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length);
   expect(await harness.filesOnDisk()).toEqual(filesBefore);
   expect(await harness.rows()).toHaveLength(rowsBefore);
 };
 
-/** The gateway holds the end of a request back until it has checked the token again. */
-test('a complete form is stored once its request is complete, and not at all when that never happens', async () => {
+/** The gateway holds back the end of a request until it has checked the token again. */
+test('a complete form is stored only once its request is complete', async () => {
   const form = bytesOf([...GYM_FIELDS, ...file(), END, Buffer.alloc(1_000, 'bye ')]);
   const headers = [FORM, `content-length: ${form.length + 1}`];
   const [first, second] = await Promise.all(
     [1, 2].map(() => openRaw(harness.url, { as: OWNER, headers, body: [form] })),
   );
   await eventually(async () => (await harness.filesOnDisk()).length === filesBefore.length + 2);
-  // Uploads that begin later are answered.
+  // Uploads that start later are answered.
   for (let times = 0; times < 3; times += 1) {
     expect((await harness.upload(OWNER, GYM)).status).toBe(201);
   }
@@ -80,7 +80,7 @@ test('a complete form is stored once its request is complete, and not at all whe
   second?.destroy();
 });
 
-describe('unusual but accepted', () => {
+describe('unusual forms', () => {
   test.each<[string, Piece[], ...string[]]>([
     ['a line before the first part and after the last', ['hello\r\n', ...GYM_FIELDS, ...file(), END, 'bye']],
     ['a mebibyte after the last part', [...GYM_FIELDS, ...file(), END, Buffer.alloc(MEBIBYTE)]],
@@ -115,8 +115,11 @@ describe('unusual but accepted', () => {
       'unknown fields with inherited property names',
       [...field('fields', '1'), ...field('length', '1'), ...GYM_FIELDS, ...file(), END],
     ],
-    ['a field twice: the last one counts', [...field('attachable_id', '77'), ...GYM_FIELDS, ...file(), END]],
-  ])('%s', async (_name, body, ...types) => {
+    [
+      'a repeated field, of which the last one is used',
+      [...field('attachable_id', '77'), ...GYM_FIELDS, ...file(), END],
+    ],
+  ])('an unusual form is accepted: %s', async (_name, body, ...types) => {
     const answer = await post(body, ...types);
     expect([answer.status, json(answer).data?.mime_type]).toEqual([201, 'image/png']);
   });
@@ -134,7 +137,7 @@ describe('unusual but accepted', () => {
     expect([status, size, back.equals(content)]).toEqual([201, content.length, true]);
   });
 
-  test('chunks of one byte at irregular intervals', async () => {
+  test('a form in chunks of one byte at irregular intervals is accepted', async () => {
     const body = bytesOf([...GYM_FIELDS, ...file(), END]);
     const socket = await openRaw(harness.url, { as: OWNER, headers: [FORM, 'transfer-encoding: chunked'] });
     socket.setNoDelay(true);
@@ -150,7 +153,7 @@ describe('unusual but accepted', () => {
   test.each([
     ['exactly 25 MiB', MAX_FILE_BYTES, 201],
     ['one byte more', MAX_FILE_BYTES + 1, 422],
-  ])('of unknown length: %s', async (_name, bytes, status) => {
+  ])('a form of unknown length is limited by the size of its file: %s', async (_name, bytes, status) => {
     const body = bytesOf([...GYM_FIELDS, ...file(pdf(bytes)), END]);
     const chunks = [`${body.length.toString(16)}\r\n`, body, '\r\n0\r\n\r\n'];
     const answer = await sendRaw(harness.url, {
@@ -181,13 +184,13 @@ describe('the name of the file', () => {
     ['Persian with a half-space', 'filename="می\u200cخواهم.png"', 'می\u200cخواهم.png'],
     ['emoji of several characters', 'filename="👩‍👩‍👧‍👦🏳️‍🌈.png"', '👩‍👩‍👧‍👦🏳️‍🌈.png'],
     ['invalid UTF-8', Buffer.from('filename="a\xff\xfe.png"', 'latin1'), 'a\ufffd\ufffd.png'],
-    // RFC 7578 does not allow `filename*` in forms. Clients send it beside a plain name, in which they cannot write theirs.
+    // RFC 7578 does not allow `filename*` in forms. Clients send it with a plain name that cannot contain all characters.
     ['RFC 5987 and a plain one', `filename="a.png"; filename*=UTF-8''b.png`, 'b.png'],
     ['RFC 5987 alone', `filename*=UTF-8''${encodeURIComponent('مجوز.png')}`, 'مجوز.png'],
     ['RFC 5987 with a path', `filename*=UTF-8''..%2F..%2Fetc%2Fpasswd`, 'passwd'],
     ['RFC 5987 with half a character', `filename*=UTF-8''a%E2%82.png`, 'a\ufffd.png'],
     ['RFC 5987 in an unknown charset', `filename*=klingon''abc.png`, 'abc.png'],
-  ])('%s', async (_name, disposition, kept) => {
+  ])('the file name is cleaned and safe in headers and links: %s', async (_name, disposition, expected) => {
     const part: Piece[] = [
       `--${B}\r\ncontent-disposition: form-data; name="file"; `,
       disposition,
@@ -196,7 +199,7 @@ describe('the name of the file', () => {
       '\r\n',
     ];
     const answer = await post([...GYM_FIELDS, ...part, END]);
-    expect([answer.status, json(answer).data?.filename]).toEqual([201, kept]);
+    expect([answer.status, json(answer).data?.filename]).toEqual([201, expected]);
     const { id, link } = json(answer).data;
     const { headers } = await sendRaw(harness.url, { as: OWNER, method: 'GET', path: `/api/v1/media/${id}` });
     expect(headers['content-disposition']).toMatch(
@@ -208,7 +211,7 @@ describe('the name of the file', () => {
   });
 });
 
-describe('refused, and nothing is stored', () => {
+describe('refused forms', () => {
   const fill = (count: number, name = 'a'): Piece[] =>
     Array.from({ length: count }, () => field(name, '1')).flat();
   test.each<[string, Piece[], number, string[]]>([
@@ -351,7 +354,7 @@ describe('refused, and nothing is stored', () => {
     ],
     ['nothing but an end', [END], 422, ['attachable_type', 'attachable_id', 'file']],
     ['an empty body', [], 422, ['attachable_type', 'attachable_id', 'file']],
-  ])('%s', async (_name, body, status, fields) => {
+  ])('a hostile form leaves nothing stored: %s', async (_name, body, status, fields) => {
     const answer = await post(body);
     expect(outcome(answer)).toEqual([status, fields]);
     if (status !== 201) await expectNothingStored();
@@ -368,13 +371,16 @@ describe('refused, and nothing is stored', () => {
       400,
     ],
     ['an unknown charset', [`content-type: multipart/form-data; charset=nope; boundary=${B}`], 201],
-  ])('%s', async (_name, headers, status) => {
-    const answer = await post([...GYM_FIELDS, ...file(), END], ...headers);
-    expect(answer.status).toBe(status);
-    if (status !== 201) await expectNothingStored();
-  });
+  ])(
+    'a form with %s as its content type leaves nothing stored if refused',
+    async (_name, headers, status) => {
+      const answer = await post([...GYM_FIELDS, ...file(), END], ...headers);
+      expect(answer.status).toBe(status);
+      if (status !== 201) await expectNothingStored();
+    },
+  );
 
-  test('two lengths, or a length and chunked encoding, are 400', async () => {
+  test('two lengths, or a length with chunked encoding, are 400', async () => {
     for (const headers of [
       [FORM, 'content-length: 10', 'content-length: 11'],
       [FORM, 'content-length: 10', 'transfer-encoding: chunked'],
@@ -384,7 +390,7 @@ describe('refused, and nothing is stored', () => {
     await expectNothingStored();
   });
 
-  test('a refused second file is read to its end: the connection serves the next request', async () => {
+  test('a refused second file is read to its end, and the connection serves the next request', async () => {
     for (const first of [PNG, Buffer.from('<svg/>')]) {
       const body = bytesOf([
         ...GYM_FIELDS,
@@ -418,7 +424,7 @@ describe('a client that stops sending', () => {
     ['disconnects', (socket) => socket.destroy()],
     ['resets the connection', (socket) => socket.resetAndDestroy()],
     ['ends its side', (socket) => socket.end()],
-  ])('and %s leaves nothing', async (_name, leave) => {
+  ])('a client that %s during an upload leaves nothing', async (_name, leave) => {
     for (const headers of [
       [FORM, 'content-length: 5000000'],
       [FORM, `content-length: ${half.length + 100}`],
@@ -449,7 +455,7 @@ test('the connection of a slow or silent upload is closed at the deadline, and n
     clearInterval(trickle);
     await eventually(async () => (await shortDeadline.filesOnDisk()).length === 0);
   }
-  // On a stalled machine one upload may exceed the short deadline.
+  // On a stalled machine, an upload may exceed the short deadline.
   await eventually(async () => (await shortDeadline.upload(OWNER, GYM, pdf(1_000))).status === 201);
   await shortDeadline.close();
 });

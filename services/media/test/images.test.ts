@@ -1,4 +1,4 @@
-/** Images lose their metadata and keep their orientation; smaller images are made once. */
+/** Images lose their metadata and keep their orientation. Smaller images are created once. */
 
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -60,7 +60,7 @@ describe('a stored image', () => {
     ['GIF', async () => withExtensions(await photo().gif().toBuffer())],
     ['animated WebP', () => withMetadata(animation().webp(lossless)).toBuffer()],
     ['animated GIF', async () => withExtensions(await animation().gif().toBuffer())],
-  ])('%s has no EXIF, position, XMP, IPTC or comment', async (_name, make) => {
+  ])('a stored %s has no EXIF, position, XMP, IPTC or comment', async (_name, make) => {
     const content = await make();
     expect(content.includes(SECRET)).toBe(true);
     const { id, size } = await uploaded(content);
@@ -71,7 +71,7 @@ describe('a stored image', () => {
     expect(await redQuarter(sharp(stored))).toBe('top left');
   });
 
-  /** Orientation of EXIF → where the top left quarter is shown. */
+  /** EXIF orientation, and where the top left quarter is then shown. */
   const SHOWN: [number, Quarter][] = [
     [1, 'top left'],
     [2, 'top right'],
@@ -88,16 +88,18 @@ describe('a stored image', () => {
     ['WebP', () => photo().webp(lossless)],
   ];
   test.each(
-    STILL.flatMap(([name, make]) => SHOWN.map(([given, shown]) => [name, given, shown, make] as const)),
+    STILL.flatMap(([name, make]) =>
+      SHOWN.map(([orientation, shown]) => [name, orientation, shown, make] as const),
+    ),
   )(
-    '%s with the orientation %i is stored turned: its top left quarter is at the %s',
-    async (_name, given, shown, make) => {
-      const content = await withMetadata(make(), given).toBuffer();
+    'a %s with the orientation %i is stored turned, with its top left quarter at the %s',
+    async (_name, orientation, shown, make) => {
+      const content = await withMetadata(make(), orientation).toBuffer();
       const { id } = await uploaded(content);
       for (const file of [id, `${id}?width=320`]) {
         const stored = sharp(await bytesOf(file));
         const { width, height } = await stored.metadata();
-        expect([width, height]).toEqual(given <= 4 ? [40, 20] : [20, 40]);
+        expect([width, height]).toEqual(orientation <= 4 ? [40, 20] : [20, 40]);
         expect(await redQuarter(stored)).toBe(shown);
       }
     },
@@ -105,13 +107,13 @@ describe('a stored image', () => {
 
   test.each(SHOWN)(
     'an animated WebP with the orientation %i stays animated, and each frame is turned to the %s',
-    async (given, shown) => {
+    async (orientation, shown) => {
       const timed = animation().webp({ ...lossless, delay: [100, 200, 300], loop: 4 });
-      const { id } = await uploaded(await withMetadata(timed, given).toBuffer());
+      const { id } = await uploaded(await withMetadata(timed, orientation).toBuffer());
       const stored = await bytesOf(id);
       const { width, pageHeight, pages, delay, loop } = await sharp(stored, { animated: true }).metadata();
       expect({ width, pageHeight, pages, delay, loop }).toEqual({
-        ...(given <= 4 ? { width: 40, pageHeight: 20 } : { width: 20, pageHeight: 40 }),
+        ...(orientation <= 4 ? { width: 40, pageHeight: 20 } : { width: 20, pageHeight: 40 }),
         pages: 3,
         delay: [100, 200, 300],
         loop: 4,
@@ -121,7 +123,7 @@ describe('a stored image', () => {
     },
   );
 
-  test('an animated GIF stays animated, also as a smaller image', async () => {
+  test('an animated GIF stays animated, even as a smaller image', async () => {
     const gif = await animation(4, 400, 200)
       .gif({ delay: [100, 200, 300, 400], loop: 2 })
       .toBuffer();
@@ -137,7 +139,7 @@ describe('a stored image', () => {
     }
   });
 
-  test('its size, ETag and Content-Length are those of the stored bytes', async () => {
+  test('size, ETag and Content-Length of an image are those of the stored bytes', async () => {
     const content = await withMetadata(photo(400, 300).jpeg()).toBuffer();
     const { id, size } = await uploaded(content);
     const response = await harness.download(GUEST, id);
@@ -155,7 +157,7 @@ describe('a stored image', () => {
   });
 });
 
-/** Files with the signature of an image whose header no decoder reads. */
+/** Files with the signature of an image, but with a header that no decoder can read. */
 const HEADERLESS: [string, Buffer][] = [
   ['the first bytes of a PNG', Buffer.concat([PNG.subarray(0, 40), Buffer.alloc(200)])],
   ['the signature of a JPEG', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(200)])],
@@ -175,7 +177,7 @@ const MARKERS = [
 
 describe('an upload that is not a whole image', () => {
   test.each(HEADERLESS)(
-    '%s alone is stored as it is, and width= shows the file itself',
+    'a file with only %s is stored unchanged, and width= returns the file itself',
     async (_name, content) => {
       const { id, size } = await uploaded(content);
       expect(size).toBe(content.length);
@@ -202,7 +204,7 @@ describe('an upload that is not a whole image', () => {
   });
 });
 
-describe('an image that is refused with 422 under file, and nothing stays on the disk', () => {
+describe('refused images', () => {
   const DAMAGED = 'This image is damaged and cannot be read.';
   const TOO_LONG = 'Neither side of this image may be longer than 16,384 pixels.';
   const TOO_LARGE = 'This image must have at most 52 megapixels.';
@@ -251,7 +253,7 @@ describe('an image that is refused with 422 under file, and nothing stays on the
       () => animation(1_200, 2, 2).webp({ lossless: true }).toBuffer(),
       TOO_MANY_FRAMES,
     ],
-  ])('%s', async (_name, make, text) => {
+  ])('an image is 422 under file, and nothing stays on the disk: %s', async (_name, make, text) => {
     const content = await make();
     const before = await harness.filesOnDisk();
     const { status, body } = await harness.upload(OWNER, harness.newGym(), content);
@@ -260,7 +262,7 @@ describe('an image that is refused with 422 under file, and nothing stays on the
   });
 });
 
-test('an image whose sides are as long as they may be is stored', async () => {
+test('an image with the longest allowed sides is stored', async () => {
   for (const image of [photo(1, 16_384), photo(16_384, 1)]) {
     const { id } = await uploaded(await image.png().toBuffer());
     const { width, height } = await sharp(await bytesOf(id)).metadata();
@@ -275,19 +277,22 @@ describe('a smaller image', () => {
     ['webp', () => photo(1_600, 800).webp().toBuffer()],
     ['gif', () => photo(1_600, 800).gif().toBuffer()],
   ];
-  test.each(FORMATS)('of a %s has the type of the original and the width', async (format, make) => {
-    const { id } = await uploaded(await make());
-    for (const width of [320, 640, 1280]) {
-      const response = await harness.download(GUEST, `${id}?width=${width}`);
-      const bytes = Buffer.from(await response.arrayBuffer());
-      expect([response.status, response.headers.get('content-type')]).toEqual([200, `image/${format}`]);
-      expect(response.headers.get('content-length')).toBe(String(bytes.length));
-      expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height: width / 2 });
-      expect(await redQuarter(sharp(bytes))).toBe('top left');
-    }
-  });
+  test.each(FORMATS)(
+    'a smaller image of a %s has the type of the original and the requested width',
+    async (format, make) => {
+      const { id } = await uploaded(await make());
+      for (const width of [320, 640, 1280]) {
+        const response = await harness.download(GUEST, `${id}?width=${width}`);
+        const bytes = Buffer.from(await response.arrayBuffer());
+        expect([response.status, response.headers.get('content-type')]).toEqual([200, `image/${format}`]);
+        expect(response.headers.get('content-length')).toBe(String(bytes.length));
+        expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height: width / 2 });
+        expect(await redQuarter(sharp(bytes))).toBe('top left');
+      }
+    },
+  );
 
-  test('has an ETag of its own; ranges, conditions and HEAD refer to it', async () => {
+  test('a smaller image has a separate ETag, which ranges, conditions and HEAD refer to', async () => {
     const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
     const small = `${id}?width=320`;
     const bytes = await bytesOf(small);
@@ -309,7 +314,7 @@ describe('a smaller image', () => {
     expect(Buffer.from(await named.arrayBuffer())).toEqual(bytes);
   });
 
-  test('is never larger than the original image', async () => {
+  test('a smaller image is never larger than the original', async () => {
     const { id } = await uploaded(await photo(200, 100).jpeg().toBuffer());
     expect(await sharp(await bytesOf(`${id}?width=640`)).metadata()).toMatchObject({
       width: 200,
@@ -317,7 +322,7 @@ describe('a smaller image', () => {
     });
   });
 
-  test('is made once: further requests read the stored file', async () => {
+  test('a smaller image is created once, and further requests read the stored file', async () => {
     const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
     const before = (await harness.filesOnDisk()).length;
     const first = await bytesOf(`${id}?width=320`);
@@ -329,7 +334,7 @@ describe('a smaller image', () => {
     expect(await harness.filesOnDisk()).toEqual(files);
   });
 
-  test('of forty concurrent first requests at two replicas all get the same bytes, and one file remains', async () => {
+  test('forty concurrent first requests to two replicas get the same bytes, and one file remains', async () => {
     const { id } = await uploaded(await photo(1_600, 800).jpeg().toBuffer());
     const before = (await harness.filesOnDisk()).length;
     const clients = [harness, fileClient(replica.url)];
@@ -347,7 +352,7 @@ describe('a smaller image', () => {
     expect(await harness.filesOnDisk()).toHaveLength(before + 1);
   });
 
-  test('needs the same right as the original, and is not made without it', async () => {
+  test('a smaller image needs the same permission as the original, and is not created without it', async () => {
     const draft = (await uploaded(PNG, DRAFT)).id;
     const license = (await uploaded(PNG, { ...harness.newGym(), purpose: 'gym_license' })).id;
     const before = await harness.filesOnDisk();
@@ -360,7 +365,7 @@ describe('a smaller image', () => {
   });
 
   test.each(['1', '0320', '320.0', '641', '99999', 'abc', '-320', '320&width=640'])(
-    'width=%s is 422 under width',
+    'the width %s is 422 under width',
     async (width) => {
       for (const content of [PNG, pdf(100)]) {
         const { id } = await uploaded(content);
@@ -371,14 +376,14 @@ describe('a smaller image', () => {
     },
   );
 
-  test('of another file is the file itself', async () => {
+  test('the smaller image of a file that is no image is the file itself', async () => {
     const content = pdf(1_000);
     const { id } = await uploaded(content);
     expect((await bytesOf(`${id}?width=320`)).equals(content)).toBe(true);
     expect((await harness.rows({ _id: id }))[0]).not.toHaveProperty('variants');
   });
 
-  test('of an image of an older release that cannot be decoded is the image itself', async () => {
+  test('the smaller image of an undecodable image of an older release is the image itself', async () => {
     const { id } = await uploaded(pdf(1_000));
     await harness.connection
       .collection<{ _id: number }>('media')
@@ -386,7 +391,7 @@ describe('a smaller image', () => {
     expect((await bytesOf(`${id}?width=320`)).length).toBe(1_000);
   });
 
-  test('is deleted with the original: by the route, by a replacement, and with the target', async () => {
+  test('a smaller image is deleted with the original, by a replacement, and with the target', async () => {
     const before = await harness.filesOnDisk();
     const gym = harness.newGym();
     const small = async (id: number): Promise<void> => {
@@ -408,7 +413,7 @@ describe('a smaller image', () => {
     await eventually(async () => (await harness.filesOnDisk()).join() === before.join());
   });
 
-  test('that is made while its original is deleted leaves nothing', async () => {
+  test('a smaller image that is created while its original is deleted leaves nothing', async () => {
     const content = await photo(1_600, 800).jpeg().toBuffer();
     const before = await harness.filesOnDisk();
     for (let round = 0; round < 10; round += 1) {
@@ -424,7 +429,7 @@ describe('a smaller image', () => {
   });
 });
 
-test('images that would wait too long are refused with 503; the next ones are encoded', async () => {
+test('images that would wait too long are refused with 503, and the next ones are encoded', async () => {
   const images = createImages({ waitMs: 100 });
   const never = Promise.withResolvers<Readable>();
   const mimeType = 'image/png';
@@ -436,7 +441,7 @@ test('images that would wait too long are refused with 503; the next ones are en
   expect(await images.render({ open, mimeType, owner: 'a' })).toBeInstanceOf(Buffer);
 });
 
-test('a user who uploads many images occupies one place: the image of another one does not wait for them', async () => {
+test('the image of one user does not wait for the many images of another user', async () => {
   const images = createImages({ waitMs: 5_000 });
   const never = Promise.withResolvers<Readable>();
   const mimeType = 'image/png';

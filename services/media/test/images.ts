@@ -2,13 +2,13 @@
 import { crc32 } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
-/** Occurs in every kind of metadata of these images. */
+/** Text in every kind of metadata of these images. */
 export const SECRET = 'Evin, Tehran';
 
 const WIDTH = 40;
 const HEIGHT = 20;
 
-/** Pixels of `frames` images below each other, of which the quarter at the top left is red, the rest blue. */
+/** Pixels of `frames` images, one below the other. The top left quarter of each is red, and the rest is blue. */
 const pixels = (width: number, height: number, frames: number): Buffer => {
   const data = Buffer.alloc(frames * height * width * 3);
   for (let at = 0; at < frames * height * width; at += 1) {
@@ -18,11 +18,11 @@ const pixels = (width: number, height: number, frames: number): Buffer => {
   return data;
 };
 
-/** Its top left quarter is red. */
+/** An image whose top left quarter is red. */
 export const photo = (width = WIDTH, height = HEIGHT): Sharp =>
   sharp(pixels(width, height, 1), { raw: { width, height, channels: 3 } });
 
-/** Frames like {@link photo}; each differs from the one before it, so that none is merged. */
+/** Frames like {@link photo}. Each differs from the previous one, so none are merged. */
 export const animation = (frames = 3, width = WIDTH, height = HEIGHT): Sharp => {
   const data = pixels(width, height, frames);
   for (let frame = 0; frame < frames; frame += 1) {
@@ -33,7 +33,7 @@ export const animation = (frames = 3, width = WIDTH, height = HEIGHT): Sharp => 
 
 export type Quarter = 'top left' | 'top right' | 'bottom left' | 'bottom right';
 
-/** Where the red quarter of an image is; undefined when it has none. */
+/** Where the red quarter of an image is, or undefined. */
 export const redQuarter = async (image: Sharp): Promise<Quarter | undefined> => {
   const { data, info } = await image.removeAlpha().raw().toBuffer({ resolveWithObject: true });
   const isRed = (right: boolean, bottom: boolean): boolean => {
@@ -48,8 +48,8 @@ export const redQuarter = async (image: Sharp): Promise<Quarter | undefined> => 
     ['bottom left', isRed(false, true)],
     ['bottom right', isRed(true, true)],
   ];
-  const found = quarters.filter(([, red]) => red);
-  return found.length === 1 ? found[0]?.[0] : undefined;
+  const matches = quarters.filter(([, red]) => red);
+  return matches.length === 1 ? matches[0]?.[0] : undefined;
 };
 
 const XMP = [
@@ -59,7 +59,7 @@ const XMP = [
   '</rdf:RDF></x:xmpmeta>',
 ].join('');
 
-/** With EXIF, a position and XMP. */
+/** Adds EXIF, a position and XMP. */
 export const withMetadata = (image: Sharp, orientation = 1): Sharp =>
   image
     .withMetadata({ orientation })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { GYM, type Harness, OWNER, openHarness, POST, SERVICE, userTarget } from './support.ts';
 
-/** What media tells the services whose lists show public files. */
+/** The copies that media sends to the services whose lists show public files. */
 
 let harness: Harness;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ const newest = () => harness.stubs.savedCopies.toSorted((a, b) => a.version - b.
 const namesOf = (copy: ReturnType<typeof newest>) => copy?.files.map(({ filename }) => filename);
 
 test.each([GYM, POST, SERVICE, userTarget(7)])(
-  'uploads and deletions are answered when the service has the files: $attachable_type',
+  'uploads and deletions are answered after the service has the files: $attachable_type',
   async (target) => {
     const first = await harness.upload(OWNER, target, undefined, 'a.png');
     expect(first.status).toBe(201);
@@ -33,13 +33,13 @@ test.each([GYM, POST, SERVICE, userTarget(7)])(
   },
 );
 
-test('of concurrent uploads and deletions the copy with the largest version has the files that are stored', async () => {
+test('the copy with the largest version has the stored files after concurrent changes', async () => {
   const gym = harness.newGym();
-  const kept = await harness.upload(OWNER, gym);
+  const deleted = await harness.upload(OWNER, gym);
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
       index === 3
-        ? harness.send('DELETE', `/media/${kept.body.data.id}`, { as: OWNER })
+        ? harness.send('DELETE', `/media/${deleted.body.data.id}`, { as: OWNER })
         : harness.upload(OWNER, gym, undefined, `${index}.png`),
     ),
   );
@@ -57,7 +57,7 @@ test('private documents have no copy', async () => {
   expect(harness.stubs.savedCopies).toEqual([]);
 });
 
-test('503 with outcome_unknown when the service does not answer; the file is stored, and its event tells', async () => {
+test('an upload is 503 outcome_unknown without an answer of the service, and the file is stored', async () => {
   const gym = harness.newGym();
   harness.stubs.before = (method) => {
     harness.stubs.up.gyms = method !== 'Save';

@@ -1,4 +1,4 @@
-/** Memory use does not grow with file sizes. `npm run bench -- media` prints the figures; this test limits them. */
+/** Memory use does not grow with file sizes. `npm run bench -- media` prints the figures, and this test limits them. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -25,10 +25,10 @@ const FILE_BYTES = 25 * MEBIBYTE;
 const MIB_MORE = (FILES * FILE_BYTES) / MEBIBYTE / 2;
 
 const MEGAPIXELS = 49;
-/** Of the 1,024 that the process may use. */
+/** Limit for images, of the 1,024 MiB that the process may use. */
 const IMAGE_MIB = 700;
 
-/** Bytes that differ by position, generated in chunks: the sender does not hold a file in memory either. */
+/** Bytes that differ by position, generated in chunks, so the sender does not hold a file in memory. */
 function* fileInChunks(): Iterable<Buffer> {
   const head = pdf(100);
   yield head;
@@ -101,7 +101,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     const directory = await mkdtemp(join(tmpdir(), 'media-'));
     config = { ...mediaConfig(stubs.address, directory), ...place() };
     child = await startChild(config);
-    // Warm-up: compiled code and open connections are not part of the measurement.
+    // The warm-up keeps compiled code and open connections out of the measurement.
     await fileClient(child.url).upload(OWNER, GYM);
   });
   afterAll(async () => {
@@ -123,10 +123,10 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     expect(child.memory().peak - before).toBeLessThan(MIB_MORE);
   });
 
-  test(`four images of ${MEGAPIXELS} megapixels, in their most expensive form, take less than ${IMAGE_MIB} MiB`, async () => {
+  test(`four images of ${MEGAPIXELS} megapixels in the most expensive form take less than ${IMAGE_MIB} MiB`, async () => {
     const side = Math.sqrt(MEGAPIXELS * 1_000_000);
     const background = { r: 200, g: 30, b: 30 };
-    // Progressive and turned: the decoder keeps all coefficients, and all pixels are needed at once.
+    // In a progressive and turned image, the decoder keeps all coefficients and needs all pixels at once.
     const image = await sharp({ create: { width: side, height: side, channels: 3, background } })
       .jpeg({ progressive: true, chromaSubsampling: '4:4:4' })
       .withMetadata({ orientation: 6 })
@@ -135,7 +135,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_place, place) => {
     child.resetPeak();
     const client = fileClient(child.url);
     const answers = await Promise.all([1, 2, 3, 4].map(() => client.upload(OWNER, POST, image)));
-    // On a busy machine the last ones may wait too long.
+    // On a busy machine, the last ones may wait too long.
     expect(answers.every(({ status }) => status === 201 || status === 503)).toBe(true);
     expect(answers.some(({ status }) => status === 201)).toBe(true);
     expect(child.memory().peak - before).toBeLessThan(IMAGE_MIB);

@@ -40,7 +40,7 @@ const everything = holder(
   'payments.view_all',
 );
 
-describe('the files of an account with a permission of operators', () => {
+describe('the files of an operator’s account', () => {
   const PLAIN = holder(12, 'users.update_any');
   const COLLEAGUE = holder(20, 'users.update_any', 'payments.view_all');
   beforeAll(() => {
@@ -51,24 +51,24 @@ describe('the files of an account with a permission of operators', () => {
     (await harness.send('DELETE', `/media/${id}`, { as })).status;
 
   test.each<[string, 'stay' | 'are edited', UserCaller]>([
-    ['of a colleague without roles.manage', 'stay', PLAIN],
+    ['a colleague without roles.manage', 'stay', PLAIN],
     [
-      'of one with roles.manage who lacks a permission of the account',
+      'a colleague with roles.manage who lacks a permission of the account',
       'stay',
       holder(12, 'users.update_any', 'roles.manage'),
     ],
     [
-      'of one with roles.manage who may not edit accounts',
+      'a colleague with roles.manage who may not edit accounts',
       'stay',
       holder(12, 'roles.manage', 'payments.view_all'),
     ],
     [
-      'of one with roles.manage and every permission of the account',
+      'a colleague with roles.manage and every permission of the account',
       'are edited',
       holder(12, ...COLLEAGUE.permissions, 'roles.manage'),
     ],
-    ['of the account itself, which does not manage roles', 'are edited', COLLEAGUE],
-  ])('after requests %s they %s', async (_name, effect, as) => {
+    ['the account itself, which does not manage roles', 'are edited', COLLEAGUE],
+  ])('the files of an operator after requests by %s: they %s', async (_name, effect, as) => {
     const [created, deleted, after] = effect === 'stay' ? [403, 403, 200] : [201, 204, 404];
     const license = (await harness.upload(COLLEAGUE, trainerLicense(20))).body.data.id;
     const picture = (await harness.upload(COLLEAGUE, userTarget(20))).body.data.id;
@@ -76,12 +76,12 @@ describe('the files of an account with a permission of operators', () => {
     const statuses = [added.status, await remove(as, license), await remove(as, picture)];
     expect(statuses).toEqual([created, deleted, deleted]);
     for (const id of [license, picture]) expect(await statusesFor(id, COLLEAGUE)).toEqual([after]);
-    // A user has few public files.
+    // Make room, because a user may have few public files.
     const rest = await harness.rows({ attachable_id: 20 });
     for (const row of rest) expect(await remove(COLLEAGUE, row._id)).toBe(204);
   });
 
-  test('those of a member are edited without roles.manage', async () => {
+  test('the files of a member are edited without roles.manage', async () => {
     const id = (await harness.upload(holder(21), trainerLicense(21))).body.data.id;
     const picture = await harness.upload(PLAIN, userTarget(21));
     expect(picture.status).toBe(201);
@@ -93,23 +93,20 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
   test.each([
     ['an active gym', GYM],
     ['an inactive gym', INACTIVE_GYM],
-  ])(
-    'the license of %s: its owner and holders of gyms.view_all; 403 for everyone else',
-    async (_name, gym) => {
-      const { body } = await harness.upload(OWNER, { ...gym, purpose: 'gym_license' });
-      expect(
-        await statusesFor(
-          body.data.id,
-          OWNER,
-          holder(9, 'gyms.view_all'),
-          holder(9, 'users.view_all'),
-          STRANGER,
-          everything,
-          GUEST,
-        ),
-      ).toEqual([200, 200, 403, 403, 403, 403]);
-    },
-  );
+  ])('the license of %s is only for its owner and holders of gyms.view_all', async (_name, gym) => {
+    const { body } = await harness.upload(OWNER, { ...gym, purpose: 'gym_license' });
+    expect(
+      await statusesFor(
+        body.data.id,
+        OWNER,
+        holder(9, 'gyms.view_all'),
+        holder(9, 'users.view_all'),
+        STRANGER,
+        everything,
+        GUEST,
+      ),
+    ).toEqual([200, 200, 403, 403, 403, 403]);
+  });
 
   test('a transfer of the gym transfers the access to its license at once', async () => {
     const { body } = await harness.upload(OWNER, GYM_LICENSE);
@@ -118,7 +115,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     harness.stubs.gyms.set(1, { active: true, ownerId: 7 });
   });
 
-  test('a trainer’s license: the trainer and holders of users.view_all; 403 for everyone else', async () => {
+  test('a trainer’s license is only for the trainer and holders of users.view_all', async () => {
     const { body } = await harness.upload(OWNER, trainerLicense(7));
     expect(
       await statusesFor(
@@ -160,7 +157,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
 
   const VIEWERS = [holder(9, 'gyms.view_all'), holder(9, 'users.view_all')] as const;
 
-  test('a pending deletion of the account does not change the access', async () => {
+  test('a pending deletion of the account does not change the access to its documents', async () => {
     const gym = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     const trainer = (await harness.upload(OWNER, trainerLicense(7))).body.data.id;
     harness.stubs.hidden.pending.add(7);
@@ -168,7 +165,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     expect(await statusesFor(trainer, OWNER, ...VIEWERS, STRANGER, GUEST)).toEqual([200, 403, 200, 403, 403]);
   });
 
-  test('nobody may download it after the deletion of its target, even before the event is consumed', async () => {
+  test('nobody may download a document of a deleted target, even before the event is consumed', async () => {
     harness.stubs.gyms.set(6, { active: true, ownerId: 7 });
     const gym = (await harness.upload(OWNER, { ...GYM_LICENSE, attachable_id: 6 })).body.data.id;
     const trainer = (await harness.upload(holder(41), trainerLicense(41))).body.data.id;
@@ -180,7 +177,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     ]);
   });
 
-  test('while the target’s service is down: 503 for callers whose access is undecided, never the document', async () => {
+  test('a document is 503 for callers whose access depends on a service that is down', async () => {
     const gym = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     const trainer = (await harness.upload(OWNER, trainerLicense(7))).body.data.id;
     Object.assign(harness.stubs.up, { gyms: false, identity: false });
@@ -189,7 +186,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
   });
 
   test('ranges, conditions, HEAD and the name in the path are refused like GET', async () => {
-    const { id, filename } = (await harness.upload(OWNER, GYM_LICENSE, PNG, 'licence.png')).body.data;
+    const { id, filename } = (await harness.upload(OWNER, GYM_LICENSE, PNG, 'license.png')).body.data;
     const etag = (await harness.download(OWNER, id)).headers.get('etag') ?? '';
     for (const as of [GUEST, STRANGER, everything]) {
       for (const headers of [{ range: 'bytes=0-0' }, { 'if-none-match': etag }, { 'if-none-match': '*' }]) {
@@ -212,7 +209,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
     },
   );
 
-  test('its link serves it, and no public list contains it', async () => {
+  test('the link of a document serves it, and no public list contains it', async () => {
     const { body } = await harness.upload(OWNER, GYM_LICENSE, PNG, 'مجوز.png');
     expect(body.data.purpose).toBe('gym_license');
     const path = new URL(body.data.link).pathname.replace('/api/v1', '');
@@ -223,7 +220,7 @@ describe('who may download a private document (specification 4.3, rules 2 and 3)
 });
 
 describe('one document for each purpose and target', () => {
-  test('a new document replaces the old one: row and file are deleted before the 201, events are published', async () => {
+  test('a new document replaces the row and file of the old one before the 201, with events', async () => {
     const older = (await harness.upload(holder(21), trainerLicense(21))).body.data.id;
     const before = await harness.filesOnDisk();
     const newer = (await harness.upload(holder(21), trainerLicense(21), PNG, 'b.png')).body.data.id;
@@ -247,14 +244,14 @@ describe('one document for each purpose and target', () => {
   });
 
   test('documents of other targets and purposes, and public files, remain', async () => {
-    const kept = [
+    const others = [
       await harness.upload(holder(22), trainerLicense(22)),
       await harness.upload(holder(23), userTarget(23)),
       await harness.upload(OWNER, GYM_LICENSE),
     ];
     await harness.upload(holder(23), trainerLicense(23));
     const ids = (await harness.rows()).map((row) => row._id);
-    expect(ids).toEqual(expect.arrayContaining(kept.map(({ body }) => body.data.id)));
+    expect(ids).toEqual(expect.arrayContaining(others.map(({ body }) => body.data.id)));
   });
 
   test('twenty concurrent uploads leave one row and one file', async () => {
@@ -266,13 +263,13 @@ describe('one document for each purpose and target', () => {
     const statuses = await Promise.all(
       answers.map(async ({ body }) => (await harness.download(holder(31), body.data.id)).status),
     );
-    expect([200, 404].map((status) => statuses.filter((given) => given === status).length)).toEqual([1, 19]);
+    expect([200, 404].map((status) => statuses.filter((one) => one === status).length)).toEqual([1, 19]);
     expect((await harness.filesOnDisk()).length).toBe(before + 1);
   });
 });
 
-describe('AttachLicense is called before the 201', () => {
-  test('at gyms for a gym license, at identity for a trainer license, not for a public file', async () => {
+describe('calls of AttachLicense', () => {
+  test('AttachLicense is called at gyms or identity for a license, and not for a public file', async () => {
     harness.stubs.attachedLicenses.length = 0;
     const gym = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     expect(harness.stubs.attachedLicenses).toEqual([{ gym_id: 1, media_id: gym, filename: 'a.png' }]);
@@ -284,7 +281,7 @@ describe('AttachLicense is called before the 201', () => {
     expect(harness.stubs.attachedLicenses).toHaveLength(2);
   });
 
-  test('is retried when the first call fails', async () => {
+  test('AttachLicense is retried when the first call fails', async () => {
     let refusals = 2;
     harness.stubs.attachedLicenses.length = 0;
     harness.stubs.before = (method) => {
@@ -295,7 +292,7 @@ describe('AttachLicense is called before the 201', () => {
     expect([status, harness.stubs.attachedLicenses.length]).toEqual([201, 1]);
   });
 
-  test('a permanent failure does not affect the upload; its event is published', async () => {
+  test('a permanent failure of AttachLicense does not affect the upload, and its event is published', async () => {
     harness.stubs.before = (method) => {
       if (method === 'AttachLicense') throw new Error('out of order');
     };
@@ -309,7 +306,7 @@ describe('AttachLicense is called before the 201', () => {
 });
 
 describe('DeleteByPurpose', () => {
-  test('deletes the named document, and no newer one', async () => {
+  test('DeleteByPurpose deletes the named document, and no newer one', async () => {
     const older = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     const newer = (await harness.upload(OWNER, GYM_LICENSE)).body.data.id;
     const clear = (upTo: number) =>
@@ -321,7 +318,7 @@ describe('DeleteByPurpose', () => {
     expect(await clear(newer)).toEqual({ deleted: false });
   });
 
-  test('refuses a request without a target', async () => {
+  test('DeleteByPurpose refuses a request without a target', async () => {
     await expect(harness.grpc.call('DeleteByPurpose', { purpose: 'gym_license' })).rejects.toMatchObject({
       kind: 'validation',
     });

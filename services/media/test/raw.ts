@@ -26,14 +26,14 @@ export interface RawRequest {
 export const bytesOf = (pieces: readonly Piece[]): Buffer =>
   Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 
-/** Sends the head of a request and the given part of its body, and returns the open connection. */
+/** Sends the head of a request and the first part of its body, and returns the open connection. */
 export const openRaw = async (
   url: string,
   { as, method = 'POST', path = '/api/v1/media', headers = [], body = [] }: RawRequest,
 ): Promise<Socket> => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  // A write after the server closed the connection is no failure: tests assert the answer.
+  // A write after the server closed the connection is no failure, because tests assert the response.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const context = gatewayContext('media', as);
@@ -44,7 +44,7 @@ export const openRaw = async (
 
 const BLANK_LINE = '\r\n\r\n';
 
-/** The first complete answer; rejects when the server closes the connection or `timeoutMs` pass before it. */
+/** Reads the first complete response. Rejects when the server closes the connection or `timeoutMs` pass before it. */
 export const readAnswer = async (
   socket: Socket,
   { timeoutMs = 15_000, withoutBody = false } = {},
@@ -101,7 +101,7 @@ const unchunk = (bytes: Buffer): Buffer | undefined => {
   }
 };
 
-/** Sends a request, reads the answer, closes the connection. */
+/** Sends a request, reads the response and closes the connection. */
 export const sendRaw = async (url: string, request: RawRequest): Promise<RawAnswer> => {
   const socket = await openRaw(url, request);
   try {

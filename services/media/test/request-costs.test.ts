@@ -1,4 +1,4 @@
-/** What one request of each route costs at most, in a warm process: database commands, and calls of other services. */
+/** The maximum cost of one request of each route in a warm process: database commands, and calls of other services. */
 
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
@@ -8,7 +8,7 @@ import { GYM, type Harness, OWNER, openHarness, PNG, POST, pdf, userTarget, VIEW
 
 let harness: Harness;
 let meter: Awaited<ReturnType<typeof openCostMeter>>;
-/** A public file of a target with several, and the license of a gym. */
+/** A public file of a target with several files. */
 let file: number;
 let license: number;
 
@@ -93,7 +93,7 @@ const ROWS: RouteCost[] = [
     request: () => ({ path: `/media/${file}`, headers: { range: 'bytes=0-1,4-5' } }),
   },
   {
-    route: 'GET /media/:id (an own document)',
+    route: 'GET /media/:id (the caller’s document)',
     as: OWNER,
     commands: 1,
     calls: ['GetGyms'],
@@ -129,7 +129,7 @@ const ROWS: RouteCost[] = [
   },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row of costs', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -137,7 +137,7 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 

@@ -51,7 +51,7 @@ const keysOfRows = async (): Promise<string[]> =>
     .toSorted();
 
 describe('files in a bucket', () => {
-  test('are stored before the 201, served completely and in ranges, and leave nothing on the disk', async () => {
+  test('files are stored before the 201, served whole and in ranges, and leave nothing on the disk', async () => {
     const content = pdf(6 * MEBIBYTE);
     const { status, body } = await harness.upload(OWNER, GYM, content);
     expect(status).toBe(201);
@@ -67,7 +67,7 @@ describe('files in a bucket', () => {
     expect((await harness.download(GUEST, body.data.id, {}, 'HEAD')).status).toBe(200);
   });
 
-  test('smaller images are made once, and deleted with the original', async () => {
+  test('smaller images are created once, and deleted with the original', async () => {
     const before = await objects();
     const { body } = await harness.upload(OWNER, GYM, await photo(800, 400).jpeg().toBuffer());
     const answers = await Promise.all(
@@ -89,7 +89,7 @@ describe('files in a bucket', () => {
     expect([await objects(), await harness.filesOnDisk()]).toEqual([before, []]);
   });
 
-  test('are deleted with their rows: by replacement, deletion, or deletion of the target', async () => {
+  test('files are deleted with their rows by a replacement, a deletion, or with the target', async () => {
     harness.stubs.gyms.set(5, { active: true, ownerId: 7 });
     const gym = { ...GYM, attachable_id: 5 };
     for (let n = 0; n < 2; n += 1) await harness.upload(OWNER, { ...gym, purpose: 'gym_license' });
@@ -110,7 +110,7 @@ describe('files in a bucket', () => {
   });
 });
 
-test('an unreachable bucket: 503, no row, nothing on the disk, not ready', async () => {
+test('an unreachable bucket is 503 and not ready, and leaves no row and no file on the disk', async () => {
   const lost = await openHarness({ ...configOf(bucket), MEDIA_S3_ENDPOINT: 'http://127.0.0.1:1' });
   const { status } = await lost.upload(OWNER, GYM);
   // Refusals do not need the bucket.

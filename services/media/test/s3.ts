@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 
-/** MinIO's default; moto accepts any. */
+/** MinIO's default key. moto accepts any key. */
 const KEY = 'minioadmin';
 export const S3_CREDENTIALS = { accessKeyId: KEY, secretAccessKey: KEY };
 const REGION = 'us-east-1';
@@ -19,7 +19,7 @@ export interface TestBucket {
 export const createBucket = async (): Promise<TestBucket> => {
   const endpoint = process.env.TEST_S3_ENDPOINT;
   if (endpoint === undefined) {
-    throw new Error('TEST_S3_ENDPOINT is not set: run the tests by `npm test`, which starts the server');
+    throw new Error('TEST_S3_ENDPOINT is not set: run the tests with `npm test`, which starts the server');
   }
   const client = new S3Client({
     endpoint,

@@ -1,4 +1,4 @@
-/** What was sent of a file does not wait in memory for the garbage collector, and nobody gets other bytes for it. */
+/** Sent pieces of a file do not wait in memory for the garbage collector, and nobody receives wrong bytes. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,9 +14,9 @@ import { openRaw } from './raw.ts';
 import { FILE_BYTES } from './slow-readers.ts';
 import { GYM, type Harness, OWNER, openHarness, pdf } from './support.ts';
 
-/** No two pieces are alike. */
+/** Random content, so no two pieces are equal. */
 const content = Buffer.concat([pdf(100), randomBytes(FILE_BYTES - 100)]);
-/** What the storage has read, also after the service has forgotten it. */
+/** The pieces that the storage has read, kept even after the service has dropped them. */
 const pieces: Buffer[] = [];
 const inMemory = (): number => pieces.reduce((sum, { length }) => sum + length, 0);
 const MOST_IN_MEMORY = 64 * 1024;
@@ -51,14 +51,14 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('of a file that a quick reader got, one piece is in memory', async () => {
+test('one piece of a file is in memory after a quick reader has received it', async () => {
   const answer = await harness.download(GUEST, id);
   expect(content.equals(Buffer.from(await answer.arrayBuffer()))).toBe(true);
   expect(pieces.length).toBeGreaterThan(100);
   expect(inMemory()).toBeLessThan(MOST_IN_MEMORY);
 });
 
-test('for a reader that stops, one piece waits; it gets the whole file when it goes on', async () => {
+test('one piece waits for a reader that stops, and the reader gets the whole file later', async () => {
   const headers = ['connection: close'];
   const socket = await openRaw(harness.url, {
     as: GUEST,
@@ -67,7 +67,7 @@ test('for a reader that stops, one piece waits; it gets the whole file when it g
     headers,
   });
   let read = -1;
-  // Until the buffers of the system are full.
+  // Wait until the buffers of the system are full.
   await eventually(async () => {
     const before = read;
     read = pieces.length;
@@ -80,7 +80,7 @@ test('for a reader that stops, one piece waits; it gets the whole file when it g
   expect(inMemory()).toBeLessThan(MOST_IN_MEMORY);
 });
 
-test('several ranges arrive as they are stored', async () => {
+test('several ranges arrive unchanged', async () => {
   const half = FILE_BYTES / 2;
   const answer = await harness.download(GUEST, id, { range: `bytes=5-${half},${half + 7}-` });
   const body = Buffer.from(await answer.arrayBuffer());

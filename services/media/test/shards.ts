@@ -5,7 +5,7 @@ export const SHARDS: Shards = {
     key: ['_id'],
     because: 'a sequence: every download names it',
     scatters: {
-      'the files of a target: at an upload, a deletion and a rebuild; pages have copies': [
+      'the files of a target at an upload, a deletion or a rebuild; pages have copies': [
         'find: public_target',
         'find: target',
       ],

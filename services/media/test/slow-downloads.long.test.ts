@@ -10,13 +10,13 @@ import { fileClient, GYM, mediaConfig, OWNER, pdf, startStubServices } from './s
 
 afterEach(disconnectAll);
 
-test('200 slow downloads: others are answered, memory and descriptors are bounded', async () => {
+test('200 slow downloads do not delay other requests, with limited memory and descriptors', async () => {
   const { server } = await startStubServices();
   const config = mediaConfig(server.address, await mkdtemp(join(tmpdir(), 'media-')));
   const child = await startChild(config);
   const { upload, download } = fileClient(child.url);
   const { id } = (await upload(OWNER, GYM, large)).body.data;
-  // Warm-up: compiled code and open connections are not part of the measurement.
+  // The warm-up keeps compiled code and open connections out of the measurement.
   await (await download(GUEST, id)).arrayBuffer();
   const before = child.memory().now;
   child.resetPeak();
@@ -34,7 +34,7 @@ test('200 slow downloads: others are answered, memory and descriptors are bounde
     expect(removed.status).toBe(204);
     expect((await fetch(`${child.url}/health/live`)).status).toBe(200);
   }
-  // One MiB for each, where the files together have 2,400.
+  // One MiB for each download, whereas the files together have 2,400 MiB.
   expect(child.memory().peak - before).toBeLessThan(200);
   disconnectAll();
   await eventually(async () => (await openFiles(child.pid, config.MEDIA_DIRECTORY)) === 0);

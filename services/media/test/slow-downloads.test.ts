@@ -1,4 +1,4 @@
-/** Slow readers of large files do not keep the service from answering others. */
+/** Slow readers of large files do not keep the service from answering other requests. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { filesOf, GYM, type Harness, OWNER, openHarness } from './support.ts';
 
 afterEach(disconnectAll);
 
-/** What is received until the server closes the connection. */
+/** Number of bytes received until the server closes the connection. */
 const received = async (socket: Socket): Promise<number> => {
   await new Promise((resolve) =>
     socket.closed ? resolve(undefined) : socket.resume().once('close', resolve),
@@ -35,7 +35,7 @@ const withLargeFile = async (
   }
 };
 
-test('downloads beyond their limit are 503 with Retry-After while none is slow; other requests are answered', async () => {
+test('downloads beyond the limit are 503 with Retry-After while none is slow', async () => {
   await withLargeFile({ max: 3 }, async (harness, id) => {
     const [first] = await slowly(3, harness.url, id);
     for (const file of [id, `${id}/a.pdf`]) {
@@ -52,7 +52,7 @@ test('downloads beyond their limit are 503 with Retry-After while none is slow; 
   });
 });
 
-test('at the limit a slow download is ended, not the newcomer refused', async () => {
+test('a slow download is ended at the limit, and the newcomer is not refused', async () => {
   await withLargeFile({ max: 3, slowMs: 300 }, async (harness, id) => {
     const sockets = await slowly(3, harness.url, id);
     const small = (await harness.upload(OWNER, GYM)).body.data.id;
@@ -62,7 +62,7 @@ test('at the limit a slow download is ended, not the newcomer refused', async ()
   });
 });
 
-describe('of several downloads at the limit', () => {
+describe('several downloads at the limit', () => {
   const slowMs = 500;
   const limitDownload = createDownloadLimit({ ...DOWNLOAD_LIMITS, max: 3, slowMs });
   const ended: string[] = [];
@@ -87,7 +87,7 @@ describe('of several downloads at the limit', () => {
     server.close();
   });
 
-  test('the one that progressed least is ended, and a fast one goes on', async () => {
+  test('the download with the least progress is ended, and a fast one continues', async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const open = async (path: string): Promise<number> => {
@@ -97,8 +97,8 @@ describe('of several downloads at the limit', () => {
     };
     const enter = () => eventually(async () => (await open('/newcomer')) === 200);
     for (const path of ['/fast/1', '/slow', '/stalled']) expect(await open(path)).toBe(200);
-    // Nothing shows that the first period of the last one is over; until then only the others have a known progress. Timers of one
-    // process fire in their order, so that this one comes after it.
+    // The first period of the last download must have ended: before that, only the others have a known progress. Timers of one
+    // process fire in order, so this one fires after it.
     await pause(2 * slowMs);
     await enter();
     await eventually(() => ended.length === 2);
@@ -110,7 +110,7 @@ describe('of several downloads at the limit', () => {
   });
 });
 
-test('refused, failed and interrupted downloads do not count', async () => {
+test('refused, failed and interrupted downloads do not count towards the limit', async () => {
   await withLargeFile({ max: 2 }, async (harness, id) => {
     const lost = (await harness.upload(OWNER, GYM)).body.data.id;
     await harness.connection
@@ -121,7 +121,7 @@ test('refused, failed and interrupted downloads do not count', async () => {
       const sockets = await slowly(2, harness.url, id);
       for (const socket of sockets) socket.destroy();
       await eventually(async () => (await harness.download(GUEST, lost)).status === 404);
-      // Disconnects before the answer.
+      // Disconnect before the response.
       for (let n = 0; n < 5; n += 1) {
         const path = `/api/v1/media/${id}`;
         const socket = await openRaw(harness.url, { as: GUEST, method: 'GET', path });
@@ -154,7 +154,7 @@ test('a client that reads too slowly is disconnected at the deadline of a downlo
   });
 });
 
-test('by default a stalled client is disconnected after a minute, any other after 15', () => {
+test('the default limits disconnect a stalled client after a minute, and any other after 15', () => {
   expect(DOWNLOAD_LIMITS).toEqual({
     max: 1_000,
     stalledMs: 60_000,

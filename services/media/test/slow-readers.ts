@@ -7,7 +7,7 @@ import { eventually } from '@fitness/shared/testing/harness.ts';
 import { openRaw } from './raw.ts';
 import { MEBIBYTE, pdf } from './support.ts';
 
-/** Several times what the buffers of a connection take. */
+/** Several times the size of a connection's buffers. */
 export const FILE_BYTES = 12 * MEBIBYTE;
 export const large = pdf(FILE_BYTES);
 
@@ -15,7 +15,7 @@ const opened: Socket[] = [];
 export const disconnectAll = (): void => {
   for (const socket of opened.splice(0)) socket.destroy();
 };
-/** A client that reads nothing but the first bytes; resolves when the answer has begun. */
+/** Opens a client that reads only the first bytes. Resolves when the response has started. */
 export const openSlow = async (url: string, id: number): Promise<Socket> => {
   const socket = await openRaw(url, { as: GUEST, method: 'GET', path: `/api/v1/media/${id}` });
   opened.push(socket);
@@ -24,7 +24,7 @@ export const openSlow = async (url: string, id: number): Promise<Socket> => {
 };
 export const slowly = (count: number, url: string, id: number): Promise<Socket[]> =>
   Promise.all(Array.from({ length: count }, () => openSlow(url, id)));
-/** Open files of a process in a directory. */
+/** Number of files in a directory that a process has open. */
 export const openFiles = async (pid: number | 'self', directory: string): Promise<number> => {
   const descriptors = await readdir(`/proc/${pid}/fd`);
   const paths = descriptors.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => ''));

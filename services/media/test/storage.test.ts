@@ -19,7 +19,7 @@ import { filesIn, MEBIBYTE } from './support.ts';
 interface Place {
   storage: Storage;
   directory: string;
-  /** Stores a file of another program beside the service's own files. */
+  /** Stores a file of another program next to the service's files. */
   putForeign(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -75,7 +75,7 @@ const PLACES: Record<string, () => Promise<Place>> = {
     }),
 };
 
-/** Bytes that differ by position, so that tests detect a shifted range. */
+/** Bytes that differ by position, so tests detect a shifted range. */
 const content = (bytes: number, seed = 1): Buffer => {
   const block = createHash('sha512').update(String(seed)).digest();
   const whole = Buffer.alloc(bytes);
@@ -173,7 +173,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect(left.filter((key) => key === waiting.key || key === placed.key)).toEqual([]);
   });
 
-  test('a discarded file cannot be placed; discarding may be repeated', async () => {
+  test('a discarded file cannot be placed, and discarding may be repeated', async () => {
     const waiting = await storage.receive(inPieces(content(1_000)));
     await storage.discard(waiting);
     await storage.discard(waiting);
@@ -188,7 +188,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     await rename(away, spool);
   });
 
-  test('old received and placed files are listed; young files and files of other programs are not', async () => {
+  test('old received and placed files are listed, but not young files or those of other programs', async () => {
     const waiting = await storage.receive(inPieces(content(1_000)));
     const placed = await put(content(1_000));
     await place.putForeign('notes.txt');
@@ -199,7 +199,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
   });
 
   test.each(['../../etc/passwd', '', 'a/b', NOT_THERE.toUpperCase().replaceAll('0', 'G'), `${NOT_THERE}/..`])(
-    '%j is not a key and is rejected',
+    'the string %j is not a key and is rejected',
     async (key) => {
       await expect(storage.open(key)).rejects.toThrow('not a storage key');
       await expect(storage.delete(key)).rejects.toThrow('not a storage key');
@@ -210,7 +210,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
   test('readers that stop early do not affect later reads', async () => {
     const bytes = content(2 * MEBIBYTE);
     const { key } = await put(bytes);
-    // More reads than connections.
+    // Makes more reads than there are connections.
     for (let round = 0; round < 12; round += 1) {
       const streams = await Promise.all(Array.from({ length: 20 }, () => storage.open(key)));
       for (const stream of streams) stream.on('error', () => undefined).destroy();
@@ -218,7 +218,7 @@ describe.each(Object.entries(PLACES))('files on %s', (_name, open) => {
     expect((await read(key)).equals(bytes)).toBe(true);
   });
 
-  test('the check succeeds', async () => {
+  test('the check of a working storage succeeds', async () => {
     await expect(storage.check()).resolves.toBeUndefined();
   });
 });
@@ -293,7 +293,7 @@ describe('an S3 bucket', () => {
     server.close();
   });
 
-  test('receives each file in one PUT of known length and hash, repeated after a failure', async () => {
+  test('each file is sent in one PUT of known length and hash, repeated after a failure', async () => {
     const puts: { headers: IncomingHttpHeaders; body: Buffer }[] = [];
     const server = createServer(async (request, response) => {
       puts.push({ headers: request.headers, body: await buffer(request) });
@@ -319,7 +319,7 @@ describe('an S3 bucket', () => {
   });
 });
 
-test('on S3, downloads that are not read delay no other download, no upload and no check', async () => {
+test('unread downloads from S3 delay no other download, upload or check', async () => {
   const bucket = await createBucket();
   const directory = await mkdtemp(join(tmpdir(), 'storage-'));
   const storage = await createS3Storage({
@@ -333,7 +333,7 @@ test('on S3, downloads that are not read delay no other download, no upload and 
     await storage.place(file);
     return file;
   };
-  // More than the buffers of the connections hold.
+  // Larger than the buffers of the connections.
   const large = await put(content(24 * MEBIBYTE));
   const unread = await Promise.all([1, 2, 3].map(() => storage.open(large.key)));
   try {

@@ -1,4 +1,4 @@
-/** A running media service with stubs of the services that it calls. */
+/** A running media service with stubs for the services that it calls. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,11 +56,11 @@ export const userTarget = (id: number) => ({ attachable_type: MODEL.user, attach
 export interface StubServices {
   /** A service that is not up answers `unavailable`. */
   up: { identity: boolean; gyms: boolean; content: boolean };
-  /** By id; other gyms do not exist. */
+  /** Keyed by id. Other gyms do not exist. */
   gyms: Map<number, { active: boolean; ownerId: number }>;
   /** Accounts with a pending deletion, and erased accounts. */
   hidden: { pending: Set<number>; gone: Set<number> };
-  /** The permissions of operators that these users have; an identity of an older release does not tell them. */
+  /** The operator permissions of these users. An identity of an older release does not send them. */
   operators: Map<number, Permission[]>;
   /** Requests of AttachLicense. */
   attachedLicenses: unknown[];
@@ -77,8 +77,8 @@ const OWNERS: Readonly<Record<string, 'gyms' | 'identity'>> = {
   [MODEL.user]: 'identity',
 };
 
-/** The identity stub knows the users 1 to this. */
-const KNOWN_USERS = 99;
+/** The identity stub has the users 1 to this id. */
+const LAST_USER = 99;
 
 export const startStubServices = async (): Promise<{ stubs: StubServices; server: GrpcServer }> => {
   const stubs: StubServices = {
@@ -99,7 +99,7 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     await stubs.before(method);
     if (!stubs.up[service]) throw unavailable(`${service} is off`);
   };
-  const isLive = (id: number): boolean => id <= KNOWN_USERS && !stubs.hidden.gone.has(id);
+  const isLive = (id: number): boolean => id <= LAST_USER && !stubs.hidden.gone.has(id);
   const attach = async (service: 'identity' | 'gyms', license: unknown) => {
     await note(service, 'AttachLicense');
     stubs.attachedLicenses.push(license);
@@ -116,11 +116,11 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     standInService(grpcDefinitions.gyms(), {
       GetGyms: async ({ ids }) => {
         await note('gyms', 'GetGyms');
-        const found = ids.flatMap((id) => {
+        const existing = ids.flatMap((id) => {
           const gym = stubs.gyms.get(id);
           return gym === undefined ? [] : [{ id, name: 'Gym', user_id: gym.ownerId, is_active: gym.active }];
         });
-        return { gyms: found };
+        return { gyms: existing };
       },
       AttachLicense: (license) => attach('gyms', license),
     }),
@@ -143,10 +143,10 @@ export const startStubServices = async (): Promise<{ stubs: StubServices; server
     standInService(grpcDefinitions.content(), {
       GetPosts: async ({ ids }) => {
         await note('content', 'GetPosts');
-        const known = { profile_type: MODEL.user, profile_id: 7, owner_user_id: 7 };
+        const owner = { profile_type: MODEL.user, profile_id: 7, owner_user_id: 7 };
         const posts = ids.filter((id) => id <= 2);
         return {
-          posts: posts.map((id) => ({ id, ...known, is_draft: id === 2, is_public: id === 1 })),
+          posts: posts.map((id) => ({ id, ...owner, is_draft: id === 2, is_public: id === 1 })),
         };
       },
       GetTrainingServices: async ({ ids }) => {
@@ -194,7 +194,7 @@ export const fileClient = (url: string) => ({
   ): Promise<Uploaded> => {
     const form = new FormData();
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), name);
-    // After the file: the order of fields is free.
+    // The fields come after the file, because their order is free.
     for (const [field, value] of Object.entries(fields)) form.set(field, String(value));
     const headers = callerHeaders(as);
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body: form });
@@ -213,7 +213,7 @@ export const fileClient = (url: string) => ({
     const response = await fetch(`${url}/api/v1/media`, { method: 'POST', headers, body });
     return { status: response.status, body: await response.json() };
   },
-  /** `file`: an id, or an id with a query. */
+  /** `file` is an id, or an id with a query. */
   download: async (as: Caller, file: number | string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${url}/api/v1/media/${file}`, { method, headers: { ...callerHeaders(as), ...headers } }),
 });
@@ -235,12 +235,12 @@ export interface Harness extends ReturnType<typeof fileClient>, ServiceHarness {
   grpc: ReturnType<typeof mediaClient>;
   rows(filter?: Partial<MediaRow>): Promise<MediaRow[]>;
   filesOnDisk(): Promise<string[]>;
-  /** An active gym of `OWNER` without files: a target has a limited number of them. */
+  /** Creates an active gym of `OWNER` without files, because a target may have a limited number of them. */
   newGym(): typeof GYM;
   close(): Promise<void>;
 }
 
-/** The public files of these targets as other services get them. */
+/** The public files of these targets, as other services receive them. */
 export const filesOf = async (
   { grpc }: Pick<Harness, 'grpc'>,
   targets: { attachable_type?: string; attachable_id?: number }[],
@@ -259,7 +259,7 @@ export const openHarness = async (
   const directory = await mkdtemp(join(tmpdir(), 'media-'));
   cleanup.defer('files', () => rm(directory, { recursive: true }));
   const config = { ...mediaConfig(server.address, directory), ...changes };
-  const beside = await openServiceHarness('media', config, cleanup);
+  const serviceHarness = await openServiceHarness('media', config, cleanup);
   const clock = new ManualClock();
   const service = await startMedia(monitored(config), { clock, ...overrides });
   cleanup.defer('service', () => service.close());
@@ -273,10 +273,10 @@ export const openHarness = async (
     clock,
     send: apiClient('media', service.url),
     ...fileClient(service.url),
-    ...beside,
+    ...serviceHarness,
     grpc,
     rows: (filter = {}) =>
-      beside.connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
+      serviceHarness.connection.collection<MediaRow>('media').find(filter).sort({ _id: 1 }).toArray(),
     filesOnDisk: () => filesIn(directory),
     newGym: () => {
       newestGym += 1;

@@ -35,7 +35,7 @@ const fieldsOf = ({ body }: { body: { errors?: object } }): string[] => Object.k
 const box = (brand: string): Buffer =>
   Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${brand}`), Buffer.alloc(64)]);
 
-/** ID3 tags, which the type detection skips. */
+/** A file that starts with ID3 tags, which the type detection skips. */
 const song = (tags: Buffer, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from('ID3\x03\x00\x00\x00\x00\x00'), Buffer.from([tags.length]), tags, content]);
 
@@ -44,7 +44,7 @@ const branded = (brand: string): [string, Buffer] => ['video/mp4', box(brand)];
 const ACCEPTED: [string, Buffer][] = [
   ['image/png', PNG],
   ['image/png', withChunk(PNG, 'tEXt', Buffer.from(`Comment\0${'long '.repeat(4_000)}`))],
-  // Animated: one frame, repeated for ever.
+  // An animated PNG with one frame that repeats forever.
   ['image/png', withChunk(PNG, 'acTL', Buffer.from([0, 0, 0, 1, 0, 0, 0, 0]))],
   ['image/jpeg', await photo().jpeg().toBuffer()],
   ['image/gif', await photo().gif().toBuffer()],
@@ -52,7 +52,7 @@ const ACCEPTED: [string, Buffer][] = [
   ['application/pdf', Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n')],
   ['video/mp4', box('isom')],
   ['video/mp4', box('mp42')],
-  // Of phones and their apps: Apple, 3GPP (GSM) and 3GPP2 (CDMA), Sony, Adobe, and those that name a codec or an edition.
+  // Brands of phones and their apps: Apple, 3GPP (GSM) and 3GPP2 (CDMA), Sony, Adobe, and those that name a codec or an edition.
   ...['M4V ', 'M4VH', 'M4VP', '3gp4', '3gp5', '3gp6', '3gr6', '3gs7', '3ge6', '3g2a', '3g2b', '3g2c'].map(
     branded,
   ),
@@ -104,7 +104,7 @@ const REFUSED: [string, Buffer][] = [
 const WRONG_TYPE = 'Only JPEG, PNG, WebP, GIF, PDF, and MP4 files are accepted.';
 
 describe('file types and sizes', () => {
-  test.each(ACCEPTED)('%s is accepted under any name', async (mimeType, content) => {
+  test.each(ACCEPTED)('a file of type %s is accepted under any name', async (mimeType, content) => {
     const { status, body } = await harness.upload(OWNER, harness.newGym(), content, 'harmless.txt');
     expect([status, body.data.mime_type]).toEqual([201, mimeType]);
     const file = await harness.download(GUEST, body.data.id);
@@ -115,17 +115,20 @@ describe('file types and sizes', () => {
     else expect(bytes).toEqual(content);
   });
 
-  test.each(REFUSED)('%s is 422 under file, and nothing stays on the disk', async (_name, content) => {
-    const before = await harness.filesOnDisk();
-    const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
-    expect([answer.status, answer.body.errors]).toEqual([
-      422,
-      { file: [content.length === 0 ? 'This file is empty.' : WRONG_TYPE] },
-    ]);
-    expect(await harness.filesOnDisk()).toEqual(before);
-  });
+  test.each(REFUSED)(
+    'a file is 422 under file, and nothing stays on the disk: %s',
+    async (_name, content) => {
+      const before = await harness.filesOnDisk();
+      const answer = await harness.upload(OWNER, GYM, content, 'photo.png');
+      expect([answer.status, answer.body.errors]).toEqual([
+        422,
+        { file: [content.length === 0 ? 'This file is empty.' : WRONG_TYPE] },
+      ]);
+      expect(await harness.filesOnDisk()).toEqual(before);
+    },
+  );
 
-  test('exactly 25 MiB are accepted, one byte more is 422', async () => {
+  test('a file of exactly 25 MiB is accepted, and one byte more is 422', async () => {
     const largest = await harness.upload(OWNER, GYM, pdf(MAX_FILE_BYTES));
     expect([largest.status, largest.body.data.size]).toEqual([201, 25 * 1024 * 1024]);
     const before = await harness.filesOnDisk();
@@ -143,7 +146,7 @@ describe('file types and sizes', () => {
 describe('the file name', () => {
   const NAME = 'سلام دنیا.pdf';
   const EXTENDED = `filename*=UTF-8''${encodeURIComponent(NAME)}`;
-  /** A form whose file has this header. `before`: parts before it. */
+  /** A form whose file has this header. `before` contains the parts before it. */
   const form = (disposition: string, before = '') => {
     const fields = Object.entries(harness.newGym()).map(
       ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
@@ -172,11 +175,11 @@ describe('the file name', () => {
       'in capitals and with blanks',
       `form-data; name="file"; filename="a.pdf" ; FILENAME* = ${EXTENDED.slice(10)}`,
     ],
-  ])('is that of filename*, %s (RFC 6266)', async (_how, disposition) => {
+  ])('the file name is that of filename*, %s (RFC 6266)', async (_how, disposition) => {
     expect(await nameOf(disposition)).toBe(NAME);
   });
 
-  test('in Latin 1 is decoded as such', async () => {
+  test('a file name in Latin 1 is decoded as Latin 1', async () => {
     expect(await nameOf(`form-data; name="file"; filename="a.pdf"; filename*=iso-8859-1'en'caf%e9.pdf`)).toBe(
       'café.pdf',
     );
@@ -187,13 +190,13 @@ describe('the file name', () => {
     ['no UTF-8', "UTF-8''%ff.pdf"],
     ['an unknown charset', "KOI8-R''%c1.pdf"],
     ['no charset', 'name.pdf'],
-  ])('is the plain one where filename* has %s', async (_what, value) => {
+  ])('the plain file name is used if filename* has %s', async (_what, value) => {
     expect(await nameOf(`form-data; name="file"; filename*=${value}; filename="plain.pdf"`)).toBe(
       'plain.pdf',
     );
   });
 
-  test('is not taken out of quotes, of other parts, or of what comes after the file', async () => {
+  test('the file name is not taken from quotes, other parts, or what follows the file', async () => {
     expect(await nameOf(`form-data; name="file"; filename="a; ${EXTENDED}"`)).not.toBe(NAME);
     const other = `--b\r\nContent-Disposition: form-data; name="other"; filename="o.pdf"; ${EXTENDED}\r\n\r\nx\r\n`;
     const text = '--b\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r\n';
@@ -204,14 +207,14 @@ describe('the file name', () => {
     expect(await nameOf(`form-data; name="file"; ${EXTENDED}`, '', '"b"')).toBe(NAME);
   });
 
-  test('is cleaned as any other', async () => {
+  test('a file name from filename* is cleaned like any other', async () => {
     const path = encodeURIComponent('../../etc/\u202epasswd.pdf');
     expect(await nameOf(`form-data; name="file"; filename="a.pdf"; filename*=UTF-8''${path}`)).toBe(
       'passwd.pdf',
     );
   });
 
-  test('takes little time to find, however long the header is', async () => {
+  test('finding the file name takes little time for any length of the header', async () => {
     const start = process.cpuUsage();
     await nameOf(`form-data; name="file"; filename="${'\\"'.repeat(20_000)}.pdf`);
     const { user, system } = process.cpuUsage(start);
@@ -219,8 +222,8 @@ describe('the file name', () => {
   });
 });
 
-describe('the answer', () => {
-  test('is the resource, whose file a guest downloads unchanged', async () => {
+describe('the response', () => {
+  test('an upload returns the resource, whose file a guest downloads unchanged', async () => {
     const content = pdf(1_000);
     const { status, body } = await harness.upload(OWNER, GYM, content, 'سالن.pdf');
     const { id } = body.data;
@@ -262,7 +265,7 @@ describe('the answer', () => {
     });
   });
 
-  test('GetCopies returns it after the 201, ordered by id, without private documents', async () => {
+  test('GetCopies returns a file after the 201, ordered by id, without private documents', async () => {
     const target = userTarget(41);
     const uploaded = [];
     for (const name of ['1.png', '2.png']) uploaded.push(await harness.upload(holder(41), target, PNG, name));
@@ -286,11 +289,11 @@ describe('GetCopies with unusual targets', () => {
       ],
     ],
     ['invalid ids', [-1, 0, Number.MAX_SAFE_INTEGER].map((id) => ({ ...GYM, attachable_id: id }))],
-  ])('%s: no media', async (_name, targets) => {
+  ])('GetCopies returns no files for %s', async (_name, targets) => {
     expect(await filesOf(harness, targets)).toEqual([]);
   });
 
-  test('50 targets return the rows of each; 51 are refused', async () => {
+  test('GetCopies returns the rows of 50 targets, and refuses 51', async () => {
     const { body } = await harness.upload(OWNER, GYM);
     const targets = Array.from({ length: 50 }, () => GYM);
     const { copies } = await harness.grpc.call('GetCopies', { targets });
@@ -301,7 +304,7 @@ describe('GetCopies with unusual targets', () => {
   });
 });
 
-describe('422 under the name of the field', () => {
+describe('wrong fields', () => {
   test.each<[string, Record<string, string | number>, Buffer | undefined, string[]]>([
     ['no file', GYM, undefined, ['file']],
     ['no target', {}, PNG, ['attachable_type', 'attachable_id']],
@@ -315,7 +318,7 @@ describe('422 under the name of the field', () => {
     ['an inherited name as purpose', { ...GYM, purpose: 'constructor' }, PNG, ['purpose']],
     ['a purpose of another target', { ...GYM, purpose: 'trainer_license' }, PNG, ['purpose']],
     ['a license for a post', { ...POST, purpose: 'gym_license' }, PNG, ['purpose']],
-  ])('%s', async (_name, fields, content, wrong) => {
+  ])('an upload is 422 under the name of the field: %s', async (_name, fields, content, wrong) => {
     const before = await harness.filesOnDisk();
     const form = new FormData();
     if (content !== undefined) form.set('file', new Blob([new Uint8Array(content)]), 'a.png');
@@ -325,7 +328,7 @@ describe('422 under the name of the field', () => {
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('two files; neither is stored', async () => {
+  test('an upload of two files is 422, and neither is stored', async () => {
     const before = await harness.filesOnDisk();
     const form = new FormData();
     for (const [field, value] of Object.entries(GYM)) form.set(field, String(value));
@@ -338,7 +341,7 @@ describe('422 under the name of the field', () => {
     expect(await harness.filesOnDisk()).toEqual(before);
   });
 
-  test('a text in the file field', async () => {
+  test('a text in the file field is 422 under file', async () => {
     const answer = await harness.upload(OWNER, { ...GYM, file: 'a.png' }, undefined);
     expect([answer.status, fieldsOf(answer)]).toEqual([422, ['file']]);
   });
@@ -353,7 +356,7 @@ test('files in other fields and unknown fields are ignored', async () => {
   expect([status, body.data.filename]).toEqual([201, 'a.png']);
 });
 
-describe('a malformed form is 400 and leaves nothing on the disk', () => {
+describe('malformed forms', () => {
   const part = 'content-disposition: form-data; name="file"; filename="a.png"\r\n\r\n';
   test.each<[string, string, string | Buffer<ArrayBuffer>]>([
     ['no boundary', 'multipart/form-data', 'x'],
@@ -369,14 +372,14 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
       'multipart/form-data; boundary=x',
       `${'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n'.repeat(25)}--x--\r\n`,
     ],
-  ])('%s', async (_name, type, body) => {
+  ])('a malformed form is 400 and leaves nothing on the disk: %s', async (_name, type, body) => {
     const before = await harness.filesOnDisk();
     const answer = await harness.post(OWNER, body, type);
     expect([answer.status, answer.body]).toEqual([400, { message: expect.any(String) }]);
     await eventually(async () => (await harness.filesOnDisk()).length === before.length);
   });
 
-  test('a client that disconnects during the upload', async () => {
+  test('a client that disconnects during the upload leaves nothing on the disk', async () => {
     const before = await harness.filesOnDisk();
     const sending = request(`${harness.url}/api/v1/media`, {
       method: 'POST',
@@ -397,7 +400,7 @@ describe('a malformed form is 400 and leaves nothing on the disk', () => {
 });
 
 describe('who may upload', () => {
-  test('401 for a guest, before the body is read; 415 for anything but a form, which says so', async () => {
+  test('an upload is 401 for a guest before the body is read, and 415 for anything but a form', async () => {
     expect((await harness.post(GUEST, 'x', 'multipart/form-data')).status).toBe(401);
     const others = [
       await harness.send('POST', '/media', { as: OWNER, body: GYM }),
@@ -454,7 +457,7 @@ describe('who may upload', () => {
       holder(9, 'users.update_any'),
       { ...userTarget(7), purpose: 'trainer_license' },
     ],
-  ])('403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
+  ])('an upload is 403 for %s, and nothing stays on the disk', async (_name, as, fields) => {
     const before = await harness.filesOnDisk();
     expect((await harness.upload(as, fields)).status).toBe(403);
     expect(await harness.filesOnDisk()).toEqual(before);
@@ -474,11 +477,11 @@ describe('who may upload', () => {
     ['an operator to any profile', holder(9, 'users.update_any'), userTarget(7)],
     ['an operator to any post', holder(9, 'posts.update_any'), DRAFT],
     ['a user to their own profile, with any token', holder(7), userTarget(7)],
-  ])('201 for %s', async (_name, as, fields) => {
+  ])('an upload is 201 for %s', async (_name, as, fields) => {
     expect((await harness.upload(as, fields)).status).toBe(201);
   });
 
-  test('503 when the target’s service does not answer, and nothing stays on the disk', async () => {
+  test('an upload is 503 when the target’s service is down, and nothing stays on the disk', async () => {
     const before = await harness.filesOnDisk();
     harness.stubs.up.content = false;
     const { status } = await harness.upload(OWNER, POST);

@@ -1,8 +1,10 @@
 /**
- * `npm run audit:wallet`: recomputes every balance and account from the rows and checks the ledger against its seals.
- * Prints the first difference and exits 1, its progress on stderr. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains
- * this head, noted from an earlier audit or from the log of the service. Exits 2 when it could not check,
- * or could not record that there is no difference, 78 for an invalid configuration.
+ * `npm run audit:wallet` recomputes every balance and account from the rows, and checks the ledger against its seals. Progress
+ * is on stderr. `npm run audit:wallet -- 12:ab34…` also checks that the chain still contains this head, noted from an earlier
+ * audit or from the log of the service.
+ *
+ * Exits 1 after it has printed the first difference, and 78 for an invalid configuration. Exits 2 when it could not check, or
+ * could not record that there is no difference.
  */
 import { recordAuditResult } from '@fitness/shared/audit/results.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -59,7 +61,7 @@ const audit = async (config: AuditConfig): Promise<number> => {
   const log = createLog({ service: 'audit', level: 'error' });
   const cleanup = createCleanup();
   const connect = async (target: { uri: string; database: string }): Promise<Connection> => {
-    // Unlike a service, the command does not start together with its databases: it does not wait for them.
+    // Unlike a service, the command does not start together with its databases, so it does not wait for them.
     const connection = await connectMongo({ ...target, log, appName: 'wallet-audit', startTimeoutMs: 0 });
     cleanup.defer('mongodb', () => connection.close());
     return connection;

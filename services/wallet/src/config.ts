@@ -23,21 +23,21 @@ const shape = {
   ZIBAL_BASE_URL: providerUrl('https://gateway.zibal.ir'),
   /** Our merchant key at the payment gateway. */
   ZIBAL_MERCHANT: z.string().min(1),
-  /** Fee of the payer on top of the credited amount, in percent of it. */
+  /** Fee that the payer pays on top of the credited amount, in percent of that amount. */
   GATEWAY_FEE_PERCENT: percent.default(1),
-  /** Share of the platform in a sale between users, in percent of the price. */
+  /** The platform's share of a sale between users, in percent of the price. */
   COMMISSION_PERCENT: percent.default(10),
-  /** VAT within fees, commissions and the platform's own prices, in percent of the net amount; 0: no VAT. */
+  /** VAT contained in fees, commissions and the platform's prices, in percent of the net amount; 0 means no VAT. */
   VAT_PERCENT: percent.default(0),
-  /** Where the callback redirects the payer's browser to; without it the callback answers JSON. */
+  /** Where the callback redirects the payer's browser. Without it, the callback returns JSON. */
   APP_DEPOSIT_RETURN_URL: publicUrl(url.optional()),
-  /** Interval of the verification of deposits without a callback. */
+  /** Interval between verifications of deposits without a callback. */
   DEPOSIT_SWEEP_SECONDS: seconds.default(30),
-  /** Interval of sealing and publishing the booked entries. */
+  /** Interval at which booked entries are sealed and published. */
   LEDGER_SEAL_SECONDS: seconds.default(1),
-  /** The server of the seals, preferably not that of the ledger. Default: the ledger's. */
+  /** MongoDB server of the seals, preferably a different one than the ledger's. Defaults to the ledger's. */
   LEDGER_SEALS_MONGODB_URI: z.string().startsWith('mongodb', 'must be a mongodb:// address').optional(),
-  /** Default: the name of the ledger's database with the suffix `_seals`. */
+  /** Defaults to the name of the ledger's database with the suffix `_seals`. */
   LEDGER_SEALS_DATABASE: z
     .string()
     .regex(/^[\w-]{1,63}$/)
@@ -63,8 +63,8 @@ const auditSchema = z.object({
 export type AuditConfig = z.output<typeof auditSchema>;
 
 /**
- * The audit needs the databases only. Operators name that of each service (`databaseOf`): their other commands refuse a
- * `MONGODB_DATABASE`. Throws as {@link readConfig}.
+ * The audit only needs the databases. Operators name each service's database in a separate variable (`databaseOf`), because
+ * their other commands refuse `MONGODB_DATABASE`. Throws like {@link readConfig}.
  */
 export const readAuditConfig = (env: Record<string, string | undefined> = process.env): AuditConfig =>
   parseConfig(auditSchema, {

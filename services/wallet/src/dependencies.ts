@@ -1,4 +1,4 @@
-/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+/** The stores, clients and platform services that the use cases depend on. Each use case takes only what it needs. */
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -23,7 +23,7 @@ const CALLBACK_PATH = '/api/v1/payments/deposit/callback';
 /** Sealing makes one query at a time. */
 const SEAL_CONNECTIONS = 2;
 
-/** Each in percent. */
+/** In percent. */
 interface Rates {
   gatewayFeePercent: number;
   commissionPercent: number;
@@ -46,11 +46,11 @@ export interface Dependencies {
   random: Random;
   log: Logger;
   rates: Rates;
-  /** Where the callback redirects the payer's browser to; undefined: the callback answers JSON. */
+  /** Where the callback redirects the payer's browser. If undefined, the callback returns JSON. */
   depositReturnUrl: string | undefined;
 }
 
-/** Rejects, with everything closed again, when the database of the seals or a journal cannot be opened. */
+/** Closes everything again and rejects when the database of the seals or a journal cannot be opened. */
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: WalletConfig,

@@ -1,7 +1,10 @@
 /**
- * `npm run restore:wallet`: after a restore of its database from a backup and after `npm run restore:identity`, while the services run and
- * the gateway does not. Opens the deposits of the journal again that the backup does not have, and books those that the bank gateway says
- * are paid, as well as those that are open in it. Lists the money that operators may have moved since. Repeatable. Exit codes as those of `npm run rebuild:content`.
+ * `npm run restore:wallet` runs after the database was restored from a backup, and after `npm run restore:identity`. The
+ * services must be running, and the API gateway must not.
+ *
+ * It reopens the journal's deposits that the backup does not contain. It verifies them, and those that the backup has as open,
+ * with the bank gateway and books what was paid. It lists the money that operators may have moved since. Repeatable. Exit codes
+ * are those of `npm run rebuild:content`.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';
@@ -14,18 +17,18 @@ import { createUseCases } from './use-cases.ts';
 
 const MEANINGS: Readonly<Record<RestoredDepositState, string>> = {
   done: 'booked',
-  open: 'not paid yet, or no answer of the bank gateway: verified again as every open deposit',
+  open: 'not paid yet, or no answer from the bank gateway: verified again like every open deposit',
   cancelled: 'cancelled',
   failed: 'failed',
   expired: 'not paid',
-  mismatch: 'disputed: look whether it was returned since, then resolve it',
+  mismatch: 'disputed: check whether it was returned since, then resolve it',
   returned: 'returned',
   no_account:
-    'nothing is stored, because the account is erased or younger than the backup: compare the panel of the bank gateway, and return what was paid',
+    'nothing is stored, because the account is erased or younger than the backup: check the panel of the bank gateway, and return what was paid',
 };
 
 const ofDeposits = (restored: readonly RestoredDeposit[]): string[] => [
-  `The journal has ${counted(restored.length, 'deposit')} that the backup has as open, or does not have:`,
+  `The journal has ${counted(restored.length, 'deposit')} that the backup has as open or does not have:`,
   ...restored.map(
     ({ track_id: trackId, user_id: userId, meta, opened_at: openedAt, state }) =>
       `  track id ${trackId} of user ${userId}: ${meta.amount} Tooman, opened ${formatTimestamp(openedAt)}: ${MEANINGS[state]}`,
@@ -38,19 +41,19 @@ const ofOperators = ({
   erasedWithBalance,
   openDisputes,
 }: RestoredMoney): string[] => [
-  `Do not pay ${counted(openWithdrawals.length, 'withdrawal')} before the statement of the bank shows that it was not paid since the backup:`,
+  `${counted(openWithdrawals.length, 'open withdrawal')}: before you pay one, check in the bank statement that it was not paid since the backup.`,
   ...openWithdrawals.map(({ id, userId, amount, createdAt, paidAt }) => {
     const paid = paidAt === null ? '' : `, recorded as paid ${formatTimestamp(paidAt)}`;
     return `  withdrawal ${id} of user ${userId}: ${amount} Tooman, requested ${formatTimestamp(createdAt)}${paid}`;
   }),
-  `${counted(lostPayouts.length, 'withdrawal was', 'withdrawals were')} paid that the backup does not have, so that the balance is too high by it:`,
+  `${counted(lostPayouts.length, 'paid withdrawal is', 'paid withdrawals are')} missing from the backup, so the user’s balance is too high by the amount:`,
   ...lostPayouts.map(
     ({ payment_id: id, user_id: userId, amount, paid_at: paidAt }) =>
       `  withdrawal ${id} of user ${userId}: ${amount} Tooman, recorded as paid ${formatTimestamp(paidAt)}`,
   ),
-  `${counted(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance, which was spent or withdrawn since the backup:`,
+  `${counted(erasedWithBalance.length, 'erased account has', 'erased accounts have')} a balance that was spent or withdrawn since the backup:`,
   ...erasedWithBalance.map(({ userId, balance }) => `  user ${userId}: ${balance} Tooman`),
-  `The backup has ${counted(openDisputes, 'disputed deposit')}. Look whether one was returned since, before it is resolved.`,
+  `The backup has ${counted(openDisputes, 'disputed deposit')}. Before you resolve one, check whether it was returned since.`,
 ];
 
 await runRebuild('wallet', readConfig, async (runtime, config, progress) => {

@@ -14,7 +14,7 @@ import { createRoutes } from './http/routes.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
-/** With the jobs, so that tests run a round of one on demand. */
+/** Includes the jobs, so tests can run one round on demand. */
 export type RunningWallet = RunningService & Pick<UseCases, 'sweepDeposits' | 'sealLedger'>;
 
 export const startWallet = async (

@@ -1,4 +1,4 @@
-/** Settlements and resolutions are in the audit log, with the effect or not at all. */
+/** Settlements and resolutions are recorded in the audit log together with their effect, or not at all. */
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
 import { testConfig } from '@fitness/shared/testing/harness.ts';
@@ -29,7 +29,7 @@ const settle = (id: number, verb: 'pay' | 'reject', body: unknown = {}) =>
     headers: { 'x-request-id': `${verb}-${id}` },
   });
 
-/** A deposit for which the gateway took another amount. */
+/** A deposit for which the gateway took a different amount. */
 const disputed = async (): Promise<{ id: number; userId: number }> => {
   const as = harness.person();
   const answer = await harness.send('POST', '/payments/deposit', { as, body: { amount: 10_000 } });
@@ -61,7 +61,7 @@ test.each([
       'meta.reference': null,
     },
   ],
-] as const)('a withdrawal: %s', async (verb, action, body, after) => {
+] as const)('the %s of a withdrawal is recorded once in the audit log', async (verb, action, body, after) => {
   const { id, userId } = await withdrawal();
   const { result, entries, written } = await observer.observe(() => settle(id, verb, body));
   expect(result.status).toBe(200);
@@ -87,24 +87,27 @@ test.each([
 test.each([
   ['credited', { is_done: true, 'gateway.state': 'done' }],
   ['returned', { is_done: false, 'gateway.state': 'returned' }],
-] as const)('a disputed deposit: %s', async (outcome, after) => {
-  const { id } = await disputed();
-  const { result, entries, written } = await observer.observe(() => resolve(id, outcome));
-  expect(result.status).toBe(200);
-  expect(entries).toMatchObject([
-    {
-      actorId: OPERATOR.userId,
-      action: 'deposit.resolve',
-      subjectId: id,
-      before: { 'gateway.state': 'mismatch', 'gateway.resolution.outcome': null },
-      after: { ...after, 'gateway.resolution.outcome': outcome, 'gateway.resolution.note': 'By phone' },
-    },
-  ]);
-  expect(written).toContain('payments');
-  expect((await observer.observe(() => resolve(id, outcome))).entries).toEqual([]);
-});
+] as const)(
+  'resolving a disputed deposit as %s is recorded once in the audit log',
+  async (outcome, after) => {
+    const { id } = await disputed();
+    const { result, entries, written } = await observer.observe(() => resolve(id, outcome));
+    expect(result.status).toBe(200);
+    expect(entries).toMatchObject([
+      {
+        actorId: OPERATOR.userId,
+        action: 'deposit.resolve',
+        subjectId: id,
+        before: { 'gateway.state': 'mismatch', 'gateway.resolution.outcome': null },
+        after: { ...after, 'gateway.resolution.outcome': outcome, 'gateway.resolution.note': 'By phone' },
+      },
+    ]);
+    expect(written).toContain('payments');
+    expect((await observer.observe(() => resolve(id, outcome))).entries).toEqual([]);
+  },
+);
 
-test('of twenty operators at once one settles, and there is one entry', async () => {
+test('one of twenty concurrent operators settles a withdrawal, and the log has one entry', async () => {
   const { id } = await withdrawal();
   const { entries } = await observer.observe(() =>
     together(20, (index) => settle(id, index % 2 === 0 ? 'pay' : 'reject')),
@@ -114,7 +117,7 @@ test('of twenty operators at once one settles, and there is one entry', async ()
   expect(entries[0]?.action).toBe(stored?.is_done === true ? 'withdrawal.pay' : 'withdrawal.reject');
 });
 
-test('an erasure destroys the reason of a rejection in the log, and the amount stays', async () => {
+test('an erasure removes the reason of a rejection from the log, and the amount stays', async () => {
   const { id, userId } = await withdrawal();
   await settle(id, 'reject', { reason: 'The name differs' });
   await eraseAccount(harness, userId);

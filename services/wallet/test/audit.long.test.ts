@@ -20,18 +20,18 @@ let incomeId: number;
 let otherIncomeId: number;
 let heldId: number;
 let paidId: number;
-/** The key of the entry of the first income, and of the other one. */
+/** The keys of the entries of the two incomes. */
 let incomeKey: string;
 let otherKey: string;
 
 const entryOf = async (paymentId: number): Promise<Row> => {
-  const found = await harness.connection.collection('ledger_entries').findOne({ payment_ids: paymentId });
-  if (found === null) throw new Error(`payment ${paymentId} has no entry`);
-  return found;
+  const entry = await harness.connection.collection('ledger_entries').findOne({ payment_ids: paymentId });
+  if (entry === null) throw new Error(`payment ${paymentId} has no entry`);
+  return entry;
 };
 
 beforeAll(async () => {
-  // No round of the job runs during the tests.
+  // The job does not run during the tests.
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 });
   const as = harness.person();
   userId = as.userId;
@@ -62,13 +62,13 @@ const runCli = (
     const script = new URL('../src/audit-cli.ts', import.meta.url).pathname;
     const { MONGODB_URI, MONGODB_DATABASE } = harness.config;
     const env = { PATH: process.env.PATH, MONGODB_URI, MONGODB_DATABASE, ...changes };
-    const given = argument === undefined ? [script] : [script, argument];
-    execFile(process.execPath, given, { env }, (error, stdout, stderr) =>
+    const args = argument === undefined ? [script] : [script, argument];
+    execFile(process.execPath, args, { env }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
     );
   });
 
-/** Its database keeps the first read of the wallets until it has shown a line. */
+/** Runs the command on a database that delays the first read of the wallets until a line of progress is shown. */
 const runSlowly = async (): Promise<{ code: unknown; shown: string; rest: string; output: string }> => {
   const proxy = await startMongoProxy(harness.config.MONGODB_URI);
   const script = new URL('../src/audit-cli.ts', import.meta.url).pathname;
@@ -80,12 +80,12 @@ const runSlowly = async (): Promise<{ code: unknown; shown: string; rest: string
     MONGODB_DATABASE,
     LEDGER_SEALS_MONGODB_URI: harness.config.MONGODB_URI,
   };
-  const held = proxy.holdAt((command, name) => command === 'find' && name === 'wallets');
+  const readHeld = proxy.holdAt((command, name) => command === 'find' && name === 'wallets');
   const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   try {
     const ended = once(child, 'close');
     const output = text(child.stdout);
-    await held;
+    await readHeld;
     const [shown] = await once(child.stderr.setEncoding('utf8'), 'data');
     const rest = text(child.stderr);
     proxy.restore();
@@ -123,19 +123,19 @@ const remove = (name: string, id: unknown) => () => collection(name).deleteOne({
 
 /** Changes an entry and its hash. */
 const rewriteEntry = (key: string, change: (entry: LedgerEntry) => LedgerEntry) => async () => {
-  const found = (await collection('ledger_entries').findOne({ _id: key as never })) as Row;
+  const document = (await collection('ledger_entries').findOne({ _id: key as never })) as Row;
   const entry = change({
     key,
-    kind: found.kind as LedgerEntry['kind'],
-    inputHash: found.input_hash as string | null,
-    rows: found.rows as LedgerEntry['rows'],
-    paymentIds: found.payment_ids as number[],
+    kind: document.kind as LedgerEntry['kind'],
+    inputHash: document.input_hash as string | null,
+    rows: document.rows as LedgerEntry['rows'],
+    paymentIds: document.payment_ids as number[],
   });
   await update('ledger_entries', key, {
     $set: {
       rows: entry.rows,
       payment_ids: entry.paymentIds,
-      hash: entryHash(entry, found.booked_at as Date),
+      hash: entryHash(entry, document.booked_at as Date),
     },
   })();
 };
@@ -169,7 +169,7 @@ const forged = async (key: string, changes: Row = {}, paymentIds = [incomeId]): 
 
 const seals = (): Promise<Seal[]> => createSeals(harness.sealConnection).after(0, 100);
 
-describe('a manual change is found and reported', () => {
+describe('manual changes', () => {
   const cases: [string, string, () => readonly unknown[], () => Promise<unknown>, () => string][] = [
     // Balances
     [
@@ -410,12 +410,12 @@ describe('a manual change is found and reported', () => {
     ],
   ];
 
-  test.each(cases)('%s', async (_what, name, ids, change, expected) => {
+  test.each(cases)('the audit reports %s', async (_what, name, ids, change, expected) => {
     expect(await tamper(name, ids(), change)).toContain(expected());
     expect((await harness.inspect()).difference).toBeUndefined();
   });
 
-  test('a change with a rewritten chain is found by a head noted before', async () => {
+  test('a change with a rewritten chain is found through a head noted before', async () => {
     const { head } = await harness.inspect();
     const originals = await collection('ledger_seals').find({}).toArray();
     const difference = await tamper('ledger_entries', [otherKey], async () => {
@@ -448,7 +448,7 @@ describe('a manual change is found and reported', () => {
 });
 
 describe('the command', () => {
-  test('prints the accounts and the head and exits 0 when there is no difference', async () => {
+  test('the command prints the accounts and the head and exits 0 without a difference', async () => {
     const { code, output } = await runCli();
     const [accounts, head, last] = output.trimEnd().split('\n');
     expect(last).toMatch(/^Checked \d+ payments, \d+ entries, \d+ wallets, 2 seals: everything adds up\.$/);
@@ -458,13 +458,13 @@ describe('the command', () => {
     expect(code).toBe(0);
   });
 
-  test('counts every part of its work as progress', async () => {
+  test('the progress of an audit includes every part of its work', async () => {
     const { counts, ...progress } = countedProgress();
     const { entries, payments } = await harness.inspect(undefined, progress);
     expect(counts).toEqual({ expected: 2 * (entries + payments), done: 2 * (entries + payments) });
   });
 
-  test('shows on stderr how far it is and how long the rest takes, while its database is slow', async () => {
+  test('the command shows its progress and the remaining time on stderr while the database is slow', async () => {
     const { code, shown, rest, output } = await runSlowly();
     const [, done, total] =
       /^\d:\d\d {2}(\d+)\/(\d+) sealed entries, about \d:\d\d left\n$/.exec(shown) ?? [];
@@ -476,7 +476,7 @@ describe('the command', () => {
     expect(code).toBe(0);
   });
 
-  test('prints the first difference and exits 1', async () => {
+  test('the command prints the first difference and exits 1', async () => {
     await update('wallets', userId, { $inc: { balance: 1 } })();
     const { code, output } = await runCli();
     await update('wallets', userId, { $inc: { balance: -1 } })();
@@ -484,7 +484,7 @@ describe('the command', () => {
     expect(code).toBe(1);
   });
 
-  test('checks that the chain contains a noted head; an invalid head exits 2', async () => {
+  test('the command checks that the chain contains a noted head, and exits 2 for an invalid head', async () => {
     const [first] = await seals();
     expect(await runCli(headText(first as Seal))).toMatchObject({ code: 0 });
     const other = await runCli(`1:${'0'.repeat(64)}`);
@@ -500,14 +500,14 @@ describe('the command', () => {
     expect(await runCli('nonsense')).toMatchObject({ code: 2 });
   });
 
-  test('prints the number of unsealed entries', async () => {
+  test('the command prints the number of unsealed entries', async () => {
     await harness.give(harness.person().userId, 1);
     expect((await runCli()).output).toContain('1 entry is not sealed yet');
     await harness.wallet.sealLedger();
     expect((await runCli()).output).not.toContain('not sealed');
   });
 
-  test('reads the seals from the configured database', async () => {
+  test('the command reads the seals from the configured database', async () => {
     const elsewhere = await runCli(undefined, {
       LEDGER_SEALS_DATABASE: `${harness.config.MONGODB_DATABASE}_other`,
     });
@@ -516,7 +516,7 @@ describe('the command', () => {
     expect(await runCli(undefined, { LEDGER_SEALS_DATABASE: 'not a name' })).toMatchObject({ code: 78 });
   });
 
-  test('says that the result was not recorded, and exits 1 with a difference, 2 without one', async () => {
+  test('the command reports a result that was not recorded: exit code 1 with a difference, 2 without', async () => {
     const proxy = await startMongoProxy(harness.config.MONGODB_URI);
     const servers = { MONGODB_URI: proxy.uri, LEDGER_SEALS_MONGODB_URI: harness.config.MONGODB_URI };
     try {
@@ -537,7 +537,7 @@ describe('the command', () => {
     }
   });
 
-  test('reads its database also from the variable of the operator', async () => {
+  test('the command accepts the operator’s variable for the name of the database', async () => {
     const { MONGODB_DATABASE: WALLET_MONGODB_DATABASE } = harness.config;
     expect(await runCli(undefined, { MONGODB_DATABASE: '', WALLET_MONGODB_DATABASE })).toMatchObject({
       code: 0,
@@ -545,7 +545,7 @@ describe('the command', () => {
     });
   });
 
-  test('ends, and exits 2, when the database of the seals cannot be reached', async () => {
+  test('the command exits 2 when the database of the seals cannot be reached', async () => {
     expect(await runCli(undefined, { LEDGER_SEALS_MONGODB_URI: 'mongodb://127.0.0.1:1' })).toMatchObject({
       code: 2,
       output: expect.stringContaining('ECONNREFUSED'),
@@ -554,7 +554,7 @@ describe('the command', () => {
 });
 
 describe('concurrent bookings', () => {
-  test('twenty callers that book, hold and settle during audits make no false difference', async () => {
+  test('twenty callers that book, hold and settle during audits cause no false difference', async () => {
     const people = Array.from({ length: 10 }, () => harness.person());
     for (const { userId: id } of people) await harness.give(id, 10_000);
     let busy = true;

@@ -23,7 +23,7 @@ const evaluate = async (userId: number, code: string) => {
   return { applies, extras: JSON.parse(extras) };
 };
 
-test('unsettled_balance applies to any balance except zero, positive or negative', async () => {
+test('unsettled_balance applies to every positive or negative balance', async () => {
   const { userId } = harness.person();
   expect(await evaluate(userId, 'unsettled_balance')).toEqual({ applies: false, extras: {} });
   await harness.give(userId, 250);

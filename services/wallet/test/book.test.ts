@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('Book', () => {
-  test('books purchase, income and commission of a sale together, with rows that add up to zero', async () => {
+  test('a sale books purchase, income and commission together, with rows that add up to zero', async () => {
     const [buyer, seller] = [harness.person().userId, harness.person().userId];
     await harness.give(buyer, 100_000);
     const answer = await harness.grpc.call('Book', {
@@ -93,7 +93,7 @@ describe('Book', () => {
     expect(await harness.balanceOf(userId)).toBe(0);
   });
 
-  test('the same key with another input is a conflict and changes nothing', async () => {
+  test('the same key with a different input is a conflict and changes nothing', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 1_000);
     const idempotency_key = key();
@@ -112,7 +112,7 @@ describe('Book', () => {
     expect(await harness.balanceOf(userId)).toBe(900);
   });
 
-  test('amounts that a double does not hold exactly are refused, not rounded', async () => {
+  test('amounts that a double cannot represent exactly are refused, not rounded', async () => {
     const { userId } = harness.person();
     for (const amount of ['9007199254740993', '9223372036854775807', 0, -5]) {
       const refused = harness.book({
@@ -133,7 +133,7 @@ describe('Book', () => {
     await harness.book({ idempotency_key: key(), bookings: [purchase(userId, 2_147_483_648)] });
   });
 
-  test('other types, no bookings and empty keys are refused', async () => {
+  test('unknown types, missing bookings and empty keys are refused', async () => {
     const { userId } = harness.person();
     for (const request of [
       { idempotency_key: key(), bookings: [{ user_id: userId, type: 'deposit', amount: 5 }] },
@@ -216,7 +216,7 @@ describe('races', () => {
     expect(await harness.balanceOf(userId)).toBe(0);
   });
 
-  test('fifty concurrent debits of one wallet spend exactly its balance, and rows, payments and balance agree', async () => {
+  test('fifty concurrent debits spend exactly the balance; rows, payments and balance agree', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 30);
     const codes = await together(50, () =>
@@ -231,7 +231,7 @@ describe('races', () => {
     expect((await harness.audit()).difference).toBeUndefined();
   });
 
-  test('of two inputs with one key one is booked, and every call with the other is refused', async () => {
+  test('one of two inputs with the same key is booked, and every call with the other is refused', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 10_000);
     const idempotency_key = key();
@@ -248,7 +248,7 @@ describe('races', () => {
       expect(code).toBe(amount === spent ? 'booked' : 'idempotency.other_input');
   });
 
-  test('another input with a used key is refused as such even when the balance is insufficient', async () => {
+  test('a used key with a different input is a conflict even when the balance is insufficient', async () => {
     const { userId } = harness.person();
     await harness.give(userId, 100);
     const idempotency_key = key();
@@ -257,7 +257,7 @@ describe('races', () => {
     await expect(other).rejects.toMatchObject({ kind: 'conflict', code: 'idempotency.other_input' });
   });
 
-  test('twenty concurrent first incomes create one wallet and all count', async () => {
+  test('twenty concurrent first incomes create one wallet with the whole sum', async () => {
     const { userId } = harness.person();
     await together(20, () => harness.give(userId, 1));
     expect(await harness.balanceOf(userId)).toBe(20);

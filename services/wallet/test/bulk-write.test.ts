@@ -1,4 +1,4 @@
-/** The writes of a booking as one command, and one by one for MongoDB before version 8. */
+/** The writes of a booking in one command, and one by one for MongoDB before version 8. */
 import { toAppError } from '@fitness/shared/http/error-handler.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
 import { inTransaction, isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -72,7 +72,7 @@ describe.each([
     [1, 1, 11],
     [0, 11, 11],
   ])(
-    'the index of the first update without a match is returned: %i of %i and %i',
+    'the index of the first update without a match is returned: %i for %i and %i',
     async (place, first, second) => {
       const undone = new Error('undone');
       let returned: number | undefined;
@@ -98,7 +98,7 @@ describe.each([
     ).rejects.toThrow('undone');
   });
 
-  test('a duplicate key rejects as such and undoes the updates', async () => {
+  test('a duplicate key rejects with its own error and undoes the updates', async () => {
     await models.entries.collection.insertOne({ _id: 'a' as never });
     const writes = { updates: [take(1, 3)], inserts: [entry('b', 'a')] };
     const refused = await transact((session) => bulkWrite(session, writes)).catch((error: unknown) => error);
@@ -107,7 +107,7 @@ describe.each([
     expect(await keys()).toEqual(['a']);
   });
 
-  test('twenty concurrent updates of one document take exactly what it holds', async () => {
+  test('twenty concurrent updates of one document take exactly its balance', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         transact(async (session) => {
@@ -129,7 +129,7 @@ describe.each([
   });
 });
 
-test('a write that the database refuses inside of the command is refused by the database, not by us: 503', async () => {
+test('a write that the database refuses within the command is reported as 503', async () => {
   const proxy = await startMongoProxy(config.MONGODB_URI);
   const proxied = await mongoose
     .createConnection(proxy.uri, { dbName: config.MONGODB_DATABASE, autoIndex: false })

@@ -1,4 +1,4 @@
-/** A crash-test process with any number of wallet instances. The work `seal` seals the booked entries. */
+/** A crash-test process with any number of wallet instances. The work item `seal` seals the booked entries. */
 import { serveInstances } from '@fitness/shared/testing/crash-process.ts';
 import { readConfig } from '../src/config.ts';
 import { startWallet } from '../src/service.ts';

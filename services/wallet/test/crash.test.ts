@@ -1,6 +1,6 @@
 /**
- * A process is killed while each of its wallet instances waits before a different database command of a booking, a
- * deposit, a withdrawal, a settlement or a seal. A repeat on another process has its effect exactly once.
+ * A process is killed while each of its wallet instances waits before a different database command. The commands belong to
+ * bookings, deposits, withdrawals, settlements and seals. A repeat on another process has its effect exactly once.
  */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -67,7 +67,7 @@ const harnessClient = (): Client => ({ send: harness.send, book: harness.grpc })
 const newCase = async (scenario: Scenario): Promise<Case> => {
   const each = { as: harness.person(), seller: harness.person(), key: randomUUID(), target: '' };
   await harness.give(each.as.userId, BALANCE);
-  // The wallet of the seller exists, as that of most sellers.
+  // The seller has a wallet, like most sellers.
   await harness.give(each.seller.userId, 1);
   return scenario.prepare === undefined ? each : { ...each, target: await scenario.prepare(each) };
 };
@@ -122,7 +122,7 @@ const callback: Scenario = {
   request: ({ send }, { target }) => send('GET', target),
 };
 
-/** Its entry in the journal comes before its commit. */
+/** The entry in the journal comes before the commit. */
 const opening: Scenario = {
   request: ({ send }, { as, key }) => {
     const headers = { 'idempotency-key': key };
@@ -130,7 +130,7 @@ const opening: Scenario = {
   },
 };
 
-/** The users and the track ids of the journal. */
+/** The user ids and track ids in the journal. */
 const inJournal = async (): Promise<{ user_id: number; track_id: string }[]> => {
   const folder = join(harness.config.JOURNAL_DIRECTORY, 'deposits');
   const files = await readdir(folder);
@@ -154,7 +154,7 @@ const stepsOf = (scenario: Scenario): string[] =>
   casesOf(scenario).flatMap(({ killedBefore }) => killedBefore ?? []);
 
 beforeAll(async () => {
-  // Ahead of the killed process by more than the minute of its claims of Idempotency-Keys.
+  // Ahead of the killed process by more than the minute for which it claims an Idempotency-Key.
   const clock = { now: () => new Date(systemClock.now().getTime() + 2 * MINUTE_MS) };
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 }, { clock });
   // Creates counters and collections.
@@ -164,7 +164,7 @@ beforeAll(async () => {
   crashing = startCrashTestProcess(PROGRAM, { ...harness.config });
   for (const nth of [SEAL.read, SEAL.append, SEAL.mark]) {
     await stopSealing(crashing, nth);
-    // The next instance begins with a completed seal.
+    // The next instance starts with a completed seal.
     await harness.wallet.sealLedger();
   }
   await stopSealing(crashing, SEAL.commit);
@@ -178,7 +178,7 @@ afterAll(async () => {
   await harness.close();
 });
 
-/** Repeats each request on the running service until it is done; resolves with the answers. */
+/** Repeats each request on the running service until it is done. Resolves with the answers. */
 const finish = async <Result>(scenario: Scenario, isDone: (result: Result) => boolean): Promise<Result[]> => {
   const repeated = casesOf(scenario).map((each) =>
     eventually(async () => {
@@ -207,7 +207,7 @@ const publishedOnce = (type: string, payments: readonly number[]): Promise<true>
     return published.every((times) => times === 1) ? true : undefined;
   });
 
-describe('killed before each of its commands', () => {
+describe('a process killed before each of its commands', () => {
   test('a repeated sale is booked completely and once', async () => {
     expect(stepsOf(sale)).toEqual(['findAndModify sequences', 'bulkWrite', 'commitTransaction']);
     await finish<{ payment_ids: number[] }>(sale, ({ payment_ids: ids }) => ids.length === 3);
@@ -242,7 +242,7 @@ describe('killed before each of its commands', () => {
     );
   });
 
-  test('a rejected withdrawal is released once', async () => {
+  test('a repeated rejection releases a withdrawal once', async () => {
     expect(stepsOf(rejection)).toEqual([
       'find payments',
       'find wallets',
@@ -262,7 +262,7 @@ describe('killed before each of its commands', () => {
     const killed = casesOf(rejection).filter(({ killedBefore }) => killedBefore === 'commitTransaction');
     expect(killed).toHaveLength(1);
     expect(await Promise.all(killed.map(({ target }) => recorded(target)))).toEqual([0]);
-    // Also when the killed process had completed it.
+    // True even if the killed process had completed it.
     expect(statuses(await finish<Answer>(rejection, answered))).toEqual(new Set([200]));
     expect(await balances(rejection)).toEqual(new Set([BALANCE]));
     await publishedOnce(
@@ -273,7 +273,7 @@ describe('killed before each of its commands', () => {
     expect(new Set(entries)).toEqual(new Set([1]));
   });
 
-  test('a deposit that is opened is in the journal before its commit, and every one is', async () => {
+  test('every opened deposit is in the journal before its commit', async () => {
     const killed = casesOf(opening).find(({ killedBefore }) => killedBefore === 'commitTransaction');
     const ofKilled = (await inJournal()).filter(({ user_id: id }) => id === killed?.as.userId);
     expect(ofKilled).toHaveLength(1);
@@ -290,7 +290,7 @@ describe('killed before each of its commands', () => {
     expect(opened.filter(({ gateway }) => !journaled.has(gateway.track_id))).toEqual([]);
   });
 
-  test('a deposit is credited once by the repeated callback', async () => {
+  test('a repeated callback credits a deposit once', async () => {
     expect(stepsOf(callback)).toEqual([
       'find payments',
       'find wallets',
@@ -316,7 +316,7 @@ describe('killed before each of its commands', () => {
     );
   });
 
-  test('the next round completes a seal: every entry is sealed and published once', async () => {
+  test('the next round completes an interrupted seal: every entry is sealed and published once', async () => {
     expect(sealSteps).toEqual([
       'find ledger_entries',
       'insert ledger_seals',

@@ -44,7 +44,7 @@ const openOrders = () =>
   harness.connection.collection('payments').countDocuments({ type: 'deposit', is_done: false });
 
 describe('POST /payments/deposit', () => {
-  test('answers the open payment with its fee breakdown and the URL of the payment page', async () => {
+  test('a deposit returns the open payment with its fee breakdown and the URL of the payment page', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For  my\nplan');
     expect(payment).toMatchObject({
@@ -73,13 +73,13 @@ describe('POST /payments/deposit', () => {
     [1_500.5, 422],
     ['5000', 422],
     [null, 422],
-  ])('amount %p: %i', async (amount, status) => {
+  ])('a deposit with the amount %p is answered with %i', async (amount, status) => {
     const answer = await send('POST', '/payments/deposit', { as: harness.person(), body: { amount } });
     expect(answer.status).toBe(status);
     if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['amount']);
   });
 
-  test('an unreachable gateway is 500 with its code, and nothing is stored', async () => {
+  test('a deposit is 500 while the gateway is unreachable, and nothing is stored', async () => {
     const as = harness.person();
     const before = await openOrders();
     await setZibalMode(harness, 'unreachable');
@@ -93,7 +93,7 @@ describe('POST /payments/deposit', () => {
     expect(await openOrders()).toBe(before);
   });
 
-  test('a repeated Idempotency-Key opens one payment and answers the same bytes', async () => {
+  test('a repeated Idempotency-Key opens one payment and returns the same bytes', async () => {
     const as = harness.person();
     const options = { as, body: { amount: 9_000 }, headers: { 'idempotency-key': 'deposit-1' } };
     const first = await send('POST', '/payments/deposit', options);
@@ -106,7 +106,7 @@ describe('POST /payments/deposit', () => {
     expect(await harness.connection.collection('payments').countDocuments({ user_id: as.userId })).toBe(1);
   });
 
-  test('a guest is 401, a token without payments.view_own 403', async () => {
+  test('a deposit is 401 for a guest, and 403 for a token without payments.view_own', async () => {
     expect((await send('POST', '/payments/deposit', { body: { amount: 5_000 } })).status).toBe(401);
     const bare = caller(harness.person().userId, ['posts.view']);
     expect((await send('POST', '/payments/deposit', { as: bare, body: {} })).status).toBe(403);
@@ -121,7 +121,7 @@ describe('POST /payments/deposit', () => {
 });
 
 test('an amount that the gateway does not take is 422 under amount, and nothing is stored', async () => {
-  // Every merchant but the simulating one has the ceiling of the card network.
+  // Every merchant except the simulating one has the card network's ceiling.
   const merchant = await startHarness({ ZIBAL_MERCHANT: 'shop-1' });
   try {
     const as = merchant.person();
@@ -145,7 +145,7 @@ test('an amount that the gateway does not take is 422 under amount, and nothing 
 });
 
 describe('GET /payments/deposit/callback', () => {
-  test('a paid deposit is credited, with the data of the gateway and its reference on a new line', async () => {
+  test('a paid deposit is credited, with the gateway’s data and its reference on a new line', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'Top up');
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -180,7 +180,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'deposit', amount: 50_000 });
   });
 
-  test('a repeated callback answers the same and credits nothing', async () => {
+  test('a repeated callback returns the same response and credits nothing', async () => {
     const as = harness.person();
     const { payment_url } = await deposit(as);
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -190,7 +190,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(await harness.balanceOf(as.userId)).toBe(50_000);
   });
 
-  test('twenty concurrent callbacks credit once', async () => {
+  test('twenty concurrent callbacks credit a deposit once', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as);
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -236,7 +236,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('an unreachable gateway is 500 with its code, and a later callback credits', async () => {
+  test('a callback is 500 while the gateway is unreachable, and a later one credits the deposit', async () => {
     const as = harness.person();
     const { payment_url } = await deposit(as);
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -258,7 +258,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(foreign.text).toBe(unknown.text);
   });
 
-  test('without the order id it is the 404 of an unknown track id, except for the payer', async () => {
+  test('a callback without the order id is the 404 of an unknown track id, except for the payer', async () => {
     const as = harness.person();
     const { payment, payment_url } = await deposit(as, 50_000, 'For Sara');
     await atTheBank(harness, payment_url, 'pay');
@@ -270,7 +270,7 @@ describe('GET /payments/deposit/callback', () => {
       { path: `${path}&orderId=${payment.id}-${'0'.repeat(24)}` },
       { path, as: harness.person() },
       { path, as: OPERATOR },
-      // The payer's, but without the permission to see payments.
+      // The payer's own token, but without the permission to see payments.
       { path, as: restrictedCaller(as.userId, 'posts.view') },
     ];
     for (const { path: guess, as: viewer } of guesses) {
@@ -284,7 +284,7 @@ describe('GET /payments/deposit/callback', () => {
     expect(payer.body.payment.user.email).toBe(`user${as.userId}@example.test`);
   });
 
-  test('after 30 wrong ones in a minute an address gets 429, and right ones are still settled', async () => {
+  test('an address gets 429 after 30 wrong callbacks in a minute, and correct ones are still settled', async () => {
     const as = harness.person();
     const { payment_url } = await deposit(as);
     const callback = await atTheBank(harness, payment_url, 'pay');
@@ -324,7 +324,7 @@ describe('GET /payments/deposit/callback', () => {
     },
   );
 
-  test('with APP_DEPOSIT_RETURN_URL the browser is redirected there with the outcome', async () => {
+  test('a callback redirects the browser to APP_DEPOSIT_RETURN_URL with the outcome', async () => {
     const replica = await harness.replica({ APP_DEPOSIT_RETURN_URL: 'https://app.test/wallet?tab=1' });
     const sendThere = apiClient('wallet', replica.url);
     const paid = await deposit(harness.person());
@@ -349,9 +349,9 @@ describe('GET /payments/deposit/callback', () => {
 const startStrangeGateway = async (): Promise<{
   url: string;
   answers: Record<string, unknown>;
-  /** The calls that it received, by their names. */
+  /** The names of the calls that it received. */
   calls: string[];
-  /** It answers after this. */
+  /** Delays every answer until `gate` resolves. */
   setGate: (gate: Promise<void>) => void;
   server: Server;
 }> => {
@@ -417,14 +417,14 @@ describe('a gateway with unusual answers', () => {
   test.each([
     ['amount', { amount: 100_990 }],
     ['order', { orderId: '999999' }],
-  ])('another %s than ours is never credited', async (_what, changes) => {
+  ])('a payment with a different %s is never credited', async (_what, changes) => {
     const { as, id, callback } = await open();
     strange.answers.verify = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, changes);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
-    // Not even after a later matching answer: the deposit has been reported to operators.
+    // Not even a later matching answer counts: the deposit has been reported to operators.
     strange.answers.inquiry = paid(id);
     expect((await other.send('GET', callback)).body.payment.is_done).toBe(false);
     expect(await other.balanceOf(as.userId)).toBe(0);
@@ -516,7 +516,7 @@ describe('a gateway with unusual answers', () => {
       return body.data.some(({ payment }: { payment: { id: number } }) => payment.id === id);
     };
 
-    test('credited books the requested amount, once, with what the gateway took', async () => {
+    test('the outcome credited books the requested amount once, with what the gateway took', async () => {
       const { as, id } = await disputed();
       expect(await isListed(id)).toBe(true);
       const { status, body } = await resolve(id, 'credited');
@@ -545,7 +545,7 @@ describe('a gateway with unusual answers', () => {
       expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'deposit', amount: 10_000 });
     });
 
-    test('returned books nothing, whatever the gateway says later', async () => {
+    test('the outcome returned books nothing, whatever the gateway says later', async () => {
       const { as, id, callback } = await disputed();
       const { status, body } = await resolve(id, 'returned');
       expect([status, body.payment.is_done]).toEqual([200, false]);
@@ -566,23 +566,26 @@ describe('a gateway with unusual answers', () => {
     test.each([
       ['credited', 'returned'],
       ['returned', 'credited'],
-    ])('%s again answers the payment as it is; %s then is 409', async (outcome, another) => {
-      const { id } = await disputed();
-      const first = await resolve(id, outcome);
-      const again = await resolve(id, outcome, 'Another note');
-      expect([again.status, again.text]).toEqual([200, first.text]);
-      const refused = await resolve(id, another);
-      expect([refused.status, refused.body]).toEqual([
-        409,
-        { message: 'This has already been resolved with a different outcome.' },
-      ]);
-    });
+    ])(
+      'a second resolution as %s returns the payment unchanged, and one as %s is 409',
+      async (outcome, another) => {
+        const { id } = await disputed();
+        const first = await resolve(id, outcome);
+        const again = await resolve(id, outcome, 'Another note');
+        expect([again.status, again.text]).toEqual([200, first.text]);
+        const refused = await resolve(id, another);
+        expect([refused.status, refused.body]).toEqual([
+          409,
+          { message: 'This has already been resolved with a different outcome.' },
+        ]);
+      },
+    );
 
     test('two operators on two processes have exactly one outcome, booked at most once', async () => {
       const processes = [other.send, apiClient('wallet', (await other.replica()).url)] as const;
       for (let round = 0; round < 6; round += 1) {
         const { as, id } = await disputed();
-        // In every third round they agree.
+        // The operators agree in every third round.
         const outcomes = [
           ['credited', 'returned'],
           ['returned', 'credited'],
@@ -601,7 +604,7 @@ describe('a gateway with unusual answers', () => {
       }
     });
 
-    test('a deposit that is not disputed is 409, another type of payment or an unknown one 404', async () => {
+    test('a deposit that is not disputed is 409; other types of payment and unknown ones are 404', async () => {
       const { id, callback } = await open();
       strange.answers.verify = { result: 202, status: 3 };
       for (const outcome of ['credited', 'returned']) {
@@ -629,7 +632,7 @@ describe('a gateway with unusual answers', () => {
       expect(await other.balanceOf(as.userId)).toBe(0);
     });
 
-    test('needs payments.resolve_disputes, and identity', async () => {
+    test('a resolution needs payments.resolve_disputes, and a reachable identity', async () => {
       const { as, id } = await disputed();
       const body = { outcome: 'credited', note: NOTE };
       const settler = caller(900_003, ['payments.view_all', 'payments.settle_withdrawals']);
@@ -643,7 +646,7 @@ describe('a gateway with unusual answers', () => {
       expect((await resolve(id, 'credited')).status).toBe(200);
     });
 
-    test('the resolution is for holders of payments.view_all, and its note is removed with the account', async () => {
+    test('holders of payments.view_all see the resolution, and its note is removed with the account', async () => {
       const { as, id } = await disputed();
       await resolve(id, 'credited');
       const shown = await other.send('GET', `/payments/${id}`, { as });
@@ -657,7 +660,7 @@ describe('a gateway with unusual answers', () => {
       });
     });
 
-    test('after the erasure of the payer it stores no personal data', async () => {
+    test('a resolution after the erasure of the payer stores no personal data', async () => {
       const { as, id } = await disputed();
       await eraseAccount(other, as.userId);
       expect((await resolve(id, 'credited')).body.payment).toMatchObject({
@@ -670,11 +673,11 @@ describe('a gateway with unusual answers', () => {
     });
   });
 
-  test('the audit finds no difference after these tests', async () => {
+  test('the audit finds no difference after disputes and resolutions', async () => {
     expect((await other.audit()).difference).toBeUndefined();
   });
 
-  test('the sweep disputes like the callback and does not verify again', async () => {
+  test('the sweep disputes a deposit like the callback and does not verify it again', async () => {
     const { id, as } = await open();
     strange.answers.verify = paid(id, { orderId: '1' });
     const payments = other.connection.collection('payments');
@@ -687,7 +690,7 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(0);
   });
 
-  test('an already-verified answer without details is followed by an inquiry, which credits', async () => {
+  test('an already-verified answer without details is followed by an inquiry, which credits the deposit', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 201 };
     strange.answers.inquiry = paid(id, { orderId: id, amount: '101000', refNumber: null });
@@ -697,8 +700,8 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
-  test('after three answers that a deposit is not paid, is asked once for all callbacks of two seconds', async () => {
-    // It stands still, so that the pause is the whole one on a slow machine, too.
+  test('the gateway is asked once in two seconds after three answers that a deposit is not paid', async () => {
+    // The clock stands still, so the pause has its full length on a slow machine, too.
     const replica = await other.replica({}, new ManualClock(new Date()));
     const callBack = apiClient('wallet', replica.url);
     const { as, id, callback } = await open();
@@ -719,7 +722,7 @@ describe('a gateway with unusual answers', () => {
     await replica.close();
   });
 
-  test('holds the callbacks of twenty requests of a payer while it is asked; further ones are answered at once', async () => {
+  test('twenty callbacks of a payer wait for the gateway, and further ones are answered at once', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = paid(id);
     const gate = Promise.withResolvers<void>();
@@ -728,9 +731,9 @@ describe('a gateway with unusual answers', () => {
     const heldAnswers: Promise<unknown>[] = [];
     let answered = 0;
     for (let call = 1; call <= WAITING_PER_USER + 5; call += 1) {
-      const answer = other.send('GET', callback).then((given) => {
+      const answer = other.send('GET', callback).then((response) => {
         answered += 1;
-        return given;
+        return response;
       });
       heldAnswers.push(answer);
     }
@@ -742,7 +745,7 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
-  test('is asked again for a callback that came after the question', async () => {
+  test('the gateway is asked again for a callback that arrived after the inquiry was sent', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = { result: 202, status: -1 };
     const [gate, next] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -751,7 +754,7 @@ describe('a gateway with unusual answers', () => {
     const early = other.send('GET', callback);
     await eventually(() => strange.calls.length > before);
     const late = other.send('GET', callback);
-    // A further request of the same connection pool is answered after the late callback has joined.
+    // Another request of the same connection pool is answered after the late callback has joined.
     expect((await other.send('GET', '/payments/balance', { as })).status).toBe(200);
     strange.setGate(next.promise);
     gate.resolve();
@@ -762,7 +765,7 @@ describe('a gateway with unusual answers', () => {
     expect(await other.balanceOf(as.userId)).toBe(10_000);
   });
 
-  test('is asked once for concurrent callbacks of a deposit', async () => {
+  test('the gateway is asked once for concurrent callbacks of a deposit', async () => {
     const { as, id, callback } = await open();
     strange.answers.verify = paid(id);
     const gate = Promise.withResolvers<void>();
@@ -811,7 +814,7 @@ describe('a gateway with unusual answers', () => {
 });
 
 describe('VAT', () => {
-  test('with a rate the meta shows the tax contained in the fee, and the payer is charged the same', async () => {
+  test('a VAT rate adds the tax contained in the fee to the meta, and the payer is charged the same', async () => {
     const replica = await harness.replica({ VAT_PERCENT: 10, GATEWAY_FEE_PERCENT: 2.2 });
     const as = harness.person();
     const answer = await apiClient('wallet', replica.url)('POST', '/payments/deposit', {

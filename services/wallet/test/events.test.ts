@@ -29,7 +29,7 @@ const handled = (eventId: string) =>
   eventually(async () => (await harness.connection.collection('inbox').countDocuments({ eventId })) === 1);
 
 describe('store_billing.store_purchase.granted', () => {
-  test('records one payment in the history without a change of the balance', async () => {
+  test('a store purchase records one payment in the history and does not change the balance', async () => {
     const as = harness.person();
     await harness.give(as.userId, 500);
     await handled(await harness.publish(storePurchaseGranted, grant(as.userId, 1)));
@@ -51,7 +51,7 @@ describe('store_billing.store_purchase.granted', () => {
     });
   });
 
-  test('with a rate the meta shows the tax contained in the price, and the rows book it', async () => {
+  test('a VAT rate adds the tax contained in the price to the meta, and the rows book it', async () => {
     const as = harness.person();
     await handled(await harness.publish(storePurchaseGranted, grant(as.userId, 5)));
     const { body } = await harness.send('GET', '/payments', { as });
@@ -62,7 +62,7 @@ describe('store_billing.store_purchase.granted', () => {
     expect(entry?.rows).toContainEqual({ account: 'vat', amount: vat.vat_amount });
   });
 
-  test('a purchase that nobody has paid for is in the history with the amount 0, and moves no money', async () => {
+  test('an unpaid purchase is in the history with the amount 0, and moves no money', async () => {
     const as = harness.person();
     await handled(await harness.publish(storePurchaseGranted, { ...grant(as.userId, 6), amount: 0 }));
     const { body } = await harness.send('GET', '/payments', { as });
@@ -73,12 +73,12 @@ describe('store_billing.store_purchase.granted', () => {
     expect((await harness.audit()).difference).toBeUndefined();
   });
 
-  test('the same event delivered twenty times books once', async () => {
+  test('an event delivered twenty times is booked once', async () => {
     const { userId } = harness.person();
     const id = crypto.randomUUID();
     await together(20, () => harness.publish(storePurchaseGranted, grant(userId, 2), { id }));
     await handled(id);
-    // Events are handled in order: every delivery is done once a later event is.
+    // Events are handled in order: once a later event is handled, so is every delivery.
     await handled(await harness.publish(storePurchaseGranted, grant(harness.person().userId, 3)));
     expect(await paymentsOf(userId)).toHaveLength(1);
   });
@@ -92,7 +92,7 @@ describe('store_billing.store_purchase.granted', () => {
 });
 
 describe('identity.account.deleted', () => {
-  test('removes personal data from the payments and keeps the amounts', async () => {
+  test('an erasure removes personal data from the payments and keeps the amounts', async () => {
     const as = harness.person();
     const headers = { 'idempotency-key': 'erased' };
     const body = { amount: 5_000, description: 'For Sara' };

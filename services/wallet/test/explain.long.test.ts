@@ -1,4 +1,4 @@
-/** Every query of the wallet uses an index, in its order, among 20,000 documents of each collection. */
+/** Every query of the wallet uses an index, in its order, among 20,000 documents per collection. */
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { nextSeal } from '@fitness/shared/kernel/seal.ts';
 import { ensureIndexes } from '@fitness/shared/mongo/indexes.ts';
@@ -47,7 +47,7 @@ let connection: Connection;
 let store: Store;
 let watch: CommandWatch;
 
-/** The templates of the copies belong to separate users. */
+/** The documents that are copied belong to separate users. */
 const ownerOf = (id: number): number => (id > FILLED ? id : 1 + (id % USERS));
 
 const deposit = (id: number) =>
@@ -255,10 +255,10 @@ const cases: [string, () => Promise<unknown>][] = [
   ['seals for the audit', () => createSeals(connection).after(0, 5)],
 ];
 
-test.each(cases)('%s', async (_what, work) => {
+test.each(cases)('queries use an index: %s', async (_what, work) => {
   expect(await faultsOf(work)).toEqual([]);
 });
 
-test('each listed scatter is a command of these', () => {
+test('every listed scatter is a command of these queries', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

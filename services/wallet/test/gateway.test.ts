@@ -68,7 +68,7 @@ const erase = (userId: number): Promise<void> => eraseAccount(harness, userId);
 
 describe('an order', () => {
   test.each([0, -5, 1.5, 1e21, '', 'abc', '../7', '7?x=1', '1234567890123456', {}, true, null])(
-    'with the invalid track id %p is payments.provider_error, and nothing is stored',
+    'an order with the invalid track id %p is payments.provider_error, and nothing is stored',
     async (trackId) => {
       answers.request = () => ({ result: 100, trackId });
       const as = harness.person();
@@ -81,7 +81,7 @@ describe('an order', () => {
     },
   );
 
-  test('with the track id of another deposit is payments.provider_error, and the other deposit does not change', async () => {
+  test('an order with another deposit’s track id is payments.provider_error and changes no deposit', async () => {
     const first = await open();
     answers.request = () => ({ result: 100, trackId: track });
     const as = harness.person();
@@ -97,7 +97,7 @@ describe('an order', () => {
   });
 });
 
-test('a callback without the order id asks the gateway nothing', async () => {
+test('a callback without the order id does not call the gateway', async () => {
   const { as, id, callback } = await open();
   let calls = 0;
   answers.verify = () => {
@@ -134,7 +134,7 @@ describe('a verification', () => {
     ['is a list', []],
     ['has a fraction of a Rial', { result: 100, amount: 101_000.5, orderId: '1' }],
     ['has an invalid order id', { result: 100, amount: 101_000, orderId: { $ne: 1 } }],
-  ])('that %s changes nothing, and the next one credits once', async (_what, answer) => {
+  ])('a verification that %s changes nothing, and the next one credits once', async (_what, answer) => {
     const { as, id, callback } = await open();
     answers.verify = () => answer;
     const { status, body } = await harness.send('GET', callback);
@@ -151,7 +151,7 @@ describe('a verification', () => {
   });
 
   test.each([{ amount: undefined }, { orderId: undefined }, { amount: null, orderId: null }])(
-    'with %j missing is followed by an inquiry, which decides',
+    'a verification without %j is followed by an inquiry, which decides',
     async (changes) => {
       const { as, id, callback } = await open();
       answers.verify = () => paid(id, changes);
@@ -162,7 +162,7 @@ describe('a verification', () => {
   );
 
   test.each(['verify', 'inquiry'])(
-    'whose %s does not know the track id leaves the deposit open',
+    'a %s that does not know the track id leaves the deposit open',
     async (call) => {
       const { id, callback } = await open();
       answers.verify = () => ({ result: 201 });
@@ -175,7 +175,7 @@ describe('a verification', () => {
     },
   );
 
-  test('that says unpaid without a status is followed by an inquiry, which decides', async () => {
+  test('an unpaid verification without a status is followed by an inquiry, which decides', async () => {
     const { as, id, callback } = await open();
     answers.verify = () => ({ result: 202 });
     answers.inquiry = () => paid(id);
@@ -185,35 +185,32 @@ describe('a verification', () => {
 
   test.each<[string, (id: number) => object]>([
     ['cancelled', () => ({ result: 202, status: 3 })],
-    ['another amount', (id) => paid(id, { amount: 5 })],
-  ])(
-    'twenty concurrent ones, every other one %s: the deposit is done exactly when it is booked',
-    async (_what, says) => {
-      for (let round = 0; round < 5; round += 1) {
-        const { as, id, callback } = await open();
-        let calls = 0;
-        answers.verify = () => {
-          calls += 1;
-          const isPaid = calls % 2 === 0;
-          const answer = isPaid ? paid(id) : says(id);
-          return async (response: ServerResponse) => {
-            await wait(isPaid === (round % 2 === 0) ? 0 : 40);
-            response.end(JSON.stringify(answer));
-          };
+    ['a different amount', (id) => paid(id, { amount: 5 })],
+  ])('a deposit is done exactly when it is booked, even if every other answer is %s', async (_what, says) => {
+    for (let round = 0; round < 5; round += 1) {
+      const { as, id, callback } = await open();
+      let calls = 0;
+      answers.verify = () => {
+        calls += 1;
+        const isPaid = calls % 2 === 0;
+        const answer = isPaid ? paid(id) : says(id);
+        return async (response: ServerResponse) => {
+          await wait(isPaid === (round % 2 === 0) ? 0 : 40);
+          response.end(JSON.stringify(answer));
         };
-        const statuses = await together(20, async () => (await harness.send('GET', callback)).status);
-        expect(new Set(statuses)).toEqual(new Set([200]));
-        const found = await stored(id);
-        const [isDone, gateway] = [found?.is_done, found?.gateway];
-        expect(gateway.state === 'done').toBe(isDone);
-        expect(gateway.reported === null).toBe(gateway.state !== 'mismatch');
-        expect(await entriesOf(id)).toBe(isDone ? 1 : 0);
-        expect(await harness.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
-      }
-    },
-  );
+      };
+      const statuses = await together(20, async () => (await harness.send('GET', callback)).status);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      const payment = await stored(id);
+      const [isDone, gateway] = [payment?.is_done, payment?.gateway];
+      expect(gateway.state === 'done').toBe(isDone);
+      expect(gateway.reported === null).toBe(gateway.state !== 'mismatch');
+      expect(await entriesOf(id)).toBe(isDone ? 1 : 0);
+      expect(await harness.balanceOf(as.userId)).toBe(isDone ? 10_000 : 0);
+    }
+  });
 
-  test('whose answer comes after another process has disputed the deposit credits nothing and is no error', async () => {
+  test('a late verification of a deposit disputed by another process credits nothing and does not fail', async () => {
     const { id, callback } = await open();
     const other = await harness.replica();
     let calls = 0;
@@ -239,7 +236,7 @@ describe('a verification', () => {
     expect(await entriesOf(id)).toBe(0);
   });
 
-  test('concurrent callbacks, sweeps and the erasure credit once and store no personal data', async () => {
+  test('concurrent callbacks, sweeps and an erasure credit once and store no personal data', async () => {
     const { as, id, callback } = await open();
     answers.verify = () => paid(id);
     const payments = harness.connection.collection('payments');
@@ -254,7 +251,7 @@ describe('a verification', () => {
   });
 });
 
-test('the erasure removes the card number of a disputed deposit', async () => {
+test('an erasure removes the card number of a disputed deposit', async () => {
   const { as, id, callback } = await open();
   answers.verify = () => paid(id, { amount: 5 });
   await harness.send('GET', callback);
@@ -290,14 +287,14 @@ describe('concurrent requests and an erasure', () => {
     expect(
       debits.filter((outcome) => outcome !== 201 && outcome !== 'payments.insufficient_balance'),
     ).toEqual([]);
-    const taken = [...withdrawals, ...debits].filter((outcome) => outcome === 201).length;
-    expect(taken).toBeLessThanOrEqual(20);
-    expect(await harness.balanceOf(as.userId)).toBe(20 - taken);
+    const accepted = [...withdrawals, ...debits].filter((outcome) => outcome === 201).length;
+    expect(accepted).toBeLessThanOrEqual(20);
+    expect(await harness.balanceOf(as.userId)).toBe(20 - accepted);
     const described = { user_id: as.userId, description: { $ne: null } };
     expect(await harness.connection.collection('payments').countDocuments(described)).toBe(0);
   });
 
-  test('pays and rejects of the withdrawal of an erased account have one outcome', async () => {
+  test('concurrent settlements of an erased account’s withdrawal have one outcome', async () => {
     const as = harness.person();
     await harness.give(as.userId, 20);
     const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 20 } });
@@ -315,7 +312,7 @@ describe('concurrent requests and an erasure', () => {
   });
 });
 
-test('everything that must conflict with an erasure changes the wallet document, even without a change of the balance', async () => {
+test('everything that must conflict with an erasure changes the wallet, even if not the balance', async () => {
   const { as, id, callback } = await open();
   const versionOf = async () =>
     (await harness.connection.collection('wallets').findOne({ _id: as.userId as never }))?.version;
@@ -333,7 +330,7 @@ test('everything that must conflict with an erasure changes the wallet document,
   expect(await versionOf()).toBe(3);
 });
 
-test('bookings of an erased account that cancel out store no description either', async () => {
+test('bookings of an erased account that cancel out store no description', async () => {
   const { userId } = harness.person();
   await erase(userId);
   const bookings = ['income', 'commission'].map((type) => ({
@@ -343,8 +340,8 @@ test('bookings of an erased account that cancel out store no description either'
     description: 'Plan by Sara',
   }));
   await harness.book({ idempotency_key: randomUUID(), bookings });
-  const found = await harness.connection.collection('payments').find({ user_id: userId }).toArray();
-  expect(found.map(({ description }) => description)).toEqual([null, null]);
+  const payments = await harness.connection.collection('payments').find({ user_id: userId }).toArray();
+  expect(payments.map(({ description }) => description)).toEqual([null, null]);
 });
 
 test('a repeated credit of a full wallet is answered as a repeat', async () => {

@@ -11,7 +11,7 @@ let harness: Harness;
 let send: Send;
 let one: ReturnType<Harness['person']>;
 let other: ReturnType<Harness['person']>;
-/** Payment ids of `one`: two incomes, a purchase, a withdrawal that is rejected, and a pending one on the next day. */
+/** Payment ids of `one`: two incomes, a purchase, a rejected withdrawal, and a pending one on the next day. */
 const ids: number[] = [];
 
 const idsOf = (body: { data: { id: number }[] }): number[] => body.data.map(({ id }) => id);
@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe('GET /payments', () => {
-  test('lists the caller’s own payments, newest first, with the user embedded by one call', async () => {
+  test('a member sees their own payments, newest first, with the user embedded by one call', async () => {
     const before = harness.identityCalls();
     const { status, body } = await send('GET', '/payments', { as: one });
     expect(status).toBe(200);
@@ -58,12 +58,12 @@ describe('GET /payments', () => {
     expect(body.data.some((payment: object) => 'user_balance' in payment)).toBe(false);
   });
 
-  test('those of another user are 403 without payments.view_all', async () => {
+  test('another user’s payments are 403 without payments.view_all', async () => {
     expect((await send('GET', `/payments?user_id=${other.userId}`, { as: one })).status).toBe(403);
     expect((await send('GET', `/payments?user_id=${one.userId}`, { as: one })).status).toBe(200);
   });
 
-  test('the total is counted: after a crash of the database the number that it keeps may be wrong', async () => {
+  test('the total is counted, because the database’s own number may be wrong after a crash', async () => {
     const proxy = await startMongoProxy(harness.config.MONGODB_URI);
     const replica = await harness.replica({ MONGODB_URI: proxy.uri });
     proxy.answerAt({ fits: (command) => command === 'count', answer: { ok: 1, n: 999 } });
@@ -74,22 +74,22 @@ describe('GET /payments', () => {
     await proxy.close();
   });
 
-  test('with payments.view_all all users’ are listed, and one user’s by user_id', async () => {
+  test('payments.view_all lists the payments of all users, and of one user by user_id', async () => {
     const all = await send('GET', '/payments', { as: OPERATOR });
     expect(all.body.meta.total).toBe(6);
-    const of = await send('GET', `/payments?user_id=${other.userId}`, { as: OPERATOR });
-    expect(of.body.data).toHaveLength(1);
-    expect(of.body.data[0].user_id).toBe(other.userId);
+    const single = await send('GET', `/payments?user_id=${other.userId}`, { as: OPERATOR });
+    expect(single.body.data).toHaveLength(1);
+    expect(single.body.data[0].user_id).toBe(other.userId);
   });
 
-  test('hides the limited fields of the user from a viewer without users.view_all', async () => {
+  test('a viewer without users.view_all does not see the limited fields of the user', async () => {
     const viewer = caller(800_000, ['payments.view_all']);
     const { body } = await send('GET', `/payments?user_id=${one.userId}`, { as: viewer });
     expect(body.data[0].user).toMatchObject({ username: `user${one.userId}` });
     expect(body.data[0].user).not.toHaveProperty('bank_account_number');
   });
 
-  test('user_balance is the live balance, on withdrawals only, for payments.view_all only', async () => {
+  test('user_balance is the current balance, only on withdrawals and only with payments.view_all', async () => {
     const { body } = await send('GET', `/payments?user_id=${one.userId}`, { as: OPERATOR });
     const shown = body.data.map((payment: { type: string; user_balance?: number }) => [
       payment.type,
@@ -118,7 +118,7 @@ describe('GET /payments', () => {
     ['from=2026-01-15%2010:00:00&to=2026-01-15%2010:00:00', [3, 2, 1, 0]],
     ['order=ASC', [0, 1, 2, 3, 4]],
     ['order=DESC', [4, 3, 2, 1, 0]],
-  ])('?%s', async (search, expected) => {
+  ])('the query ?%s selects and orders the payments', async (search, expected) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as: one });
     expect(status).toBe(200);
     expect(idsOf(body)).toEqual(expected.map((index) => ids[index]));
@@ -138,7 +138,7 @@ describe('GET /payments', () => {
     ['type[]=income', 'type'],
     ['cursor=nonsense', 'cursor'],
     ['page=0', 'page'],
-  ])('?%s is 422 under %s', async (search, field) => {
+  ])('the query ?%s is 422 under %s', async (search, field) => {
     const { status, body } = await send('GET', `/payments?${search}`, { as: one });
     // A name with brackets is another parameter, and unknown parameters are ignored.
     if (search.includes('[')) expect(status).toBe(200);
@@ -148,7 +148,7 @@ describe('GET /payments', () => {
     }
   });
 
-  test.each(['DESC', 'ASC'])('pages and cursors (%s) show every payment once', async (order) => {
+  test.each(['DESC', 'ASC'])('pages and cursors in %s order show every payment once', async (order) => {
     const expected = order === 'ASC' ? ids : newestFirst();
     const paged: number[] = [];
     for (const page of [1, 2, 3, 4])
@@ -171,7 +171,7 @@ describe('GET /payments', () => {
     expect(walked).toEqual(expected);
   });
 
-  test('unreachable identity is 503, and an erased account is shown as a valid user without names', async () => {
+  test('an unreachable identity is 503, and an erased account is shown as a user without names', async () => {
     const gone = harness.person();
     await harness.give(gone.userId, 1);
     harness.setIdentityDown(true);
@@ -188,14 +188,14 @@ describe('GET /payments', () => {
     expect(userSchema.parse(body.data[0].user)).toEqual(body.data[0].user);
   });
 
-  test('a guest is 401, a token without a payments permission 403', async () => {
+  test('the payments are 401 for a guest, and 403 for a token without a payments permission', async () => {
     expect((await send('GET', '/payments')).status).toBe(401);
     expect((await send('GET', '/payments', { as: caller(one.userId, ['posts.view']) })).status).toBe(403);
   });
 });
 
 describe('GET /payments/:id', () => {
-  test('shows the caller’s own payment', async () => {
+  test('a member sees their own payment', async () => {
     const { status, body } = await send('GET', `/payments/${ids[0]}`, { as: one });
     expect(status).toBe(200);
     expect(body.payment).toEqual({
@@ -214,7 +214,7 @@ describe('GET /payments/:id', () => {
     });
   });
 
-  test('another user’s payment is 403, with payments.view_all 200; an unknown id is 404', async () => {
+  test('another user’s payment is 403 or, with payments.view_all, 200; an unknown id is 404', async () => {
     expect((await send('GET', `/payments/${ids[0]}`, { as: other })).status).toBe(403);
     expect((await send('GET', `/payments/${ids[0]}`, { as: OPERATOR })).status).toBe(200);
     for (const id of ['999999', 'x', '-1', '1.5'])
@@ -223,12 +223,12 @@ describe('GET /payments/:id', () => {
 });
 
 describe('GET /payments/balance', () => {
-  test('is the spendable balance, 0 without a wallet', async () => {
+  test('a member sees their spendable balance, or 0 without a wallet', async () => {
     expect((await send('GET', '/payments/balance', { as: one })).body).toEqual({ balance: 11_000 });
     expect((await send('GET', '/payments/balance', { as: harness.person() })).body).toEqual({ balance: 0 });
   });
 
-  test('of another user only with payments.view_all', async () => {
+  test('another user’s balance needs payments.view_all', async () => {
     const path = `/payments/balance?user_id=${one.userId}`;
     expect((await send('GET', path, { as: other })).status).toBe(403);
     expect((await send('GET', path, { as: OPERATOR })).body).toEqual({ balance: 11_000 });
@@ -237,7 +237,7 @@ describe('GET /payments/balance', () => {
 });
 
 describe('GET /payments/prices', () => {
-  test('shows the prices of store-billing and the rates, without any SKU', async () => {
+  test('the prices are those of store-billing with the rates, without any SKU', async () => {
     const { status, body } = await send('GET', '/payments/prices', { as: one });
     expect(status).toBe(200);
     expect(body).toEqual({

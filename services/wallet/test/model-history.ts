@@ -6,9 +6,9 @@ import { createModel, type Effect, type Model } from './model.ts';
 import { atTheBank, type Harness, OPERATOR } from './support.ts';
 
 const WALLETS = 10;
-/** Of an operation with an unknown outcome: 503, or no answer. */
+/** Limit for the tries of an operation with an unknown outcome: 503, or no answer. */
 const MAX_TRIES = 20;
-/** Longer than a client's circuit breaker stays open, so that every retry reaches the service. */
+/** Longer than a client's circuit breaker stays open, so every retry reaches the service. */
 const RETRY_MS = 1_500;
 const PROVIDER_ERROR = 'payments.provider_error';
 const RUNNING = 'A request with this idempotency key is still being processed.';
@@ -25,7 +25,7 @@ const user = fc.nat(WALLETS - 1);
 const amount = fc.integer({ min: 1, max: 5_000 });
 const pick = fc.nat(1_000_000);
 
-/** Credits and debits are balanced, so that wallets are often nearly empty. */
+/** Credits and debits are balanced, so wallets are often nearly empty. */
 export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('gift' as const), user, amount }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('buy' as const), user, amount }) },
@@ -64,7 +64,7 @@ interface Withdrawal {
   settled: 'pay' | 'reject' | undefined;
   /** What was tried so far. */
   tried: Set<'pay' | 'reject'>;
-  /** From the first rejection until one is answered: each of them may be the one that releases the amount. */
+  /** Set from the first rejection until one is answered: each of them may be the one that releases the amount. */
   release: ReturnType<Model['begin']> | undefined;
 }
 
@@ -134,7 +134,7 @@ export const createPlayer = (harness: Harness): Player => {
         ({ payment_ids: ids, replayed }) => ({ ids, replayed }),
         (error: { code: string }) => error.code,
       );
-    const [answer, again] = await certainly(ask, (given) => given === 'unavailable');
+    const [answer, again] = await certainly(ask, (result) => result === 'unavailable');
     return typeof answer === 'string' ? answer : { ...answer, retried: again };
   };
 

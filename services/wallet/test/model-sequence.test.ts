@@ -1,4 +1,4 @@
-/** Sequential operations: every answer equals that of an in-memory model. */
+/** Sequential operations: every answer equals the answer of an in-memory model. */
 import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -95,7 +95,7 @@ const showBalance = (user: number): Step =>
   });
 
 const user = fc.nat(2);
-/** Small, so that balances often equal an amount or miss it by one. */
+/** Small amounts, so balances often equal an amount or miss it by one. */
 const amount = fc.integer({ min: 1, max: 4 });
 const steps = [
   fc.tuple(user, amount).map(([one, value]) => book([{ user: one, type: 'income', amount: value }])),
@@ -118,7 +118,7 @@ const steps = [
 const TIMEOUT_MS = 300_000;
 
 test(
-  'any sequence of bookings, withdrawals and settlements is answered as the model says',
+  'any sequence of bookings, withdrawals and settlements is answered like the model',
   async () => {
     const runs = fc.commands(steps, { maxCommands: COMMANDS, size: 'max' });
     await fc.assert(

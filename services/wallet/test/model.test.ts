@@ -7,21 +7,21 @@ describe('the model', () => {
   const credit = new Map([[1, 10]]);
   const debit = new Map([[1, -10]]);
 
-  test('detects a debit that was accepted before the balance covered it', () => {
+  test('the model detects a debit that was accepted before the balance covered it', () => {
     const model = createModel([1]);
     model.begin('early', debit).end('accepted');
     model.begin('late', credit).end('accepted');
     expect(model.verdict()).toContain('early was accepted');
   });
 
-  test('detects a debit that was refused although the balance always covered it', () => {
+  test('the model detects a debit that was refused although the balance always covered it', () => {
     const model = createModel([1]);
     model.begin('credit', credit).end('accepted');
     model.begin('debit', debit).end('refused');
     expect(model.verdict()).toContain('debit was refused');
   });
 
-  test('the balance is negative when two debits spend the same money', () => {
+  test('the model’s balance is negative when two debits spend the same money', () => {
     const model = createModel([1]);
     model.begin('credit', credit).end('accepted');
     const [one, other] = [model.begin('one', debit), model.begin('other', debit)];
@@ -30,14 +30,14 @@ describe('the model', () => {
     expect(model.balances()).toEqual(new Map([[1, -10]]));
   });
 
-  test('detects a balance that no order allows', () => {
+  test('the model detects a balance that no order allows', () => {
     const model = createModel([1]);
     model.begin('credit', credit).end('accepted');
     model.read(1).end(5);
     expect(model.verdict()).toContain('user 1 was shown 5');
   });
 
-  test('accepts answers that some order of overlapping operations allows', () => {
+  test('the model accepts answers that some order of overlapping operations allows', () => {
     const model = createModel([1, 2]);
     const [paid, refused, read] = [model.begin('paid', debit), model.begin('refused', debit), model.read(1)];
     const late = model.begin('credit', credit);
@@ -50,7 +50,7 @@ describe('the model', () => {
 });
 
 test(
-  'some order of the operations of 64 concurrent callers allows every answer, and the audit finds no difference',
+  'some order of the operations of 64 callers allows every answer, and the audit agrees',
   () => playHistories(1),
   300_000,
 );

@@ -1,9 +1,9 @@
 /**
- * An in-memory model of the wallets. The order of overlapping operations is unknown: the model records when each began
- * and ended, and checks that some order allows each answer.
+ * An in-memory model of the wallets. The order of overlapping operations is unknown. The model records when each one began and
+ * ended, and checks that some order allows each answer.
  */
 
-/** The change of the balances by an accepted operation, by user id. */
+/** How an accepted operation changes the balances, keyed by user id. */
 export type Effect = ReadonlyMap<number, number>;
 
 interface Operation {
@@ -35,7 +35,7 @@ export interface Model {
   size(): { accepted: number; refused: number; readings: number };
   /** The balances when no operation is running. */
   balances(): Map<number, number>;
-  /** The first answer that no order of the operations allows; undefined when there is none. */
+  /** The first answer that no order of the operations allows, or undefined. */
   verdict(): string | undefined;
 }
 
@@ -71,7 +71,7 @@ export const createModel = (userIds: readonly number[]): Model => {
     const debits = [...operation.effect].filter(([, amount]) => amount < 0);
     const couldPay = ([userId, amount]: [number, number]) =>
       Math.max(...(bounds.get(userId)?.high.slice(began, ended) ?? [])) >= -amount;
-    // A refused debit is in no bounds, so that `low` excludes the operation itself.
+    // A refused debit is not part of the bounds, so `low` excludes the operation itself.
     const couldFail = ([userId, amount]: [number, number]) =>
       Math.min(...(bounds.get(userId)?.low.slice(began, ended) ?? [])) < -amount;
     if (accepted && !debits.every(couldPay)) return `${name} was accepted, and no order has the money for it`;
@@ -112,11 +112,11 @@ export const createModel = (userIds: readonly number[]): Model => {
     balances: () => new Map(userIds.map((userId) => [userId, boundsOf(userId).low[now] ?? 0])),
     verdict: () => {
       const bounds = new Map(userIds.map((userId) => [userId, boundsOf(userId)]));
-      const found = [
+      const problems = [
         ...operations.map((operation) => wrongOperation(bounds, operation)),
         ...readings.map((reading) => wrongReading(bounds, reading)),
       ];
-      return found.find((wrong) => wrong !== undefined);
+      return problems.find((problem) => problem !== undefined);
     },
   };
 };

@@ -1,4 +1,4 @@
-/** The payments by hour that the page of operators shows. */
+/** The payments by hour that the operator page shows. */
 import { HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { ManualClock } from '@fitness/shared/testing/manual-clock.ts';
@@ -19,7 +19,7 @@ const read = async (as = OPERATOR) => {
   return { status: response.status, body: JSON.parse(text) as { data?: object[] } };
 };
 
-test('deposits and withdrawals are counted by the hour of their creation, complete or not, for 24 hours', async () => {
+test('deposits and withdrawals of the last 24 hours are counted by hour, complete or not', async () => {
   const person = harness.person();
   const withdraw = async (): Promise<number> => {
     const body = { amount: 2_000 };

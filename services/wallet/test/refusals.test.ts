@@ -16,8 +16,8 @@ beforeAll(async () => {
   send = harness.send;
   as = harness.person();
   await harness.give(as.userId, 1_000_000);
-  const asked = await send('POST', '/payments/withdrawals', { as, body: { amount: 1 } });
-  withdrawal = asked.body.payment.id;
+  const response = await send('POST', '/payments/withdrawals', { as, body: { amount: 1 } });
+  withdrawal = response.body.payment.id;
 });
 
 afterAll(() => harness.close());
@@ -33,7 +33,7 @@ const written = async () => [
   await harness.balanceOf(as.userId),
 ];
 
-/** Sends raw text: JSON can contain numbers that no value in memory has. */
+/** Sends raw text, because JSON can contain numbers that no JavaScript value has. */
 const sendText = async (path: string, text: string, type = 'application/json') => {
   const answer = await fetch(`${harness.wallet.url}/api/v1${path}`, {
     method: 'POST',
@@ -71,7 +71,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     '{"$gt":0}',
     '{"$numberLong":"5000"}',
     '{"toString":"5000"}',
-  ])('amount %s is 422 under amount', async (amount) => {
+  ])('the amount %s is 422 under amount', async (amount) => {
     const before = await written();
     const { status, body } = await sendText(path, `{"amount":${amount}}`);
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, ['amount']]);
@@ -131,7 +131,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
   test.each([
     ['third-party app', appCaller],
     ['restricted token', restrictedCaller],
-  ])('a %s with payments.view_own cannot move money, and sees the payments', async (_who, token) => {
+  ])('a %s with payments.view_own sees the payments but cannot move money', async (_who, token) => {
     const before = await written();
     const viewer = token(as.userId, ...as.permissions);
     expect((await send('POST', path, { as: viewer, body: { amount: 5_000 } })).status).toBe(403);
@@ -141,7 +141,7 @@ describe.each(['/payments/deposit', '/payments/withdrawals'])('the body of POST 
     expect((await send('POST', path, { as: personal, body: {} })).status).toBe(422);
   });
 
-  test('a description becomes one line, so that it cannot contain a reference of the gateway', async () => {
+  test('a description becomes one line, so it cannot imitate the gateway’s reference', async () => {
     const description = 'Top\r\nup\u2028now\u0085or\u0000later\n123456789';
     const { body } = await send('POST', path, { as, body: { amount: 5_000, description } });
     expect(body.payment.description).toBe('Top up now or later 123456789');
@@ -245,7 +245,7 @@ describe('GET /payments', () => {
     expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
   });
 
-  test('an empty parameter counts as absent', async () => {
+  test('an empty parameter is treated as absent', async () => {
     const empty = 'type=&is_done=&user_id=&order=&from=&page=&per_page=&cursor=';
     const { status, body } = await send('GET', `/payments?${empty}`, { as });
     const all = await send('GET', '/payments', { as });
@@ -268,7 +268,7 @@ describe('GET /payments', () => {
     ['per_page=101', 100, 1],
     ['per_page=999999999', 100, 1],
     ['__proto__=1&constructor=2&user_id[$ne]=1&$where=1', 30, 1],
-  ])('?%s lists the caller’s own payments, %d per page', async (search, perPage, rows) => {
+  ])('the query ?%s lists the caller’s own payments, %d per page', async (search, perPage, rows) => {
     await harness.give(harness.person().userId, 5);
     const { status, body } = await send('GET', `/payments?type=income&${search}`, { as });
     expect([status, body.meta.per_page]).toEqual([200, perPage]);
@@ -302,14 +302,14 @@ describe('the callback', () => {
     [`trackId=1&orderId=${'1'.repeat(65)}`, 'orderId'],
     ['trackId=1&orderId={"$ne":1}', 'orderId'],
   ])(
-    'without exactly one valid track id and order id it is 422 under the parameter (%#)',
+    'a callback without exactly one valid track id and order id is 422 under the parameter (%#)',
     async (search, field) => {
       const { status, body } = await send('GET', `/payments/deposit/callback?${search}`);
       expect([status, Object.keys(body.errors ?? {})]).toEqual([422, [field]]);
     },
   );
 
-  test('other parameters are ignored', async () => {
+  test('a callback ignores other parameters', async () => {
     const { body } = await send('POST', '/payments/deposit', { as, body: { amount: 5_000 } });
     const trackId = body.payment_url.split('/').at(-1);
     for (const claim of [

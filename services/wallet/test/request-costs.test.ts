@@ -1,6 +1,6 @@
 /**
- * What one request of each route costs at most, in a warm process: database commands, and calls of other services. On
- * MongoDB 8: an older one gets the writes of a booking one by one.
+ * The maximum cost of one request of each route in a warm process: database commands, and calls of other services. The numbers
+ * are for MongoDB 8; older versions get the writes of a booking one by one.
  */
 import { randomUUID } from 'node:crypto';
 import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -170,7 +170,7 @@ const ROWS: RouteCost[] = [
   },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row of costs', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -178,7 +178,7 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 

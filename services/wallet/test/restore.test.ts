@@ -1,4 +1,4 @@
-/** After a restore of an older backup: deposits of the journal are booked once by the bank gateway's word, and payouts are listed. */
+/** After a restore of an older backup, the journal's deposits are verified with the gateway and booked once, and payouts are listed. */
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -34,13 +34,13 @@ type Rows = Map<string, Record<string, unknown>[]>;
 const databases = (): Connection[] => [harness.connection, harness.sealConnection];
 
 const assertBalanced = async (): Promise<void> => {
-  // Another process seals, because each one remembers the last seal that it has read.
+  // A fresh instance seals, because each one remembers the last seal that it has read.
   await createUseCases(dependencies).sealLedger();
   expect(await harness.inspect()).toMatchObject({ difference: undefined, unsealed: 0 });
 };
 
 const backUp = async (): Promise<Rows[]> => {
-  // Nothing is left to publish: the relay runs on.
+  // Nothing must be left to publish, because the relay keeps running.
   await assertBalanced();
   return Promise.all(
     databases().map(async (database) => {
@@ -74,7 +74,7 @@ const paid = async (as: UserCaller, amount: number) => {
 const stateOf = async (id: number): Promise<unknown> =>
   (await harness.connection.collection('payments').findOne({ _id: id as never }))?.gateway.state;
 
-/** Only of these users, because every test leaves entries. */
+/** The restored deposits of these users only, because every test leaves entries. */
 const restoreDeposits = async (...people: UserCaller[]) => {
   const ids = new Set(people.map(({ userId }) => userId));
   const restored = await useCases.restoreDeposits(NO_PROGRESS);
@@ -84,7 +84,7 @@ const restoreDeposits = async (...people: UserCaller[]) => {
     .sort((one, other) => one.id - other.id);
 };
 
-test('deposits of after the backup are as before it was restored, twice too, and each is booked once', async () => {
+test('deposits made after the backup are restored, even twice, and each is booked once', async () => {
   const as = harness.person();
   await harness.give(as.userId, 1_000);
   const backup = await backUp();
@@ -114,12 +114,12 @@ test('deposits of after the backup are as before it was restored, twice too, and
     expect((await open(harness.person(), 10_000)).id).toBeGreaterThan(cancelled.id);
     await assertBalanced();
   }
-  // The payer was at the bank meanwhile.
+  // The payer pays at the bank only now.
   await harness.send('GET', await atTheBank(harness, unpaid.url, 'pay'));
   expect(await harness.balanceOf(as.userId)).toBe(91_000);
 });
 
-test('nothing is stored for an account that was erased since, or whose id a later account has', async () => {
+test('nothing is stored for an account that was erased since, or whose id belongs to a later account', async () => {
   const [erased, gone, later] = [harness.person(), harness.person(), harness.person()];
   const backup = await backUp();
   const deposits = [await paid(erased, 20_000), await paid(gone, 20_000), await paid(later, 20_000)];
@@ -134,7 +134,7 @@ test('nothing is stored for an account that was erased since, or whose id a late
   for (const { userId } of [erased, gone, later]) expect(await harness.balanceOf(userId)).toBe(0);
 });
 
-test('a deposit gets another id where its own is taken, and is booked', async () => {
+test('a deposit whose id is taken gets another one and is booked', async () => {
   const as = harness.person();
   const backup = await backUp();
   const { id } = await paid(as, 20_000);
@@ -147,7 +147,7 @@ test('a deposit gets another id where its own is taken, and is booked', async ()
   await assertBalanced();
 });
 
-test('what the bank gateway does not answer is open, and the sweep books it', async () => {
+test('a deposit stays open while the bank gateway does not answer, and the sweep books it', async () => {
   const as = harness.person();
   const backup = await backUp();
   const { id } = await paid(as, 20_000);
@@ -167,7 +167,7 @@ test('what the bank gateway does not answer is open, and the sweep books it', as
   expect(await harness.balanceOf(as.userId)).toBe(20_000);
 });
 
-test('a process that dies between the entry and the commit leaves an order that nobody can pay, and it expires', async () => {
+test('a process that dies between the journal and the commit leaves an order that expires unpaid', async () => {
   const as = harness.person();
   const { store } = dependencies;
   const died = new Error('died');
@@ -183,7 +183,7 @@ test('a process that dies between the entry and the commit leaves an order that 
   expect(await stateOf(restored?.id ?? 0)).toBe('expired');
 });
 
-test('without the journal no deposit is opened, and no withdrawal is recorded as paid', async () => {
+test('no deposit is opened and no withdrawal is recorded as paid without the journal', async () => {
   const as = harness.person();
   await harness.give(as.userId, 10_000);
   const { body } = await harness.send('POST', '/payments/withdrawals', { as, body: { amount: 5_000 } });
@@ -195,17 +195,17 @@ test('without the journal no deposit is opened, and no withdrawal is recorded as
   ];
   await rename(`${folder}.away`, folder);
   expect(refused.map(({ status }) => status)).toEqual([503, 503]);
-  const found = await dependencies.store.payments.page(
+  const payments = await dependencies.store.payments.page(
     { userId: as.userId, order: 'DESC' },
     { mode: 'page', page: 1, perPage: 10, skip: 0 },
   );
-  expect(found.rows.map(({ type, isDone }) => [type, isDone])).toEqual([
+  expect(payments.rows.map(({ type, isDone }) => [type, isDone])).toEqual([
     ['withdrawal', false],
     ['income', true],
   ]);
 });
 
-test('a withdrawal that was paid since is listed as paid, and one that was requested since as lost', async () => {
+test('a withdrawal paid since the backup is listed as paid, and one requested since then as lost', async () => {
   const as = harness.person();
   await harness.give(as.userId, 90_000);
   const request = async (amount: number): Promise<number> =>
@@ -220,7 +220,7 @@ test('a withdrawal that was paid since is listed as paid, and one that was reque
   const at = clock.now();
   await restore(backup);
   clock.advance(MINUTE_MS);
-  // Another one gets the id of the lost one.
+  // A new withdrawal gets the id of the lost one.
   expect(await request(30_000)).toBe(requestedSince);
   const { openWithdrawals, lostPayouts } = await useCases.listRestoredMoney();
   const mine = openWithdrawals.filter(({ userId }) => userId === as.userId);

@@ -18,7 +18,7 @@ let harness: Harness;
 let replicas: RunningWallet[];
 
 beforeAll(async () => {
-  // No round of the job runs during the test.
+  // The job does not run during the test.
   harness = await startHarness({ LEDGER_SEAL_SECONDS: 3_600 });
   replicas = [harness.wallet, await harness.replica(), await harness.replica()];
 });
@@ -66,7 +66,7 @@ describe('sealing', () => {
     );
   });
 
-  test('three replicas that seal while callers book seal and publish each entry once', async () => {
+  test('three replicas that seal during bookings seal and publish each entry once', async () => {
     const before = (await allSeals()).flatMap(({ leaves }) => leaves).length;
     const booking = together(60, () => harness.give(harness.person().userId, 7));
     const sealing = together(24, (index) => replicas[index % 3]!.sealLedger());
@@ -124,7 +124,7 @@ describe('sealing', () => {
     );
   };
 
-  test('more changed entries than a batch has do not keep others from being sealed', async () => {
+  test('a batch full of changed entries does not keep others from being sealed', async () => {
     const sealLedger = sealInBatchesOf(2);
     const ids = await together(5, () => harness.give(harness.person().userId, 12));
     const changed = ids.slice(0, 3);
@@ -186,11 +186,11 @@ describe('the hash of an entry', () => {
     ['order of the rows', { rows: entry.rows.toReversed() }],
     ['payments', { paymentIds: [1] }],
     ['payments run together', { paymentIds: [12] }],
-  ])('differs by its %s', (_what, change) => {
+  ])('the hash of an entry depends on its %s', (_what, change) => {
     expect(entryHash({ ...entry, ...change }, at)).not.toBe(entryHash(entry, at));
   });
 
-  test('differs by its time, and is equal for equal entries', () => {
+  test('the hash of an entry depends on its time, and equal entries have the same hash', () => {
     expect(entryHash(entry, new Date(at.getTime() + 1))).not.toBe(entryHash(entry, at));
     expect(entryHash(structuredClone(entry), new Date(at))).toBe(entryHash(entry, at));
   });

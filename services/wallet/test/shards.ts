@@ -3,7 +3,7 @@ import type { Shards } from '@fitness/shared/testing/shards.ts';
 export const SHARDS: Shards = {
   ledger_entries: {
     key: ['_id'],
-    because: 'the key of the booking, which makes a repeat have one effect',
+    because: 'the key of the booking, so a repeat has one effect',
     scatters: {
       'the sealer, once a second, and the audit': [
         'aggregate: seal',
@@ -13,10 +13,10 @@ export const SHARDS: Shards = {
       ],
     },
   },
-  ledger_seals: { bound: 'one chain: a document for up to 500 entries, in a database of its own' },
+  ledger_seals: { bound: 'one chain: a document for up to 500 entries, in a separate database' },
   payments: {
     key: ['user_id'],
-    because: 'the history of an account, and what it has open',
+    because: 'the history and the open payments of an account',
     ids: 'a sequence',
     scatters: {
       'lists of operators over all accounts': [

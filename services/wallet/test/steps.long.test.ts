@@ -1,4 +1,4 @@
-/** The erasure of an account with 20,000 payments, also by a process that is killed in the middle. */
+/** The erasure of an account with 20,000 payments, including one by a process that is killed halfway. */
 import { fileURLToPath } from 'node:url';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -15,7 +15,7 @@ const MARK = 'For Sara';
 const BALANCE = 700;
 const MONGODB_URI = String(testConfig('wallet').MONGODB_URI);
 
-/** For 20,000 rows; asked seldom, because the database counts them each time. */
+/** Limits for 20,000 rows. Polls seldom, because the database counts the rows each time. */
 const SLOWLY = { timeoutMs: 200_000, intervalMs: 200 };
 
 let harness: Harness;
@@ -54,9 +54,9 @@ test('an account with 20,000 payments is erased, and no transaction changes more
   expect(watch.largest()).toBeLessThanOrEqual(CHANGES_MAX);
 });
 
-test('an erasure whose process is killed in the middle is completed once by another one, and nothing is shown meanwhile', async () => {
+test('another process completes an interrupted erasure once, and nothing is shown meanwhile', async () => {
   const userId = await newAccount();
-  // Its queue is that of the process to be killed.
+  // The process to be killed uses the same queue.
   await harness.wallet.close();
   crashing = startCrashTestProcess(MAIN, { ...harness.config, MONGODB_URI, LOG_LEVEL: 'info' });
   const send = apiClient('wallet', await crashing.url());

@@ -1,4 +1,4 @@
-/** The payments of an erased account lose their personal data in steps, and are shown without it from the erasure on. */
+/** The payments of an erased account lose their personal data in steps, and are shown without it at once. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
 import { monitored } from '@fitness/shared/testing/commands.ts';
@@ -7,7 +7,7 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseAccount, fillPayments, type Harness, OPERATOR, startHarness } from './support.ts';
 
-/** More than two transactions may change. */
+/** More than two transactions are allowed to change. */
 const PAYMENTS = 2_500;
 const MARK = 'For Sara';
 
@@ -22,7 +22,7 @@ afterAll(() => harness.close());
 
 const payments = () => harness.connection.collection('payments');
 
-test('an account with more payments than a transaction may change is erased in steps, each payment once', async () => {
+test('a large account is erased in steps, and each payment is changed once', async () => {
   const { userId } = harness.person();
   await harness.give(userId, 700);
   await fillPayments(harness, userId, PAYMENTS, MARK);
@@ -44,7 +44,7 @@ test('an account with more payments than a transaction may change is erased in s
   expect(watch.largest()).toBeLessThanOrEqual(CHANGES_MAX);
 });
 
-test('from the erasure on nobody is shown what the steps have not reached yet', async () => {
+test('nobody sees the data of an erased account that the steps have not reached yet', async () => {
   const { userId } = harness.person();
   await harness.give(userId, 700);
   await fillPayments(harness, userId, 20, MARK);
@@ -61,12 +61,12 @@ test('from the erasure on nobody is shown what the steps have not reached yet', 
   expect((await harness.send('GET', `/payments/${one?._id}`, { as: OPERATOR })).text).not.toContain(MARK);
 });
 
-test('a booking while the steps run stores no personal data, and the balance is right', async () => {
+test('a booking while the steps run stores no personal data, and the balance is correct', async () => {
   const { userId } = harness.person();
   await harness.give(userId, 700);
   await fillPayments(harness, userId, PAYMENTS, MARK);
   await harness.publish(accountDeleted, { user_id: userId, deleted_at: '2026-01-15 10:00:00' });
-  // The first step is done.
+  // Wait until the first step is done.
   await eventually(async () => (await payments().countDocuments({ user_id: userId, version: 2 })) > 0);
   const bookings = [{ user_id: userId, type: 'income' as const, amount: 5, description: MARK }];
   await harness.book({ idempotency_key: 'meanwhile', bookings });

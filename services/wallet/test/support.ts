@@ -1,4 +1,4 @@
-/** A running wallet with stand-ins of identity and store-billing, and the sandbox as the bank gateway. */
+/** A running wallet with stand-ins for identity and store-billing, and the sandbox as the bank gateway. */
 
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -56,13 +56,13 @@ export interface Harness {
   connection: Connection;
   tap: EventTap;
   sandboxUrl: string;
-  /** A new user, known to identity. `bankAccount: null`: without a bank account. */
+  /** A new user that identity knows, without a bank account for `bankAccount: null`. */
   person(options?: { bankAccount?: string | null }): UserCaller;
   /** Changes the bank account in the profile of the user. */
   changeBankAccount(userId: number, bankAccount: string | null): void;
   /** Removes the user from identity. */
   erase(userId: number): void;
-  /** Another account gets the id. */
+  /** Gives the id to another account. */
   registerAgain(userId: number, registeredAt: Date): void;
   /** Number of ShowUsers calls so far. */
   identityCalls(): number;
@@ -80,7 +80,7 @@ export interface Harness {
   audit: AuditWallets;
   /** Audits without sealing. */
   inspect: AuditWallets;
-  /** To the database of the seals. */
+  /** Connection to the database of the seals. */
   sealConnection: Connection;
   /** Another instance of the service on the same database. */
   replica(changes?: Partial<WalletConfig>, clock?: Clock): Promise<RunningWallet>;
@@ -95,7 +95,7 @@ export const OPERATOR = caller(900_001, [
   'payments.resolve_disputes',
 ]);
 
-/** A stand-in of identity; `state.down` makes its calls fail. */
+/** A stand-in for identity. `state.down` makes its calls fail. */
 const startIdentity = async (people: Map<number, Person>) => {
   const state = { calls: 0, down: false };
   const show = showUsers((id) => {
@@ -246,7 +246,7 @@ export const setZibalMode = async (harness: Harness, mode: 'ok' | 'unreachable')
   });
 };
 
-/** Identity publishes the erasure of the account; resolves when the wallet has handled it. */
+/** Publishes the erasure of the account as identity does. Resolves when the wallet has handled it. */
 export const eraseAccount = async (
   harness: Harness,
   userId: number,
@@ -262,7 +262,7 @@ export const eraseAccount = async (
   );
 };
 
-/** Payments of every kind that has personal data, which contains `mark`; the user has one already. */
+/** Inserts payments of every kind with personal data, which contains `mark`. The user must have one already. */
 export const fillPayments = async (
   { connection }: Pick<Harness, 'connection'>,
   userId: number,
@@ -305,7 +305,7 @@ export const fillPayments = async (
   );
 };
 
-/** Repeats a request while it is 503, which changes nothing: concurrent writes can last until the transaction deadline. */
+/** Repeats a request until its answer is not 503: concurrent writes can last until the transaction deadline. */
 export const decided = (ask: () => Promise<Answer>): Promise<Answer> =>
   eventually(async () => {
     const answer = await ask();

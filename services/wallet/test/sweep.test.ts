@@ -23,8 +23,8 @@ const deposit = async (as: UserCaller): Promise<{ id: number; url: string }> => 
 };
 
 const stateOf = async (id: number): Promise<unknown> => {
-  const found = await harness.connection.collection('payments').findOne({ _id: id as never });
-  return found?.gateway.state;
+  const payment = await harness.connection.collection('payments').findOne({ _id: id as never });
+  return payment?.gateway.state;
 };
 
 test('a paid deposit without a callback is credited by the sweep', async () => {
@@ -47,7 +47,7 @@ test('two concurrent sweeps verify and credit each deposit once', async () => {
   for (const { userId } of people) expect(await harness.balanceOf(userId)).toBe(20_000);
 });
 
-test('a concurrent sweep and callback credit once', async () => {
+test('a concurrent sweep and callback credit a deposit once', async () => {
   const as = harness.person();
   const { id, url } = await deposit(as);
   const callback = await atTheBank(harness, url, 'pay');
@@ -103,7 +103,7 @@ describe('the limit of open deposits', () => {
     return opened;
   };
 
-  test('the eleventh open deposit of a user is 422 under amount, and the bank is not asked for it', async () => {
+  test('the eleventh open deposit of a user is 422 under amount, and the bank gateway is not called', async () => {
     const as = harness.person();
     await tenFor(as);
     await setZibalMode(harness, 'unreachable');
@@ -115,7 +115,7 @@ describe('the limit of open deposits', () => {
     expect((await ask(harness.person())).status).toBe(201);
   });
 
-  test('twenty concurrent requests open exactly ten deposits, at one process and at two', async () => {
+  test('twenty concurrent requests to one or two processes open exactly ten deposits', async () => {
     const sends = [harness.send, apiClient('wallet', other.url)];
     for (const processes of [1, 2]) {
       const as = harness.person();
@@ -134,7 +134,7 @@ describe('the limit of open deposits', () => {
     }
   });
 
-  test('a paid deposit, a cancelled one, and each one after half an hour make room for another', async () => {
+  test('a paid, a cancelled and a half-hour-old deposit each make room for another', async () => {
     const as = harness.person();
     const [first, second] = await tenFor(as);
     for (const [settled, click] of [
@@ -151,7 +151,7 @@ describe('the limit of open deposits', () => {
     expect((await ask(as)).status).toBe(201);
   });
 
-  test('a repeat with the key of an open deposit answers it again when there are ten', async () => {
+  test('a repeated key of an open deposit returns it again even when there are ten', async () => {
     const as = harness.person();
     const headers = { 'idempotency-key': `again-${as.userId}` };
     const keyed = () => harness.send('POST', '/payments/deposit', { as, headers, body: { amount: 20_000 } });
@@ -162,7 +162,7 @@ describe('the limit of open deposits', () => {
   });
 });
 
-test('a round takes users in turn: the many deposits of one delay no other user', async () => {
+test('a sweep takes users in turn, so the many deposits of one user delay no other user', async () => {
   const [many, one] = [harness.person(), harness.person()];
   const payments = harness.connection.collection('payments');
   await deposit(many);

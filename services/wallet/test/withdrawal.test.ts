@@ -9,7 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decided, eraseAccount, type Harness, OPERATOR, startHarness, together } from './support.ts';
 
-/** Of every person of the harness. */
+/** The bank account of every person of the harness. */
 const ACCOUNT = 'IR062960000000100324200001';
 
 let harness: Harness;
@@ -35,7 +35,7 @@ const withdraw = async (as: Awaited<ReturnType<typeof userWithBalance>>, amount:
 };
 
 describe('POST /payments/withdrawals', () => {
-  test('holds the amount out of the balance at once', async () => {
+  test('a withdrawal holds its amount at once', async () => {
     const as = await userWithBalance(80_000);
     const answer = await send('POST', '/payments/withdrawals', {
       as,
@@ -60,7 +60,7 @@ describe('POST /payments/withdrawals', () => {
     expect(event.data).toEqual({ payment_id: id, user_id: as.userId, type: 'withdrawal', amount: 50_000 });
   });
 
-  test('with payments.view_all user_balance is the balance after the hold, and after both outcomes', async () => {
+  test('user_balance with payments.view_all is the balance after the hold and after both outcomes', async () => {
     const person = await userWithBalance(3_000);
     const as = { ...person, permissions: new Set([...person.permissions, 'payments.view_all' as const]) };
     const ask = async () =>
@@ -73,7 +73,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await settled(second.id, 'reject')).toBe(2_000);
   });
 
-  test('more than the balance is 422 under amount, and nothing is held', async () => {
+  test('a withdrawal of more than the balance is 422 under amount, and nothing is held', async () => {
     const as = await userWithBalance(1_000);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 1_001 } });
     expect(answer.status).toBe(422);
@@ -81,7 +81,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
-  test('without a bank account it is 422 under bank_account_number', async () => {
+  test('a withdrawal without a bank account is 422 under bank_account_number', async () => {
     for (const bankAccount of [null, '  ']) {
       const as = harness.person({ bankAccount });
       await harness.give(as.userId, 1_000);
@@ -92,7 +92,7 @@ describe('POST /payments/withdrawals', () => {
     }
   });
 
-  test.each([0, -5, 1.5, '100', 2 ** 53, null])('amount %p is 422', async (amount) => {
+  test.each([0, -5, 1.5, '100', 2 ** 53, null])('a withdrawal with the amount %p is 422', async (amount) => {
     const answer = await send('POST', '/payments/withdrawals', {
       as: await userWithBalance(1_000),
       body: { amount },
@@ -101,7 +101,7 @@ describe('POST /payments/withdrawals', () => {
     expect(answer.body.errors).toHaveProperty('amount');
   });
 
-  test('unreachable identity is 503, and nothing is held', async () => {
+  test('an unreachable identity is 503, and nothing is held', async () => {
     const as = await userWithBalance(1_000);
     harness.setIdentityDown(true);
     const answer = await send('POST', '/payments/withdrawals', { as, body: { amount: 500 } });
@@ -110,7 +110,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(1_000);
   });
 
-  test('twenty concurrent requests never hold more than the balance', async () => {
+  test('twenty concurrent withdrawals never hold more than the balance', async () => {
     const as = await userWithBalance(5_000);
     const answers = await together(20, () =>
       send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 } }),
@@ -121,7 +121,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(0);
   });
 
-  test('a repeated Idempotency-Key holds once and answers the same bytes', async () => {
+  test('a repeated Idempotency-Key holds the amount once and returns the same bytes', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-again' };
     const request = () =>
@@ -133,7 +133,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('another amount with the same Idempotency-Key is 422 under idempotency_key, and holds nothing', async () => {
+  test('the same Idempotency-Key with another amount is 422 under idempotency_key, and holds nothing', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-other' };
     const ask = (amount: number) => send('POST', '/payments/withdrawals', { as, headers, body: { amount } });
@@ -143,7 +143,7 @@ describe('POST /payments/withdrawals', () => {
     expect(await harness.balanceOf(as.userId)).toBe(4_000);
   });
 
-  test('twenty concurrent requests with one Idempotency-Key hold once; the others are 201 or 409', async () => {
+  test('twenty concurrent requests with one Idempotency-Key hold once, and all are 201 or 409', async () => {
     const as = await userWithBalance(5_000);
     const headers = { 'idempotency-key': 'withdraw-1' };
     const request = () => send('POST', '/payments/withdrawals', { as, body: { amount: 1_000 }, headers });
@@ -158,7 +158,7 @@ describe('POST /payments/withdrawals', () => {
 });
 
 describe('POST /payments/:id/pay and /reject', () => {
-  test('paid: the balance does not change', async () => {
+  test('paying a withdrawal does not change the balance', async () => {
     const as = await userWithBalance(3_000);
     const id = await withdraw(as, 2_000);
     const answer = await send('POST', `/payments/${id}/pay`, { as: OPERATOR });
@@ -178,7 +178,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     });
   });
 
-  test('rejected: the hold is released', async () => {
+  test('rejecting a withdrawal releases the hold', async () => {
     const as = await userWithBalance(3_000);
     const id = await withdraw(as, 2_000);
     const answer = await send('POST', `/payments/${id}/reject`, { as: OPERATOR });
@@ -195,7 +195,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   test.each([
     ['pay', 'reject'],
     ['reject', 'pay'],
-  ])('%s again answers the payment as it is; %s then is 409', async (first, second) => {
+  ])('a second %s returns the payment unchanged, and a %s after it is 409', async (first, second) => {
     const as = await userWithBalance(2_000);
     const id = await withdraw(as, 2_000);
     const settled = await send('POST', `/payments/${id}/${first}`, { as: OPERATOR });
@@ -212,7 +212,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(await harness.connection.collection('ledger_entries').countDocuments({ payment_ids: id })).toBe(2);
   });
 
-  test('two settlers on two processes have exactly one outcome, which all calls for it answer', async () => {
+  test('two operators on two processes have exactly one outcome, which all its calls return', async () => {
     const processes = [send, apiClient('wallet', (await harness.replica()).url)] as const;
     for (let round = 0; round < 4; round += 1) {
       const as = await userWithBalance(2_000);
@@ -244,18 +244,18 @@ describe('POST /payments/:id/pay and /reject', () => {
     }
   });
 
-  test('a reason of the rejection is in meta, for the user as well, and a repeat does not change it', async () => {
+  test('the reason of a rejection is in meta for the operator and the user, and a repeat keeps it', async () => {
     const as = await userWithBalance(3_000);
     const reject = async (body?: unknown) => {
       const id = await withdraw(as, 1_000);
       return send('POST', `/payments/${id}/reject`, { as: OPERATOR, body });
     };
-    const given = await reject({ reason: '  The account is closed.\n' });
+    const first = await reject({ reason: '  The account is closed.\n' });
     const meta = { bank_account_number: ACCOUNT, reason: 'The account is closed.' };
-    expect([given.status, given.body.payment.meta]).toEqual([200, meta]);
-    const path = `/payments/${given.body.payment.id}`;
+    expect([first.status, first.body.payment.meta]).toEqual([200, meta]);
+    const path = `/payments/${first.body.payment.id}`;
     const event = await harness.tap.waitFor('wallet.withdrawal.settled', {
-      matches: ({ subject }) => subject === String(given.body.payment.id),
+      matches: ({ subject }) => subject === String(first.body.payment.id),
     });
     expect(event.data).toMatchObject({ outcome: 'rejected', amount: 1_000, reason: meta.reason });
     const again = await send('POST', `${path}/reject`, { as: OPERATOR, body: { reason: 'Another one.' } });
@@ -266,7 +266,7 @@ describe('POST /payments/:id/pay and /reject', () => {
   });
 
   test.each([7, ['x'], {}, 'x'.repeat(2_001), 'half a pair \ud800'])(
-    'the reason %j is 422 under reason, and nothing is settled',
+    'the rejection reason %j is 422 under reason, and nothing is settled',
     async (reason) => {
       const as = await userWithBalance(1_000);
       const id = await withdraw(as, 1_000);
@@ -279,7 +279,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     },
   );
 
-  test('a reason is removed with the account, and not stored after its erasure', async () => {
+  test('the reason of a rejection is removed with the account, and not stored after its erasure', async () => {
     const as = await userWithBalance(2_000);
     const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
     const reject = (id: number | undefined) =>
@@ -296,14 +296,14 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(JSON.stringify(stored)).not.toContain('Sara');
   });
 
-  test('the bank’s reference of the transfer is in meta, for the user as well, and a repeat does not change it', async () => {
+  test('the bank’s reference is in meta for the operator and the user, and a repeat keeps it', async () => {
     const as = await userWithBalance(4_000);
     const pay = async (body?: unknown) =>
       send('POST', `/payments/${await withdraw(as, 1_000)}/pay`, { as: OPERATOR, body });
-    const given = await pay({ reference: '  ۱۴۰۵-TRX/77 ' });
+    const first = await pay({ reference: '  ۱۴۰۵-TRX/77 ' });
     const meta = { bank_account_number: ACCOUNT, reference: '۱۴۰۵-TRX/77' };
-    expect([given.status, given.body.payment.meta]).toEqual([200, meta]);
-    const path = `/payments/${given.body.payment.id}`;
+    expect([first.status, first.body.payment.meta]).toEqual([200, meta]);
+    const path = `/payments/${first.body.payment.id}`;
     for (const body of [{ reference: 'another' }, {}, undefined]) {
       const again = await send('POST', `${path}/pay`, { as: OPERATOR, body });
       expect([again.status, again.body.payment.meta]).toEqual([200, meta]);
@@ -325,7 +325,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     '\u200b',
     '\u2800',
     'abc\u202e321',
-  ])('the reference %j is 422 under reference, and nothing is settled', async (reference) => {
+  ])('the bank’s reference %j is 422 under reference, and nothing is settled', async (reference) => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const { status, body } = await send('POST', `/payments/${id}/pay`, { as: OPERATOR, body: { reference } });
@@ -334,7 +334,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect([payment.is_done, payment.rejected_at]).toEqual([false, null]);
   });
 
-  test('a reference is removed with the account, and not stored after its erasure', async () => {
+  test('the bank’s reference is removed with the account, and not stored after its erasure', async () => {
     const as = await userWithBalance(2_000);
     const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
     const pay = (id: number | undefined) =>
@@ -351,13 +351,13 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect(JSON.stringify(stored)).not.toContain('SARA');
   });
 
-  test('another type of payment and an unknown id are 404', async () => {
+  test('the settlement of another type of payment or an unknown id is 404', async () => {
     const income = await harness.give(harness.person().userId, 5);
     for (const id of [income, 999_999, 'abc', '0', '9007199254740993'])
       expect((await send('POST', `/payments/${id}/pay`, { as: OPERATOR })).status).toBe(404);
   });
 
-  test('without payments.settle_withdrawals it is 403, for a guest 401', async () => {
+  test('a settlement is 403 without payments.settle_withdrawals, and 401 for a guest', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const viewer = caller(as.userId, ['payments.view_own', 'payments.view_all']);
@@ -365,7 +365,7 @@ describe('POST /payments/:id/pay and /reject', () => {
     expect((await send('POST', `/payments/${id}/reject`, {})).status).toBe(401);
   });
 
-  test('unreachable identity is 503, and nothing is settled', async () => {
+  test('an unreachable identity is 503, and nothing is settled', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     harness.setIdentityDown(true);
@@ -381,7 +381,7 @@ describe('the bank account of a withdrawal', () => {
   const stored = async (id: number) =>
     (await harness.connection.collection('payments').findOne({ _id: id as never }))?.meta;
 
-  test('is shown to its user with a log-in or full personal token, and hidden from tokens in the hands of others', async () => {
+  test('the user sees the bank account with a session or personal token, not with other tokens', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const seenBy = async (viewer: UserCaller): Promise<unknown[]> => {
@@ -400,7 +400,7 @@ describe('the bank account of a withdrawal', () => {
   });
 
   test.each(['pay', 'reject'])(
-    'is that of the request, whatever the profile says later, also at the %s',
+    'the bank account of a withdrawal does not follow the profile, even at the %s',
     async (verb) => {
       const as = await userWithBalance(1_000);
       const id = await withdraw(as, 1_000);
@@ -426,7 +426,7 @@ describe('the bank account of a withdrawal', () => {
     },
   );
 
-  test('is shown to its user and to those who settle, not with payments.view_all alone', async () => {
+  test('payments.view_all alone does not show the bank account, and payments.settle_withdrawals does', async () => {
     const as = await userWithBalance(1_000);
     const id = await withdraw(as, 1_000);
     const accountant = caller(900_002, ['payments.view_own', 'payments.view_all']);
@@ -441,7 +441,7 @@ describe('the bank account of a withdrawal', () => {
     }
   });
 
-  test('is removed with the account; that of an open withdrawal once it is settled', async () => {
+  test('an erasure removes the bank account, or for an open withdrawal its settlement does', async () => {
     const as = await userWithBalance(4_000);
     const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
     const open = [await withdraw(as, 1_000), await withdraw(as, 1_000)];
@@ -462,7 +462,7 @@ describe('the bank account of a withdrawal', () => {
     for (const id of open) expect(await stored(id)).toEqual({ bank_account_number: null });
   });
 
-  test('does not outlive settlements that run concurrently with the erasure', async () => {
+  test('the bank account does not outlive settlements that run concurrently with the erasure', async () => {
     const as = await userWithBalance(20);
     const ids: number[] = [];
     for (let each = 0; each < 20; each += 1) ids.push(await withdraw(as, 1));
@@ -478,7 +478,7 @@ describe('the bank account of a withdrawal', () => {
     for (const id of ids) expect(await stored(id)).toEqual({ bank_account_number: null });
   });
 
-  test('is null for a withdrawal stored by an older release, which is settled and erased as any other', async () => {
+  test('meta is null for a withdrawal of an older release, which is settled and erased like any other', async () => {
     const as = await userWithBalance(3_000);
     const ids = [await withdraw(as, 1_000), await withdraw(as, 1_000), await withdraw(as, 1_000)];
     await harness.connection

@@ -466,7 +466,7 @@ export interface paths {
         get: operations["getGymsById"];
         /**
          * Update a gym
-         * @description Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
+         * @description Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. `gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or owner is 422 under its field.
          */
         put: operations["putGymsById"];
         post?: never;
@@ -847,9 +847,9 @@ export interface paths {
         };
         /**
          * Return from the bank gateway
-         * @description The bank gateway redirects the payer’s browser here; an app need not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
+         * @description The bank gateway redirects the payer’s browser here; apps do not call it. The deposit is verified with the gateway, and what the query says about success is ignored. If a return address is configured, the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or `pending`). Otherwise the payment is returned.
          *
-         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these from one address within a minute it is 429.
+         *     Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one address within a minute it is 429.
          */
         get: operations["getPaymentsDepositCallback"];
         put?: never;
@@ -1710,7 +1710,7 @@ export interface components {
              * @description Amount that the gateway took, in Rial
              */
             charged_rial: number | null;
-            /** @description Order that the gateway took it for */
+            /** @description Id of the order that the gateway took it for */
             order_id: string | null;
             /** @description The gateway’s reference code */
             ref_number: string | null;
@@ -1734,7 +1734,7 @@ export interface components {
             location_lat: number | null;
             /** @description Longitude in degrees */
             location_lng: number | null;
-            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
+            /** @description Whether everyone sees the gym; an inactive gym is hidden from the public */
             is_active: boolean;
             /** @description What people read about the gym */
             description: string | null;
@@ -1746,7 +1746,7 @@ export interface components {
             updated_at: string;
             /** @description How crowded the gym is; null if `show_crowd` is false, or if nothing was reported */
             crowd: components["schemas"]["Crowd"] | null;
-            /** @description City of the gym; null if it is not given */
+            /** @description City of the gym; null if none is set */
             city: components["schemas"]["City"] | null;
             /** @description Sports that the gym offers */
             majors: components["schemas"]["Major"][];
@@ -2181,7 +2181,7 @@ export interface components {
             /** @description `cursor` of the next page. Null on the last page. */
             next_cursor: string | null;
         };
-        /** @description A payment: one change of a wallet, or one that an app store settled */
+        /** @description A payment: a change of a wallet, or a purchase that an app store settled */
         Payment: {
             /**
              * Format: int64
@@ -2190,10 +2190,10 @@ export interface components {
             id: number;
             /**
              * Format: int64
-             * @description Id of the user whose payment it is
+             * @description Id of the user that the payment belongs to
              */
             user_id: number;
-            /** @description The user whose payment it is; an erased account has no names */
+            /** @description The user that the payment belongs to; an erased account has no names */
             user: components["schemas"]["User"] | null;
             /**
              * @description Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.
@@ -2205,7 +2205,7 @@ export interface components {
              * @description Amount in Tooman, never negative: the `type` determines its direction
              */
             amount: number;
-            /** @description Text that describes the payment. A verified deposit has the gateway’s reference code on a line of its own. */
+            /** @description Text that describes the payment. A verified deposit has the gateway’s reference code on a separate line. */
             description: string | null;
             /** @description Model name of what was paid for, e.g. `App\Models\TrainingServices\TrainingService` */
             payable_type: string | null;
@@ -2214,7 +2214,7 @@ export interface components {
              * @description Id of what was paid for
              */
             payable_id: number | null;
-            /** @description Details by kind of payment; null without any */
+            /** @description Details that depend on the type of payment; null if there are none */
             meta: components["schemas"]["PaymentMeta"] | null;
             /** @description Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the balance. */
             is_done: boolean;
@@ -2285,7 +2285,7 @@ export interface components {
             channel?: string;
             /** @description SKU that was bought */
             product_id?: string;
-            /** @description Bank account that the withdrawal is paid to, as it was at the request. Present only for the user and holders of `payments.settle_withdrawals`; null once the account is erased. */
+            /** @description Bank account that the withdrawal is paid to, as it was when the withdrawal was requested. Present only for the user and holders of `payments.settle_withdrawals`; null once the account is erased. */
             bank_account_number?: string | null;
             /** @description Reason for the rejection, if the operator gave one */
             reason?: string;
@@ -2425,7 +2425,7 @@ export interface components {
             /** @description Longitude in degrees */
             location_lng: number;
             /**
-             * @description Whether everyone sees the gym; an inactive one is hidden from the public
+             * @description Whether everyone sees the gym; an inactive gym is hidden from the public
              * @default true
              */
             is_active?: boolean;
@@ -2767,7 +2767,7 @@ export interface components {
             location_lat?: number | null;
             /** @description Longitude in degrees */
             location_lng?: number | null;
-            /** @description Whether everyone sees the gym; an inactive one is hidden from the public */
+            /** @description Whether everyone sees the gym; an inactive gym is hidden from the public */
             is_active?: boolean | null;
             /** @description What people read about the gym */
             description?: string | null;

@@ -9,8 +9,8 @@ interface LicenseDocument {
 }
 
 /**
- * Records a license document that media has stored, in the transaction of `session`, or in its own without one. Returns
- * whether the document is the license of the gym now; undefined when the gym does not exist.
+ * Records a license document that media has stored, in the transaction of `session` or else in a new one. Returns whether the
+ * document is now the license of the gym, or undefined when the gym does not exist.
  */
 export const createAttachLicense = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) => {
   const attach = async (session: ClientSession, { gymId, mediaId, filename }: LicenseDocument) => {
@@ -22,5 +22,7 @@ export const createAttachLicense = ({ store, clock }: Pick<Dependencies, 'store'
     return true;
   };
   return (document: LicenseDocument, session?: ClientSession): Promise<boolean | undefined> =>
-    session === undefined ? store.transaction((own) => attach(own, document)) : attach(session, document);
+    session === undefined
+      ? store.transaction((opened) => attach(opened, document))
+      : attach(session, document);
 };

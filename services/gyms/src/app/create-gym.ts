@@ -7,7 +7,7 @@ import type { GymDetails } from '../domain/gym-fields.ts';
 import { checkReferences } from './check-references.ts';
 import { publishChanged } from './publish.ts';
 
-/** Throws 422 for an unknown city or major, 403 when the caller's account was erased meanwhile. */
+/** Throws 422 for an unknown city or major, and 403 when the caller's account was erased meanwhile. */
 export const createCreateGym =
   (dependencies: Dependencies) =>
   async (details: Omit<Partial<GymDetails>, 'ownerId'>, caller: UserCaller): Promise<Gym> => {

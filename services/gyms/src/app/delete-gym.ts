@@ -1,6 +1,6 @@
 /**
- * DELETE /gyms/{id}. Other services delete what belongs to the gym on the event, and this one what is left of its ratings, which
- * nobody reads without it.
+ * DELETE /gyms/{id}. On the event, other services delete what belongs to the gym, and this service deletes the remaining ratings.
+ * Nobody reads them without the gym.
  */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -27,7 +27,7 @@ export const createDeleteGym = ({
     });
 };
 
-/** One step. A gym that is gone gets no new rating: both write its document. */
+/** Runs one step. A deleted gym gets no new ratings, because a rating writes the document of the gym. */
 export const createDeleteRatings =
   ({ store }: Pick<Dependencies, 'store'>) =>
   (session: ClientSession, gymId: number): Promise<Rest> =>

@@ -9,7 +9,7 @@ interface DeletedDocument {
   byOperator: boolean;
 }
 
-/** Records that media has deleted a license document. The owner is notified when an operator has deleted it. */
+/** Records that media has deleted a license document. The owner is notified if an operator deleted it. */
 export const createDetachLicense =
   ({ store, clock, outbox }: Pick<Dependencies, 'store' | 'clock' | 'outbox'>) =>
   async ({ gymId, mediaId, byOperator }: DeletedDocument, session: ClientSession): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Boost } from '../domain/boost.ts';
 import { publishBoostEnded } from './publish.ts';
 import { createUpdateBoost } from './update-boost.ts';
 
-/** A boost has ended: the owner is notified, unless the gym is deleted. */
+/** Records the end of a boost and notifies the owner, unless the gym is deleted. */
 export const createEndBoost = ({ store, outbox }: Pick<Dependencies, 'store' | 'outbox'>) => {
   const updateBoost = createUpdateBoost({ store });
   return async (session: ClientSession, gymId: number, boost: Boost): Promise<void> => {

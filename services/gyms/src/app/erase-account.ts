@@ -1,7 +1,6 @@
 /**
- * An account was erased. Its ratings stay in the averages, without the user. Owning a gym blocks an
- * erasure; a gym that the account received at the same time loses its owner, and the license document, which names a
- * person.
+ * Erases an account. Its ratings stay in the averages, without the user. Owning a gym blocks an erasure, but the account may have
+ * received a gym at the same time. Such a gym loses its owner and its license document, which names a person.
  */
 import { reviewLicense } from '@fitness/contracts/license.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -12,7 +11,7 @@ import { publishChanged, publishLicenseCleared } from './publish.ts';
 /** Each gym is written with its counters and up to two events. */
 const GYMS_OF_A_STEP = 50;
 
-/** One step. The mark comes first: from then on nothing more is stored about the account. */
+/** Runs one step. The mark comes first: after it, nothing more is stored about the account. */
 export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock'>) => {
   const { store, outbox, clock } = dependencies;
 
@@ -30,7 +29,7 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
   return async (session: ClientSession, userId: number): Promise<Rest> => {
     await store.owners.markErased(session, userId);
     return oneStep(
-      // First: a license document names a person, whereas nobody is shown who has rated.
+      // Gyms come first: a license document names a person, whereas nobody sees who gave a rating.
       (limit) => releaseGyms(session, userId, limit),
       (limit) => store.ratings.pseudonymise(session, userId, limit),
     );

@@ -8,7 +8,7 @@ import type { Gyms } from '../store/gyms.ts';
 
 type Needs = (gym: Gym, caller: UserCaller) => readonly Permission[];
 
-/** Throws 404 when the gym does not exist for the caller, 403 when they lack one of `needs`. */
+/** Throws 404 when the gym does not exist for the caller, and 403 when they lack one of `needs`. */
 export const findForChange = async (
   gyms: Gyms,
   id: number,

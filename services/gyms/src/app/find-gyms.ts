@@ -1,7 +1,7 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 
-/** Gyms by id, for another service; unknown ids are missing. */
+/** Returns gyms by id, for other services. Unknown ids are left out. */
 export const createFindGyms =
   ({ store }: Pick<Dependencies, 'store'>) =>
   (ids: readonly number[]): Promise<Gym[]> =>

@@ -102,7 +102,7 @@ export const gymSchema = z
     crowd: crowdSchema.nullable().meta({
       description: 'How crowded the gym is; null if `show_crowd` is false, or if nothing was reported',
     }),
-    city: citySchema.nullable().meta({ description: 'City of the gym; null if it is not given' }),
+    city: citySchema.nullable().meta({ description: 'City of the gym; null if none is set' }),
     majors: z.array(majorSchema).meta({ description: 'Sports that the gym offers' }),
     working_periods: z
       .array(workingPeriodSchema)
@@ -154,8 +154,8 @@ const ownerFieldsOf = (gym: Gym) => ({
 });
 
 /**
- * In the order given; what the gyms embed is fetched for all of them together. A list (`isList`) asks for the boosts of the gyms
- * that it shows as boosted, a gym alone always for its own: it may have one whose event has not arrived.
+ * Presents gyms in their order, and fetches what they embed for all of them together. A list (`isList`) fetches boosts only for
+ * gyms that it shows as boosted. A single gym always fetches its boost, because the event may not have arrived yet.
  */
 export const createPresentGyms =
   (dependencies: Pick<Dependencies, 'store' | 'baseUrl' | 'boosts' | 'clock'>) =>

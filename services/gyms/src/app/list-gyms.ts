@@ -1,5 +1,5 @@
 /**
- * GET /gyms: those with a live boost first, pro before basic, then the newest; nearest first when a location is given.
+ * GET /gyms: gyms with a live boost first (pro before basic), then the newest. With a location, the nearest come first.
  */
 import { type Caller, can, ownerIdOf } from '@fitness/shared/kernel/caller.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
@@ -19,7 +19,7 @@ const viewerOf = (caller: Caller): ListViewer => {
   return userId === undefined ? { kind: 'guest' } : { kind: 'user', userId };
 };
 
-/** 403: who owns a gym is known to its owner and to `gyms.view_all` alone, so that a filter must not tell it to others. */
+/** Throws 403. Only the owner and `gyms.view_all` may know who owns a gym, so a filter must not reveal it to others. */
 const assertMayFilterByOwner = (caller: Caller, ownerId: number): void => {
   if (can(caller, 'gyms.view_all') || ownerIdOf(caller, OWN_GYMS) === ownerId) return;
   const isOwn = caller.kind === 'user' && caller.userId === ownerId;

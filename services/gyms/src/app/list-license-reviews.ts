@@ -4,8 +4,8 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Gym } from '../domain/gym.ts';
 
 /**
- * Gyms whose license nobody has reviewed, the oldest document first; then those whose name has changed since the review. With
- * `gymId` only this gym, if it is one of them.
+ * Lists gyms whose license is not reviewed yet, the oldest document first, then gyms whose name has changed since their review.
+ * With `gymId`, lists only this gym, if it is one of them.
  */
 export const createListLicenseReviews =
   ({ store }: Pick<Dependencies, 'store'>) =>

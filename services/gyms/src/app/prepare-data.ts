@@ -1,4 +1,4 @@
-/** Before the first request: the reference data and the counters of gyms. */
+/** Prepares the reference data and the gym counters before the first request. */
 import type { Dependencies } from '../dependencies.ts';
 import { CITIES, MAJORS, STATES } from '../domain/reference-data.ts';
 

@@ -1,4 +1,4 @@
-/** The events of a gym, in the transaction of the change. */
+/** The events of a gym. Each is stored in the transaction of the change. */
 import {
   gymBoostEnded,
   gymChanged,
@@ -26,7 +26,7 @@ export const publishDeleted = (outbox: Outbox, session: ClientSession, gym: Gym)
     aggregateVersion: gym.version + 1,
   });
 
-/** For the current owner; nothing for a gym without one. `approved` is null: an operator has deleted the document. */
+/** Notifies the current owner, if there is one. `approved` is null when an operator has deleted the document. */
 export const publishLicenseReviewed = async (
   outbox: Outbox,
   session: ClientSession,
@@ -47,7 +47,7 @@ export const publishLicenseReviewed = async (
   });
 };
 
-/** As above. The subject is the boost: its end does not change the gym. */
+/** Notifies the current owner, if there is one. The subject is the boost, because its end does not change the gym. */
 export const publishBoostEnded = async (
   outbox: Outbox,
   session: ClientSession,
@@ -70,9 +70,9 @@ export const publishBoostEnded = async (
 };
 
 /**
- * Media deletes the document on this event, which commits together with the clearing: a call before the commit could
- * delete what a rollback keeps, a call after it is lost in a crash. The event names the document, so that a late delivery
- * deletes no newer one.
+ * Media deletes the document on this event, which commits together with the clearing. A call before the commit could delete what a
+ * rollback keeps, and a call after it could be lost in a crash. The event names the document, so a late delivery deletes no newer
+ * one.
  */
 export const publishLicenseCleared = (
   outbox: Outbox,

@@ -1,4 +1,4 @@
-/** PUT /gyms/{id}/rating: one score for each user; rating again replaces it. */
+/** PUT /gyms/{id}/rating: one score per user. Rating again replaces it. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -17,13 +17,12 @@ interface Rating {
   reject: (error: unknown) => void;
 }
 
-/** The errors of the ratings of a batch that are refused. */
+/** The errors of the refused ratings of a batch. */
 type Refusals = Map<Rating, unknown>;
 
 /**
- * Stores ratings of one gym, in the order they arrived, together with the sums of the gym, so that the average is exact
- * at every moment. Of two concurrent first ratings of one user the unique index refuses one; its batch runs again and
- * replaces the other's score.
+ * Stores ratings of one gym in the order they arrived, together with the sums of the gym, so the average is always exact. If a user
+ * sends two first ratings concurrently, the unique index refuses one. Its batch runs again and replaces the other score.
  */
 const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) => {
   const storeAll = async (session: ClientSession, id: number, batch: readonly Rating[]) => {
@@ -62,8 +61,8 @@ const createStoreBatch = ({ store, clock }: Pick<Dependencies, 'store' | 'clock'
 };
 
 /**
- * Throws 404, and 403 when the caller owns the gym, or their account was erased meanwhile. Ratings of one gym that arrive while others are
- * stored wait and are stored together: one by one, many concurrent ratings on several replicas would conflict until
+ * Throws 404, and 403 when the caller owns the gym or their account was erased meanwhile. Ratings of a gym that arrive while others
+ * are being stored wait, and are then stored together. One by one, many concurrent ratings on several replicas would conflict until
  * their transaction timeout.
  */
 export const createRateGym = (dependencies: Dependencies) => {
@@ -94,7 +93,7 @@ export const createRateGym = (dependencies: Dependencies) => {
       const queue = waiting.get(id);
       if (queue === undefined) waiting.set(id, [rating]);
       else queue.push(rating);
-      // One run per rating: the first stores up to a batch of them, and a run that finds none does nothing.
+      // There is one run per rating: the first one stores up to a whole batch, and a run without waiting ratings does nothing.
       void gymQueue.run(String(id), () => storeWaiting(id));
     });
   };

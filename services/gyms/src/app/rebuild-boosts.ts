@@ -5,8 +5,8 @@ import type { Dependencies } from '../dependencies.ts';
 const BATCH = 100;
 
 /**
- * Reads the running boosts of all gyms from store-billing, e.g. those that were granted before gyms received the events.
- * The service may run meanwhile. Returns how many gyms there are; throws `unavailable`.
+ * Reads the running boosts of all gyms from store-billing, including those granted before gyms received the events. The service
+ * may run meanwhile. Returns the number of gyms. Throws `unavailable`.
  */
 export const createRebuildBoosts =
   ({ store, boosts }: Pick<Dependencies, 'store' | 'boosts'>) =>
@@ -19,11 +19,11 @@ export const createRebuildBoosts =
       for (const id of batch) {
         const boost = live.get(id);
         // Version 0: every event is newer.
-        const known =
+        const current =
           boost === undefined
             ? []
             : [{ id: boost.id, level: boost.level, endsAt: parseTimestamp(boost.ends_at), version: 0 }];
-        await store.transaction((session) => store.gyms.setBoosts(session, id, known));
+        await store.transaction((session) => store.gyms.setBoosts(session, id, current));
       }
       progress.advance('boosts of gyms', batch.length);
     }

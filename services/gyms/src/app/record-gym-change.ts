@@ -1,4 +1,4 @@
-/** The audit entries of what an operator does to a gym, in the transaction of the change. */
+/** Audit entries for what an operator does to a gym, stored in the transaction of the change. */
 import {
   type AuditAction,
   type AuditChange,
@@ -14,13 +14,13 @@ type Recorder = Pick<Dependencies, 'store' | 'audit'>;
 
 const isLicense = (field: string): boolean =>
   field.startsWith('license.') && field !== 'license.newestMediaId';
-/** A new name is no review, though the license remembers the old one; the same verdict for a new name is. */
+/** A new name is not a review, although the license remembers the old one. The same verdict for a new name is a review. */
 const isReviewed = (field: string): boolean => isLicense(field) && field !== 'license.reviewedName';
 const isOther = (field: string): boolean => !field.startsWith('license.');
 
 const isOwn = ({ ownerId }: Gym, { userId }: UserCaller): boolean => ownerId === userId;
 
-/** A review and a transfer need the permission of an operator, of the own gym as well. */
+/** Whether an operator made the change: a transfer needs an operator's permission, even for the caller's own gym. */
 const byOperator = (caller: UserCaller, before: Gym, { after }: AuditChange): boolean =>
   !isOwn(before, caller) || 'ownerId' in after;
 
@@ -65,7 +65,7 @@ export const recordGymDeletion = async (
   });
 };
 
-/** The values of each state belong to the owner at that time. */
+/** The values of each state belong to the person who owned the gym at that time. */
 const record = (
   { audit, store }: Recorder,
   session: ClientSession,

@@ -7,19 +7,19 @@ import { findForChange } from './find-for-change.ts';
 import { recordGymChange } from './record-gym-change.ts';
 
 interface CrowdReport {
-  /** How many people are in the gym now. */
+  /** Number of people in the gym now. */
   current: number;
-  /** How many fit in; the previous capacity when left out. */
+  /** Number of people that the gym has room for. Defaults to the previous capacity. */
   capacity?: number | undefined;
 }
 
-/** Throws 404 and 403, and 422 when no capacity was ever given. */
+/** Throws 404 and 403, and 422 when no capacity was ever set. */
 export const createSetCrowd =
   ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
-  (id: number, { current, capacity: given }: CrowdReport, caller: UserCaller): Promise<Gym> =>
+  (id: number, { current, capacity: reported }: CrowdReport, caller: UserCaller): Promise<Gym> =>
     store.transaction(async (session) => {
       const gym = await findForChange(store.gyms, id, caller, session);
-      const capacity = given ?? gym.crowd?.capacity;
+      const capacity = reported ?? gym.crowd?.capacity;
       if (capacity === undefined) throw invalid({ capacity: message('validation.required') });
       const crowd = { current, capacity };
       const after = await store.gyms.update(session, gym, { crowd }, { now: clock.now(), keepVersion: true });

@@ -7,7 +7,7 @@ import { overlap, type WorkingPeriod } from '../domain/working-periods.ts';
 import { findForChange } from './find-for-change.ts';
 import { recordGymChange } from './record-gym-change.ts';
 
-/** Throws 422 for periods that overlap, 404 and 403. */
+/** Throws 404 and 403, and 422 for periods that overlap. */
 export const createSetWorkingPeriods =
   ({ store, clock, audit }: Pick<Dependencies, 'store' | 'clock' | 'audit'>) =>
   async (id: number, periods: WorkingPeriod[], caller: UserCaller): Promise<Gym> => {

@@ -4,8 +4,8 @@ import type { Boost } from '../domain/boost.ts';
 import type { Gym } from '../domain/gym.ts';
 
 /**
- * The read model of boosts, for the order of the list. The boost in a response comes from store-billing. Returns the boosted
- * gym; undefined, without a write, when it is deleted or the event is not newer.
+ * Updates the read model of boosts, which orders the list. The boost in a response comes from store-billing. Returns the boosted
+ * gym, or undefined without a write when the gym is deleted or the event is not newer.
  */
 export const createUpdateBoost =
   ({ store }: Pick<Dependencies, 'store'>) =>

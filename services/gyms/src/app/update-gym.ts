@@ -1,4 +1,4 @@
-/** PUT /gyms/{id} (specification 4.4): changes only the fields that were sent. */
+/** PUT /gyms/{id} (specification 4.4): changes only the fields of the request. */
 import {
   changesLicense,
   type LicenseRequest,
@@ -19,10 +19,10 @@ import { publishChanged, publishLicenseCleared, publishLicenseReviewed } from '.
 import { recordGymChange } from './record-gym-change.ts';
 
 export interface GymUpdate {
-  /** Only the fields that were sent. */
+  /** Only the fields of the request. */
   details: Partial<GymDetails>;
   license: LicenseRequest;
-  /** The license document that the request is about; null: none. Undefined: any. */
+  /** The license document that the request is about. Null means no document, and undefined means any. */
   reviewedMediaId?: number | null | undefined;
 }
 
@@ -32,16 +32,18 @@ const requestsReview = ({ license }: GymUpdate): boolean =>
 const isReviewOnly = (update: GymUpdate): boolean =>
   requestsReview(update) && !update.license.clearDocument && Object.keys(update.details).length === 0;
 
-/** Besides the permissions of the fields, which the route declares. */
+/** The required permissions, apart from those of single fields, which the route declares. */
 const neededFor =
   (update: GymUpdate) =>
   (gym: Gym, caller: UserCaller): Permission[] =>
     isReviewOnly(update) ? [] : [neededForUpdate(gym, caller)];
 
 /**
- * Throws 404, 403, 422 for an unknown city, major or user, 409 when the license document is not the one that the request
- * names, and 503 when identity does not answer; then nothing has changed. Concurrent updates of different fields all
- * survive. Permissions are checked again inside the transaction, so that the previous owner changes nothing after a transfer.
+ * Throws 404, 403, and 422 for an unknown city, major or user. Throws 409 when the license document is not the one that the request
+ * names, and 503 when identity does not answer. Nothing has changed then.
+ *
+ * Concurrent updates of different fields all survive. Permissions are checked again inside the transaction, so the previous owner
+ * changes nothing after a transfer.
  */
 export const createUpdateGym = (dependencies: Dependencies) => {
   const { store, outbox, clock, licenseDocuments, gymQueue } = dependencies;
@@ -53,7 +55,7 @@ export const createUpdateGym = (dependencies: Dependencies) => {
     const isVerdict = update.license.approved !== undefined;
     const license = renameLicense(next, { from: gym.name, to: name, isVerdict });
     const isLicenseChanged = changesLicense(update.license) || name !== gym.name;
-    // A partial update without any field changes nothing.
+    // An update without any field changes nothing.
     if (!isLicenseChanged && Object.keys(update.details).length === 0) return { gym, clearedMediaId };
     const changes = isLicenseChanged ? { ...update.details, license } : update.details;
     const changed = await store.gyms.update(session, gym, changes, { now: clock.now() });

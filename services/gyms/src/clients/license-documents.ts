@@ -8,8 +8,8 @@ const DEADLINE_MS = 1_000;
 
 export interface LicenseDocuments {
   /**
-   * Deletes a cleared license document at media before the request is answered. Never rejects: media also deletes it when
-   * it receives `gyms.gym.license_cleared`.
+   * Deletes a cleared license document at media before the response is sent. Never rejects, because media also deletes it on the
+   * event `gyms.gym.license_cleared`.
    */
   delete(gymId: number, mediaId: number): Promise<void>;
 }

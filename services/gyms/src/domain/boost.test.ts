@@ -12,7 +12,7 @@ test('a gym without boosts was never boosted', () => {
   expect(boostState([])).toEqual(NEVER_BOOSTED);
 });
 
-test('an older event of a boost, and the same one again, change nothing', () => {
+test('an older or repeated event of a boost changes nothing', () => {
   const ended = [boost(1, 2, 2, 100)];
   expect(withBoost(ended, boost(1, 1, 2, 900))).toBeUndefined();
   expect(withBoost(ended, boost(1, 2, 2, 900))).toBeUndefined();
@@ -27,9 +27,9 @@ test('the boost that ends last decides, in whatever order the events arrive', ()
     [1, 2, 0],
   ] as const;
   for (const order of orders) {
-    const boosts = order.reduce<Boost[]>((known, index) => {
+    const boosts = order.reduce<Boost[]>((current, index) => {
       const event = events[index];
-      return (event && withBoost(known, event)) ?? known;
+      return (event && withBoost(current, event)) ?? current;
     }, []);
     expect(boostState(boosts)).toEqual({ boostedUntil: new Date(500), boostLevel: 1 });
   }

@@ -5,28 +5,28 @@ export interface Boost {
   /** 1: basic, 2: pro. */
   level: number;
   endsAt: Date;
-  /** Of the event that it comes from. */
+  /** Version of the event that it comes from. */
   version: number;
 }
 
 /** What a list needs of the boosts of one gym. */
 export interface BoostState {
-  /** The epoch for a gym that was never boosted. */
+  /** When the last boost ends. The epoch for a gym that was never boosted. */
   boostedUntil: Date;
-  /** Of the boost until then. */
+  /** Level of that boost. */
   boostLevel: number;
 }
 
 export const NEVER_BOOSTED: BoostState = { boostedUntil: new Date(0), boostLevel: 0 };
 
-/** The boosts after an event; undefined when the event is not newer than what is known of its boost. */
+/** Returns the boosts after an event, or undefined when the event is not newer than the stored boost. */
 export const withBoost = (boosts: readonly Boost[], boost: Boost): Boost[] | undefined => {
-  const known = boosts.find(({ id }) => id === boost.id);
-  if (known !== undefined && known.version >= boost.version) return undefined;
+  const existing = boosts.find(({ id }) => id === boost.id);
+  if (existing !== undefined && existing.version >= boost.version) return undefined;
   return [...boosts.filter(({ id }) => id !== boost.id), boost];
 };
 
-/** The boost that ends last decides: at most one is live at a time. */
+/** The boost that ends last decides, because at most one is live at a time. */
 export const boostState = (boosts: readonly Boost[]): BoostState => {
   const [last] = boosts.toSorted((a, b) => b.endsAt.getTime() - a.endsAt.getTime());
   return last === undefined ? NEVER_BOOSTED : { boostedUntil: last.endsAt, boostLevel: last.level };

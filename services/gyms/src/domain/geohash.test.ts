@@ -11,11 +11,11 @@ describe('geohash', () => {
     [{ lat: 42.605, lng: -5.603 }, 'ezs42s000'],
     [{ lat: 0, lng: 0 }, 's00000000'],
     [{ lat: -90, lng: -180 }, '000000000'],
-  ])('%j has the geohash %s', (point, hash) => {
+  ])('the point %j has the geohash %s', (point, hash) => {
     expect(encodeGeohash(point)).toBe(hash);
   });
 
-  test('the distance between Tehran and Mashhad is right', () => {
+  test('the distance between Tehran and Mashhad is correct', () => {
     const km = distanceM({ lat: 35.6892, lng: 51.389 }, { lat: 36.2605, lng: 59.6168 }) / 1_000;
     expect(km).toBeGreaterThan(740);
     expect(km).toBeLessThan(745);
@@ -33,7 +33,7 @@ describe('geohash', () => {
         (lat, lng, length, bearing, part) => {
           const around = neighbourhood({ lat, lng }, length);
           if (around === undefined) return;
-          // The point at this bearing and this part of the radius.
+          // The point at this bearing and this fraction of the radius.
           const angle = (around.radiusM * part) / 6_371_008.8;
           const [phi, lambda] = [(lat * Math.PI) / 180, (lng * Math.PI) / 180];
           const phi2 = Math.asin(

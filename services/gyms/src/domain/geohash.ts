@@ -1,6 +1,6 @@
 /**
- * Geohashes (https://en.wikipedia.org/wiki/Geohash): points close to each other share a prefix, so that an ordinary
- * index over a string finds what is near a point on every database.
+ * Geohashes (https://en.wikipedia.org/wiki/Geohash). Points close to each other share a prefix, so an ordinary string index finds
+ * what is near a point on every database.
  */
 
 const ALPHABET = '0123456789bcdefghjkmnpqrstuvwxyz';
@@ -17,7 +17,7 @@ export interface Point {
 
 const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
-/** Metres along the great circle (haversine formula). */
+/** Distance in metres along the great circle (haversine formula). */
 export const distanceM = (a: Point, b: Point): number => {
   const dLat = Math.sin(radians(b.lat - a.lat) / 2);
   const dLng = Math.sin(radians(b.lng - a.lng) / 2);
@@ -52,18 +52,18 @@ const cellSize = (length: number): { lat: number; lng: number } => {
 const wrapLng = (lng: number): number => ((((lng + 180) % 360) + 360) % 360) - 180;
 
 export interface Neighbourhood {
-  /** Prefixes of the point's cell and of the eight around it. */
+  /** Prefixes of the point's cell and of the eight cells around it. */
   cells: string[];
   /** Every point within this distance lies in one of the cells. */
   radiusM: number;
 }
 
-/** The point's cell of this prefix length with its neighbours; undefined where they cross a pole. */
+/** The point's cell of this prefix length and its neighbours. Undefined if they cross a pole. */
 export const neighbourhood = (point: Point, length: number): Neighbourhood | undefined => {
   const size = cellSize(length);
   const farthestLat = Math.abs(point.lat) + 2 * size.lat;
   if (farthestLat >= 90) return undefined;
-  // From the centre of the cell: adding the size of a cell to the point may round across a border.
+  // Steps start at the centre of the cell: adding a cell's size to the point itself may round across a border.
   const centre = (value: number, min: number, step: number, offset: number): number =>
     min + (Math.floor((value - min) / step) + 0.5 + offset) * step;
   const cells = new Set<string>();
@@ -75,6 +75,6 @@ export const neighbourhood = (point: Point, length: number): Neighbourhood | und
     }
   }
   const width = size.lng * Math.cos(radians(farthestLat)) * METRES_PER_DEGREE;
-  // A great circle deviates from the parallel, by much less than a tenth at these sizes.
+  // A great circle deviates from the parallel, but by much less than a tenth at these sizes.
   return { cells: [...cells], radiusM: 0.9 * Math.min(size.lat * METRES_PER_DEGREE, width) };
 };

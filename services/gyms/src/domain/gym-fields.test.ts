@@ -21,7 +21,7 @@ test('a creation has the defaults of the contract, and clears the fields that it
   });
 });
 
-test('an update changes only the fields that were sent; null clears a field', () => {
+test('an update changes only the fields of the request, and null clears a field', () => {
   const update = (sent: object) => toDetails(z.object(updateShape).parse(sent));
   expect(update({})).toEqual({});
   expect(update({ location_lat: null, is_active: null, major_ids: null, user_id: 3 })).toEqual({

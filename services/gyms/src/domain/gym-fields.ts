@@ -1,6 +1,6 @@
 /**
- * The fields of a gym that callers set, each declared once under the name that clients use. The requests, the change of
- * the document, `GymDetails` and the response are derived from this declaration.
+ * The fields of a gym that callers can set, each declared once under the name that clients use. The requests, the change of the
+ * document, `GymDetails` and the response are derived from this declaration.
  */
 import { oneLine, visibleLines } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
@@ -9,13 +9,13 @@ import { id, idListOrNone, LONG_TEXT_MAX, latitude, longitude, SHORT_TEXT_MAX, t
 interface Field {
   /** The name in the document (store/gym-document.ts). */
   stored: string;
-  /** Shown in the reference, wherever the field is. */
+  /** Description in the API reference, wherever the field appears. */
   description?: string;
-  /** In POST /gyms. Without it a creation cannot set the field. */
+  /** Schema in POST /gyms. Without it, a creation cannot set the field. */
   create?: z.ZodType;
-  /** In PUT /gyms/{id}. It accepts null, which clears the field; its output is what is stored. */
+  /** Schema in PUT /gyms/{id}. It accepts null, which clears the field. Its output is what is stored. */
   update: z.ZodType;
-  /** In the response. Without it the response shows the field in another form (app/gym-resource.ts). */
+  /** Schema in the response. Without it, the response shows the field in another form (app/gym-resource.ts). */
   shown?: z.ZodType;
 }
 
@@ -61,7 +61,7 @@ const GYM_FIELDS = {
   },
   is_active: {
     stored: 'isActive',
-    description: 'Whether everyone sees the gym; an inactive one is hidden from the public',
+    description: 'Whether everyone sees the gym; an inactive gym is hidden from the public',
     create: z.boolean().default(true),
     update: flag,
     shown: z.boolean(),
@@ -105,7 +105,7 @@ type Name = keyof Fields;
 /** The fields under their stored names. */
 export type GymDetails = { [N in Name as Fields[N]['stored']]: z.output<Fields[N]['update']> };
 
-/** The schemas of all fields that have `Part`, by the names that clients use. */
+/** The schemas of all fields that have `Part`, keyed by the names that clients use. */
 type ShapeOf<Part extends keyof Field> = {
   [N in Name as Fields[N] extends Record<Part, z.ZodType> ? N : never]: Fields[N] extends Record<
     Part,
@@ -135,7 +135,7 @@ export const shownShape = shapeOf('shown');
 
 type Sent = { [N in Name]?: z.output<Fields[N]['update']> | undefined };
 
-/** The fields that were sent, under their stored names. */
+/** The fields of a request, under their stored names. */
 export const toDetails = (sent: Sent): Partial<GymDetails> =>
   Object.fromEntries(
     fields.flatMap(([name, { stored }]) => {
@@ -146,13 +146,13 @@ export const toDetails = (sent: Sent): Partial<GymDetails> =>
 
 type Shown = { [N in keyof typeof shownShape]: GymDetails[Fields[N]['stored']] };
 
-/** The fields of the response that are shown as they are stored. */
+/** The response fields that are shown as stored. */
 export const toShown = (details: GymDetails): Shown =>
   Object.fromEntries(
     Object.keys(shownShape).map((name) => [name, details[GYM_FIELDS[name as Name].stored]]),
   ) as Shown;
 
-/** Every field cleared: what a creation leaves out, and what a document from before the field was declared lacks. */
+/** Every field cleared: the default for creations, and for documents that are older than a field. */
 export const CLEARED: GymDetails = Object.fromEntries(
   fields.map(([, { stored, update }]) => [stored, update.parse(null)]),
 ) as GymDetails;

@@ -7,7 +7,7 @@ const active = { ownerId: 1, isActive: true };
 const inactive = { ownerId: 1, isActive: false };
 
 describe('permissions', () => {
-  test('a restricted or OAuth token of the owner sees the owner’s part only with gyms.update or gyms.view_all', () => {
+  test('an owner’s restricted or OAuth token sees owner fields only with gyms.update or gyms.view_all', () => {
     for (const token of [restrictedCaller, appCaller]) {
       const seen = [token(1, 'gyms.create'), token(1, 'gyms.update'), token(1, 'gyms.view_all')];
       expect(seen.map((one) => sees(inactive, one))).toEqual([false, true, true]);
@@ -29,7 +29,7 @@ describe('permissions', () => {
     expect(seesAllOf({ ownerId: null }, GUEST)).toBe(false);
   });
 
-  test('gyms.update allows the owner’s gym, gyms.update_any every gym', () => {
+  test('gyms.update covers the owner’s gym, and gyms.update_any covers every gym', () => {
     expect(neededForUpdate(active, caller(1, ['gyms.update']))).toBe('gyms.update');
     expect(neededForUpdate(active, caller(1, []))).toBe('gyms.update');
     expect(neededForUpdate(active, caller(1, ['gyms.update_any']))).toBe('gyms.update_any');
@@ -53,7 +53,7 @@ test.each([
   expect(crowdLevel({ current, capacity: 100 })).toBe(level);
 });
 
-test('the average is exact, and 0 without ratings', () => {
+test('the average of ratings is exact, and 0 without ratings', () => {
   expect(ratingAverage({ ratingSum: 0, ratingCount: 0 })).toBe(0);
   expect(ratingAverage({ ratingSum: 10, ratingCount: 3 })).toBe(10 / 3);
 });

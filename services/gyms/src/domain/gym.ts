@@ -19,9 +19,9 @@ export interface Gym extends GymDetails {
   license: License;
   ratingSum: number;
   ratingCount: number;
-  /** Until then it comes first in lists; as far as the events of store-billing have arrived. */
+  /** The gym comes first in lists until then. Depends on which events of store-billing have arrived. */
   boostedUntil: Date;
-  /** Its public files. */
+  /** The public files. */
   media: MediaCopy;
   /** Increases by one with every change that publishes an event. */
   version: number;
@@ -29,7 +29,7 @@ export interface Gym extends GymDetails {
   updatedAt: Date;
 }
 
-/** Fields that `details` leaves out are cleared. */
+/** Creates a gym. Fields that `details` leaves out are cleared. */
 export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym => ({
   ...CLEARED,
   ...details,
@@ -46,7 +46,7 @@ export const newGym = (id: number, details: Partial<GymDetails>, now: Date): Gym
   updatedAt: now,
 });
 
-/** Covers one's own gyms. */
+/** Permission that covers the caller's own gyms. */
 export const OWN_GYMS = 'gyms.update';
 
 const isOwner = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean => isOwn(caller, gym.ownerId, OWN_GYMS);
@@ -58,23 +58,23 @@ export const seesAllOf = (gym: Pick<Gym, 'ownerId'>, caller: Caller): boolean =>
 export const sees = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>
   gym.isActive || seesAllOf(gym, caller);
 
-/** What the caller needs to update the gym: `gyms.update` for one's own, `gyms.update_any` for any. */
+/** What the caller needs to update the gym: `gyms.update` for their own gym, or `gyms.update_any` for any gym. */
 export const neededForUpdate = (gym: Pick<Gym, 'ownerId'>, caller: UserCaller): Permission =>
   gym.ownerId === caller.userId && !can(caller, 'gyms.update_any') ? OWN_GYMS : 'gyms.update_any';
 
-/** Whether the gym exists for a caller who wants to change it: those who see it, and those whose permission covers it. */
+/** Whether the gym exists for a caller who wants to change it: they see it, or have a permission that covers it. */
 export const existsForChange = (gym: Pick<Gym, 'ownerId' | 'isActive'>, caller: Caller): boolean =>
   sees(gym, caller) || can(caller, 'gyms.update_any') || can(caller, 'gyms.approve_license');
 
 export type CrowdLevel = 'low' | 'medium' | 'high' | 'full';
 
-/** low: below half of the capacity; medium: below four fifths; high: below the capacity. */
+/** `low` is below half of the capacity, `medium` below four fifths, and `high` below the capacity. */
 export const crowdLevel = ({ current, capacity }: Crowd): CrowdLevel => {
   if (current >= capacity) return 'full';
   if (current * 5 >= capacity * 4) return 'high';
   return current * 2 >= capacity ? 'medium' : 'low';
 };
 
-/** The exact mean of all scores, 0 without any. */
+/** The exact mean of all scores, or 0 without any. */
 export const ratingAverage = ({ ratingSum, ratingCount }: Pick<Gym, 'ratingSum' | 'ratingCount'>): number =>
   ratingCount === 0 ? 0 : ratingSum / ratingCount;

@@ -1,6 +1,6 @@
 /**
- * The names of the states, cities and majors in each language of the product (`LOCALES`): `place-names/<locale>.ts`.
- * The type of every language comes from `en`, so that a missing name fails the type check.
+ * The names of the states, cities and majors in each language of the product (`LOCALES`), from `place-names/<locale>.ts`. The type
+ * of every language comes from `en`, so a missing name fails the type check.
  */
 import { LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { names } from './place-names/en.ts';

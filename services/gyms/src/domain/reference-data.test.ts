@@ -15,13 +15,13 @@ const lacking = (names: PlaceNames): string[] =>
       .map(([id, name]) => `${kind} ${id} (${name})`);
   });
 
-describe('every state, city and major has a name', () => {
-  test.each([...LOCALES])('in %s', (locale) => {
+describe('names of places', () => {
+  test.each([...LOCALES])('every state, city and major has a name in %s', (locale) => {
     const names = PLACE_NAMES.get(locale);
     expect(names && lacking(names)).toEqual([]);
   });
 
-  test('in the data that is stored', () => {
+  test('every stored state, city and major has a name in every language', () => {
     const names = [...STATES, ...CITIES].map(({ name }) => name).concat(MAJORS.map(({ title }) => title));
     for (const name of names) expect(Object.keys(name)).toEqual([...LOCALES]);
   });
@@ -35,7 +35,7 @@ test('every named place is listed once, and every city has one state', () => {
   }
 });
 
-test('ids are never given to another place', () => {
+test('an id is never given to another place', () => {
   const at = (rows: readonly { id: number }[], id: number) => rows.find((row) => row.id === id);
   expect(at(STATES, 31)).toMatchObject({ id: 31, name: { en: 'Zanjan', fa: 'زنجان' } });
   expect(at(CITIES, 22)).toMatchObject({ id: 22, stateId: 2, name: { en: 'Karaj', fa: 'کرج' } });

@@ -1,6 +1,6 @@
 /**
- * The provinces of Iran with their main cities, and the majors that a gym may offer; their names are in place-names/.
- * Clients store the ids: a new row gets the next id of its list, and no id is ever changed or reused.
+ * The provinces of Iran with their main cities, and the majors that a gym may offer. Their names are in place-names/. Clients store
+ * the ids, so a new row gets the next id of its list, and no id is ever changed or reused.
  */
 import { DEFAULT_LOCALE, LOCALES, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import { PLACE_NAMES, type PlaceNames } from './place-names.ts';
@@ -24,7 +24,7 @@ export interface MajorRow {
   title: LocalizedName;
 }
 
-/** The ids of the cities of each state, by the id of the state. */
+/** The city ids of each state, keyed by the id of the state. */
 const CITIES_OF_STATES: Record<keyof PlaceNames['states'], readonly (keyof PlaceNames['cities'])[]> = {
   1: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21],
   2: [22, 23, 24, 25, 26, 27, 28, 29, 30, 31],
@@ -64,7 +64,7 @@ const CITIES_OF_STATES: Record<keyof PlaceNames['states'], readonly (keyof Place
 const namesOf = (kind: keyof PlaceNames, locale: Locale): Readonly<Record<number, string>> =>
   PLACE_NAMES.get(locale)?.[kind] ?? {};
 
-/** In English where a language lacks the name. */
+/** The name in every language, in English where a language lacks it. */
 const nameOf = (kind: keyof PlaceNames, id: number): LocalizedName =>
   Object.fromEntries(
     LOCALES.map((locale) => [locale, namesOf(kind, locale)[id] ?? namesOf(kind, DEFAULT_LOCALE)[id] ?? '']),

@@ -1,4 +1,4 @@
-/** The schemas of single values that clients send. */
+/** Schemas of single values that clients send. */
 import { wellFormed, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
@@ -6,7 +6,7 @@ export const SHORT_TEXT_MAX = 255;
 export const LONG_TEXT_MAX = 2_000;
 const ID_LIST_MAX = 500;
 
-/** At most `max` characters; they are code points, not UTF-16 units. Half a surrogate pair is refused. */
+/** Text of at most `max` code points (not UTF-16 units). Half a surrogate pair is refused. */
 export const text = (max: number) =>
   wellFormed(z.string())
     .refine(
@@ -45,5 +45,5 @@ const idsOf = (isNone: (value: string) => boolean) =>
 /** Comma-separated ids, e.g. `1,4`. */
 export const idList = idsOf(() => false);
 
-/** As {@link idList}; `0` stands for none. */
+/** Like {@link idList}, but `0` stands for none. */
 export const idListOrNone = idsOf((value) => value.trim() === '0');

@@ -23,7 +23,7 @@ describe('working status in the local time of Tehran', () => {
       '2026-01-17 04:30:00',
     ],
     [
-      'two periods that touch count as one',
+      'two periods that touch',
       [morning, period(0, '12:00', '14:00')],
       '2026-01-10T09:00:00',
       true,
@@ -65,15 +65,18 @@ describe('working status in the local time of Tehran', () => {
       true,
       null,
     ],
-  ])('%s', (_name, periods, now, isOpen, changesAt) => {
-    expect(workingStatus(periods, at(now))).toEqual({ is_open: isOpen, changes_at: changesAt });
-  });
+  ])(
+    'the status shows whether a gym is open, and when that changes: %s',
+    (_name, periods, now, isOpen, changesAt) => {
+      expect(workingStatus(periods, at(now))).toEqual({ is_open: isOpen, changes_at: changesAt });
+    },
+  );
 
   test('a gym without periods has no status', () => {
     expect(workingStatus([], at('2026-01-10T08:00:00'))).toBeNull();
   });
 
-  test('daylight saving time counts in the years that had it', () => {
+  test('the status follows daylight saving time in the years that had it', () => {
     // In July 2021 Tehran was four and a half hours ahead of UTC; the 3rd was a Saturday.
     expect(workingStatus([morning], new Date('2021-07-03T04:00:00Z'))).toEqual({
       is_open: true,
@@ -91,7 +94,7 @@ describe('periods that overlap', () => {
     ['one inside a longer one', [period(0, '08:00', '20:00'), period(0, '09:00', '10:00')], true],
     ['across midnight into the next day', [period(0, '22:00', '08:01'), period(1, '08:00', '09:00')], true],
     ['across the end of the week into its beginning', [period(6, '22:00', '08:01'), morning], true],
-  ])('%s', (_name, periods, expected) => {
+  ])('periods overlap only if they share a minute: %s', (_name, periods, expected) => {
     expect(overlap(periods)).toBe(expected);
     expect(overlap(periods.toReversed())).toBe(expected);
   });

@@ -1,11 +1,11 @@
-/** When a gym is open: periods of the week in its local time. The week begins on Saturday. */
+/** When a gym is open: periods of the week in local time. The week begins on Saturday. */
 import { formatTimestamp, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
 /** A period that closes before it opens, or at the same time, ends on the next day. */
 export interface WorkingPeriod {
   /** 0 is Saturday, 6 is Friday. */
   weekday: number;
-  /** `HH:MM`, as `closesAt`. */
+  /** `HH:MM`, like `closesAt`. */
   opensAt: string;
   closesAt: string;
 }
@@ -25,7 +25,7 @@ type Interval = readonly [from: number, to: number];
 
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
-/** Minutes since the beginning of the week; the end is after the begin, possibly in the next week. */
+/** Minutes since the beginning of the week. The end is after the start, possibly in the next week. */
 const toInterval = ({ weekday, opensAt, closesAt }: WorkingPeriod): Interval => {
   const from = minutesOf(opensAt);
   const to = minutesOf(closesAt);
@@ -33,7 +33,7 @@ const toInterval = ({ weekday, opensAt, closesAt }: WorkingPeriod): Interval => 
   return [weekday * DAY_MINUTES + from, weekday * DAY_MINUTES + to + overnight];
 };
 
-/** In order; an interval that crosses the end of the week is cut in two. */
+/** The intervals in order. One that crosses the end of the week is cut in two. */
 const withinWeek = (periods: readonly WorkingPeriod[]): Interval[] =>
   periods
     .map(toInterval)
@@ -63,15 +63,15 @@ const localParts = new Intl.DateTimeFormat('en-US', {
   minute: 'numeric',
 });
 
-/** By the minute: a list asks for the same ones again and again, and each costs a formatting. */
+/** Cached local times, keyed by the minute: a list asks for the same ones repeatedly, and each costs a formatting. */
 const wallClocks = new Map<number, number>();
 const WALL_CLOCKS_MAX = 1_000;
 
 /** The local time at `instant` as if it were UTC, to the minute. */
 const wallClock = (instant: Date): Date => {
   const minute = Math.floor(instant.getTime() / MINUTE_MS);
-  const known = wallClocks.get(minute);
-  if (known !== undefined) return new Date(known);
+  const cached = wallClocks.get(minute);
+  if (cached !== undefined) return new Date(cached);
   if (wallClocks.size >= WALL_CLOCKS_MAX) wallClocks.clear();
   const wall = readWallClock(instant);
   wallClocks.set(minute, wall.getTime());
@@ -96,7 +96,7 @@ const instantOf = (wall: Date): Date => {
   return new Date(guess.getTime() - (wallClock(guess).getTime() - wall.getTime()));
 };
 
-/** Null for a gym without periods. */
+/** The status of a gym at `now`, or null without periods. */
 export const workingStatus = (periods: readonly WorkingPeriod[], now: Date): WorkingStatus | null => {
   const intervals = withinWeek(periods);
   if (intervals.length === 0) return null;
@@ -104,7 +104,7 @@ export const workingStatus = (periods: readonly WorkingPeriod[], now: Date): Wor
   const minute = minuteOfWeek(wall);
   const openAt = (at: number): boolean => intervals.some(([from, to]) => from <= at && at < to);
   const isOpen = openAt(minute);
-  // Where two periods touch, the status does not change.
+  // The status does not change where two periods touch.
   const waits = intervals
     .flat()
     .map((edge) => edge % WEEK_MINUTES)

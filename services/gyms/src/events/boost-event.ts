@@ -4,7 +4,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Boost } from '../domain/boost.ts';
 
-/** Granted and ended events have the same data: both say when the boost ends. */
+/** Handles granted and ended events, which have the same data: both say when the boost ends. */
 export const onBoostEvent = (
   event: typeof boostGranted,
   apply: (session: ClientSession, gymId: number, boost: Boost) => Promise<unknown>,

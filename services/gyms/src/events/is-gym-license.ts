@@ -6,6 +6,6 @@ const GYM_MODELS: readonly string[] = [MODEL.gym, MODEL.gymProfile];
 export const isGymLicense = (row: { purpose: string | null; attachable_type: string }): boolean =>
   row.purpose === 'gym_license' && GYM_MODELS.includes(row.attachable_type);
 
-/** Whether it is a file that everyone sees with the gym. */
+/** Whether the media row is a file that everyone sees with the gym. */
 export const isPublicFileOfGym = (row: { purpose: string | null; attachable_type: string }): boolean =>
   row.purpose === null && row.attachable_type === MODEL.gym;

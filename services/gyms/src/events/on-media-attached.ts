@@ -3,7 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 import { isGymLicense, isPublicFileOfGym } from './is-gym-license.ts';
 
-/** Has an effect only when the call `Gyms.AttachLicense` or `MediaCopies.Save` of the upload was lost. */
+/** Has an effect only if the upload's call of `Gyms.AttachLicense` or `MediaCopies.Save` was lost. */
 export const onMediaAttached = ({
   attachLicense,
   refreshMedia,

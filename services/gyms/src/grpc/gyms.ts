@@ -19,11 +19,11 @@ export const createGymsService = ({
 }: Pick<UseCases, 'findGyms' | 'attachLicense'>): GrpcService =>
   grpcService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
-      const wanted = [...new Set(ids)];
-      assertMaxItems('ids', wanted, MAX_IDS);
-      const found = await findGyms(wanted);
+      const unique = [...new Set(ids)];
+      assertMaxItems('ids', unique, MAX_IDS);
+      const gyms = await findGyms(unique);
       return {
-        gyms: found.map((gym) => ({
+        gyms: gyms.map((gym) => ({
           id: gym.id,
           name: gym.name ?? '',
           is_active: gym.isActive,

@@ -60,20 +60,20 @@ export const getGymsRoute = (
     query,
     errorStatuses: [403],
     responses: { 200: listOf(gymSchema) },
-    handle: async ({ query: asked, caller, locale, url, reply }) => {
-      const order = asked.near === undefined ? undefined : 'near';
-      const request = toPageRequest(asked, url, {
+    handle: async ({ query: filters, caller, locale, url, reply }) => {
+      const order = filters.near === undefined ? undefined : 'near';
+      const request = toPageRequest(filters, url, {
         keyLength: RANKED_KEY_LENGTH,
         signal: disconnectSignal(reply),
         order,
       });
       const page = await listGyms(
         {
-          search: asked.search,
-          cityId: asked.city_id,
-          majorIds: asked.major_ids,
-          ownerId: asked.user_id,
-          near: asked.near,
+          search: filters.search,
+          cityId: filters.city_id,
+          majorIds: filters.major_ids,
+          ownerId: filters.user_id,
+          near: filters.near,
         },
         request,
         caller,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { gymSchema, type PresentGyms, presentGym, type Reader } from '../app/gym-resource.ts';
 import type { Gym } from '../domain/gym.ts';
 
-/** `{gym}`: the body of every route that answers one gym. */
+/** `{gym}`, the body of every route that returns one gym. */
 export const gymBody = z.object({ gym: gymSchema });
 
 export const toGymBody = async (

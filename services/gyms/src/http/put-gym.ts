@@ -43,14 +43,14 @@ const body = z.object({
   gym_license_media_id: reviewedMediaIdField,
 });
 
-const toUpdate = (sent: z.output<typeof body>): GymUpdate => ({
-  details: toDetails(sent),
+const toUpdate = (request: z.output<typeof body>): GymUpdate => ({
+  details: toDetails(request),
   license: {
-    clearDocument: sent.gym_license_image === null,
-    approved: sent.gym_license_approved,
-    rejectionReason: sent.gym_license_rejection_reason,
+    clearDocument: request.gym_license_image === null,
+    approved: request.gym_license_approved,
+    rejectionReason: request.gym_license_rejection_reason,
   },
-  reviewedMediaId: sent.gym_license_media_id,
+  reviewedMediaId: request.gym_license_media_id,
 });
 
 export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGym' | 'presentGyms'>): Route =>
@@ -59,7 +59,7 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     path: '/gyms/:id',
     summary: 'Update a gym',
     description:
-      'Changes the fields that you send and leaves the others as they are; null clears a field. Requires `gyms.update` for ' +
+      'Changes the fields that you send and leaves the others unchanged; null clears a field. Requires `gyms.update` for ' +
       'your own gym, or `gyms.update_any` for any gym. A new owner (`user_id`) also requires `gyms.transfer_ownership`. ' +
       '`gym_license_approved` and `gym_license_rejection_reason` require `gyms.approve_license`, and nothing else if they ' +
       'are sent alone. The owner is notified when the license changes to approved or rejected. An unknown city, major or ' +
@@ -79,8 +79,8 @@ export const putGymRoute = ({ updateGym, presentGyms }: Pick<UseCases, 'updateGy
     body,
     errorCodes: { 409: [LICENSE_REPLACED] },
     responses: { 200: gymBody, 409: licenseReplacedSchema },
-    handle: async ({ params, body: sent, caller, locale }) => {
-      const gym = await updateGym(params.id, toUpdate(sent), caller);
+    handle: async ({ params, body: request, caller, locale }) => {
+      const gym = await updateGym(params.id, toUpdate(request), caller);
       return ok(await toGymBody(presentGyms, gym, { caller, locale }));
     },
   });

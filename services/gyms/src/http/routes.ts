@@ -12,7 +12,7 @@ import { putGymRoute } from './put-gym.ts';
 import { putRatingRoute } from './put-rating.ts';
 import { putWorkingPeriodsRoute } from './put-working-periods.ts';
 
-/** `baseUrl`: the public origin, for the links of lists. */
+/** `baseUrl` is the public origin, for the links in lists. */
 export const createRoutes = (useCases: UseCases, { baseUrl }: { baseUrl: string }): Route[] => [
   getGymsRoute(useCases, baseUrl),
   postGymsRoute(useCases),

@@ -1,7 +1,6 @@
 /**
- * How many gyms exist, and which ones changed last, updated by every write, so that a list without filters is not counted
- * when it is read, and a process may keep gyms in memory. Spread over several documents, so that concurrent writers seldom
- * conflict.
+ * Counters of how many gyms exist and which ones changed last, updated by every write. A list without filters needs no counting
+ * when it is read, and a process may keep gyms in memory. Several documents share the counts, so concurrent writers seldom conflict.
  */
 import { shareReads } from '@fitness/shared/kernel/share-reads.ts';
 import {
@@ -19,7 +18,7 @@ import { beforeCommit, isDuplicateKey } from '@fitness/shared/mongo/transaction.
 import { type Connection, type Model, Schema } from 'mongoose';
 import type { GymDocument } from './gym-document.ts';
 
-/** `placed`: with latitude and longitude. */
+/** `placed` gyms have a latitude and a longitude. */
 const COUNT_KEYS = ['active_placed', 'active_unplaced', 'hidden_placed', 'hidden_unplaced'] as const;
 type CountKey = (typeof COUNT_KEYS)[number];
 type Counts = Record<CountKey, number>;
@@ -67,13 +66,13 @@ export interface GymTotals {
 }
 
 export interface Counters {
-  /** Creates the documents. Call it before the first write. */
+  /** Creates the documents. Must be called before the first write. */
   prepare(): Promise<void>;
-  /** In the transaction of every write of a gym. `before` is undefined for a creation, `after` for a deletion. */
+  /** Runs in the transaction of every write of a gym. `before` is undefined for a creation, and `after` for a deletion. */
   move(session: ClientSession, id: number, before: Counted | undefined, after: Counted | undefined): void;
-  /** The same for a write that leaves the gym in its counter. */
+  /** Like `move`, for a write that leaves the gym in the same counter. */
   touch(session: ClientSession, id: number): void;
-  /** The answer is as new as the call: concurrent calls share one read that begins after them. */
+  /** The result is as new as the call: concurrent calls share one read that starts after them. */
   totals(): Promise<GymTotals>;
   changesSince(since: ListVersions): Promise<ListChanges>;
 }
@@ -96,7 +95,7 @@ export const createCounters = (connection: Connection): Counters => {
 
   const write = (session: ClientSession, id: number, increments: Partial<Record<CountKey, number>>): void => {
     const change = { ...versionUpdate([id], increments), $max: { newest: id } };
-    // Last in the transaction: the shortest time in which writers of two gyms conflict.
+    // Written last in the transaction, which keeps the time short in which writers of two gyms conflict.
     beforeCommit(session, async () => {
       await counters.updateOne({ _id: id % SHARDS.length }, change, { session });
     });

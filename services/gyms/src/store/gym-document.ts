@@ -1,7 +1,6 @@
 /**
- * The stored gym: its fields, and fields derived from them for the indexes. Stored names are camelCase, unlike those of
- * other services, because the collections of released versions have them; domain/gym-fields.ts maps the names of clients
- * to them.
+ * The stored gym: its fields, and fields derived from them for the indexes. Unlike in other services, stored names are camelCase,
+ * because the collections of released versions have them. domain/gym-fields.ts maps the names of clients to them.
  */
 
 import { NO_LICENSE } from '@fitness/contracts/license.ts';
@@ -15,13 +14,13 @@ import { encodeGeohash } from '../domain/geohash.ts';
 import type { Gym } from '../domain/gym.ts';
 import { CLEARED } from '../domain/gym-fields.ts';
 
-/** `visibleTo` of an active gym. */
+/** Value of `visibleTo` for an active gym. */
 export const EVERYONE = 0;
-/** `visibleTo` of an inactive gym without an owner. */
+/** Value of `visibleTo` for an inactive gym without an owner. */
 export const NOBODY = -1;
 
 interface Derived {
-  /** 0 for an active gym, else the id of its owner, or -1: one index serves "active, or owned by this user". */
+  /** 0 for an active gym, else the owner's id or -1. One index then serves "active, or owned by this user". */
   visibleTo: number;
   /** Null without latitude or longitude. */
   geohash: string | null;
@@ -66,7 +65,7 @@ const definition = {
         mediaId: { type: Number, default: null },
         approved: { type: Boolean, default: null },
         rejectionReason: { type: String, default: null },
-        // Only earlier releases stored it. It is the document of a verdict, which `mediaId` is as well.
+        // Only earlier releases stored it: the document that a verdict was given for, which is always `mediaId`.
         reviewedMediaId: Number,
         reviewedName: { type: String, default: null },
         newestMediaId: { type: Number, default: 0 },
@@ -106,7 +105,7 @@ const gymSchema = new Schema<GymDocument>(definition, {
     { partialFilterExpression: { 'license.reviewedName': { $gte: '' } } },
   );
 
-/** The grams of each of the searched fields: no match spans two fields. */
+/** The grams of each searched field: no match spans two fields. */
 const gymTextSchema = new Schema<TextDocument>(
   { row: { type: Number, required: true }, grams: { type: [String], required: true } },
   { collection: 'gyms_texts', versionKey: false },
@@ -116,17 +115,48 @@ const gymTextSchema = new Schema<TextDocument>(
 
 privacy(
   gymSchema,
-  retain('data of a place, not of a person', '_id', 'name', 'address'),
-  retain('likewise', 'description', 'lat', 'lng', 'cityId', 'majorIds', 'isActive', 'showCrowd'),
-  retain('likewise', 'workingPeriods.weekday', 'workingPeriods.opensAt', 'workingPeriods.closesAt'),
-  retain('data of a place, not of a person', 'crowd.current', 'crowd.capacity', 'visibleTo', 'geohash'),
-  retain('likewise', 'boosts.id', 'boosts.level', 'boosts.endsAt', 'boosts.version'),
-  retain('likewise', 'boostedUntil', 'boostLevel'),
-  retain('likewise', 'ratingSum', 'ratingCount', 'version', 'createdAt', 'updatedAt'),
-  retain('its public files remain, as those of a place', 'media'),
+  retain(
+    'data of a place, not of a person',
+    '_id',
+    'name',
+    'address',
+    'description',
+    'lat',
+    'lng',
+    'cityId',
+    'majorIds',
+    'isActive',
+    'showCrowd',
+    'workingPeriods.weekday',
+    'workingPeriods.opensAt',
+    'workingPeriods.closesAt',
+    'crowd.current',
+    'crowd.capacity',
+    'visibleTo',
+    'geohash',
+    'boosts.id',
+    'boosts.level',
+    'boosts.endsAt',
+    'boosts.version',
+    'boostedUntil',
+    'boostLevel',
+    'ratingSum',
+    'ratingCount',
+    'version',
+    'createdAt',
+    'updatedAt',
+  ),
+  retain('the public files of a place remain', 'media'),
   erase('a gym of an erased account has no owner', 'ownerId'),
-  erase('the document and its review name a person', 'license.image', 'license.mediaId', 'license.approved'),
-  erase('likewise', 'license.rejectionReason', 'license.reviewedMediaId', 'license.reviewedName'),
+  erase(
+    'the document and its review name a person',
+    'license.image',
+    'license.mediaId',
+    'license.approved',
+    'license.rejectionReason',
+    'license.reviewedMediaId',
+    'license.reviewedName',
+  ),
   retain('an older document must not become the license again', 'license.newestMediaId'),
 );
 
@@ -140,7 +170,7 @@ export const gymModel = (connection: Connection): Model<GymDocument> =>
 export const gymTextModel = (connection: Connection): Model<TextDocument> =>
   connection.models.GymText ?? connection.model<TextDocument>('GymText', gymTextSchema);
 
-/** The fields in which a search looks for its text. */
+/** The fields that a search covers. */
 export const SEARCHED = ['name', 'address', 'description'] as const;
 
 type DerivedFrom = Pick<Gym, 'isActive' | 'ownerId' | 'lat' | 'lng' | (typeof SEARCHED)[number]>;
@@ -150,7 +180,7 @@ const visibleTo = ({ isActive, ownerId }: DerivedFrom): number => (isActive ? EV
 const geohash = ({ lat, lng }: DerivedFrom): string | null =>
   lat === null || lng === null ? null : encodeGeohash({ lat, lng });
 
-/** For counters.ts. */
+/** The fields that decide which counter a gym belongs to; for counters.ts. */
 export const countedOf = (gym: DerivedFrom): Pick<GymDocument, 'isActive' | 'geohash'> => ({
   isActive: gym.isActive,
   geohash: geohash(gym),
@@ -168,7 +198,7 @@ export const toDocument = ({ id, ...gym }: Gym): GymDocument => ({
   ...NEVER_BOOSTED,
 });
 
-/** The derived fields of `gym` that the change of the fields `changed` affects. */
+/** The derived fields of `gym` that a change of the fields `changed` affects. */
 export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived> => ({
   ...(changed.some((field) => field === 'isActive' || field === 'ownerId')
     ? { visibleTo: visibleTo(gym) }
@@ -176,16 +206,16 @@ export const derivedOf = (gym: Gym, changed: readonly string[]): Partial<Derived
   ...(changed.some((field) => field === 'lat' || field === 'lng') ? { geohash: geohash(gym) } : {}),
 });
 
-/** Fields that are stored for indexes and lists only. */
+/** Fields that are stored only for indexes and lists. */
 const UNSHOWN = ['visibleTo', 'geohash', 'boosts', 'boostLevel'] as const;
 
-/** Without the boosts, which may be many, and what only earlier releases stored. */
+/** Leaves out the boosts, which may be many, and fields that only earlier releases stored. */
 export const GYM_PROJECTION = { boosts: 0, 'license.reviewedMediaId': 0 } as const;
 
 export const toGym = ({ _id, ...stored }: GymDocument): Gym => {
   const gym: Partial<typeof stored> = { ...stored };
   for (const field of UNSHOWN) delete gym[field];
-  // An older release stored no media, no boosts, and not every field of the license.
+  // Older releases stored no media, no boosts, and not every field of the license.
   const { media = NO_MEDIA, boostedUntil = NEVER_BOOSTED.boostedUntil } = gym;
   const license = { ...NO_LICENSE, ...stored.license };
   return { ...CLEARED, ...(gym as Omit<Gym, 'id'>), license, media, boostedUntil, id: _id };

@@ -1,4 +1,4 @@
-/** The lists of gyms, which are read as described in docs/adr/0101. */
+/** The lists of gyms, read as described in docs/adr/0101. */
 import { type PageOf, type PageRequest, readParts } from '@fitness/shared/kernel/page.ts';
 import { createLists, type ListCache } from '@fitness/shared/lists/index.ts';
 import type { ListKey, ListRow, Lists, RowSearch } from '@fitness/shared/lists/list.ts';
@@ -19,35 +19,35 @@ import {
   toGym,
 } from './gym-document.ts';
 
-/** `all` sees every gym, a user the active ones and their own, a guest the active ones. */
+/** `all` sees every gym, a user sees the active ones and their own, and a guest sees the active ones. */
 export type ListViewer = { kind: 'all' } | { kind: 'user'; userId: number } | { kind: 'guest' };
 
 export interface GymQuery {
   viewer: ListViewer;
   search?: string | undefined;
   cityId?: number | undefined;
-  /** Gyms with at least one of these. */
+  /** Only gyms with at least one of these majors. */
   majorIds?: readonly number[] | undefined;
   ownerId?: number | undefined;
 }
 
 export interface GymLists {
-  /** Those with a live boost first, by level, then the newest. The cursor is `[level, id]`, level 0 without a live boost. */
+  /** Gyms with a live boost first, by level, then the newest. The cursor is `[level, id]`, with level 0 for no live boost. */
   list(query: GymQuery, page: PageRequest, now: Date): Promise<PageOf<Gym>>;
-  /** Nearest first, without gyms that have no location. The cursor is `[metres, id]`. */
+  /** The nearest gyms first, without those that have no location. The cursor is `[metres, id]`. */
   listNearest(query: GymQuery, from: Point, page: PageRequest): Promise<PageOf<Gym>>;
-  /** Gyms with a license that nobody has reviewed, the oldest document first. The cursor is its id. */
+  /** Gyms with a license that is not reviewed yet, the oldest document first. The cursor is its id. */
   listLicensesToReview(page: PageRequest): Promise<PageOf<Gym>>;
 }
 
 type Filter = QueryFilter<GymDocument>;
 
-/** Geohash lengths, from cells of about 600 m to those of a subcontinent. Beyond them all gyms are read. */
+/** Geohash lengths, from cells of about 600 m to those of a subcontinent. Beyond these, all gyms are read. */
 const CELL_LENGTHS = [6, 5, 4, 3, 2];
 const AFTER_EVERY_GEOHASH = '~';
 const ANY_GEOHASH = trusted({ $gte: '' });
 
-/** Gyms with one of more majors are looked for among those of the city, or all: each key is a query. */
+/** With more majors than this, a list reads the gyms of the city or all gyms instead: each key is a query. */
 const MAJOR_KEYS_MAX = 5;
 
 const anyOf = (values: readonly number[]) => {
@@ -60,7 +60,7 @@ const visibleTo = (viewer: ListViewer) => {
   return anyOf(viewer.kind === 'guest' ? [EVERYONE] : [EVERYONE, viewer.userId]);
 };
 
-/** The conditions of a list without its text, usually the most selective first. */
+/** The conditions of a list without its search text, usually the most selective one first. */
 const conditionsOf = ({ viewer, cityId, majorIds, ownerId }: GymQuery): Filter => ({
   ...(ownerId === undefined ? {} : { ownerId }),
   ...(cityId === undefined ? {} : { cityId }),
@@ -69,15 +69,15 @@ const conditionsOf = ({ viewer, cityId, majorIds, ownerId }: GymQuery): Filter =
 });
 
 /**
- * Two stages, which MongoDB merges into one. The first has one indexed field, for servers whose planner uses an index for
- * a single-field condition only.
+ * Two stages, which MongoDB merges into one. The first has one indexed field, for servers whose planner uses an index only for
+ * single-field conditions.
  */
 const toStages = (conditions: Filter): PipelineStage.Match[] => {
   const [[field, first] = ['', undefined], ...others] = Object.entries(conditions);
   return [{ $match: { [field]: first } }, { $match: Object.fromEntries(others) }];
 };
 
-/** Whether a gym meets the conditions of a list without its text. */
+/** Whether a gym meets the conditions of a list, apart from its search text. */
 const accepts =
   ({ viewer, cityId, majorIds, ownerId }: GymQuery) =>
   (gym: Pick<Gym, 'isActive' | 'ownerId' | 'cityId' | 'majorIds'>): boolean => {
@@ -91,14 +91,14 @@ const accepts =
     );
   };
 
-/** The keys that together have what a viewer sees; no gym has two of them. */
+/** The keys that together cover what a viewer sees. No gym has two of them. */
 const scopeKeys = (viewer: ListViewer): ListKey[] => {
   if (viewer.kind === 'all') return [{ isActive: true }, { isActive: false }];
   const everyone = { visibleTo: EVERYONE };
   return viewer.kind === 'guest' ? [everyone] : [everyone, { visibleTo: viewer.userId }];
 };
 
-/** The keys of each filter, any of which leads to the gyms of the list; a gym may have several keys of one filter. */
+/** The keys of each filter. Any filter leads to the gyms of the list, and a gym may have several keys of one filter. */
 const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[][] => [
   ...(ownerId === undefined ? [] : [[{ ownerId }]]),
   ...(cityId === undefined ? [] : [[{ cityId }]]),
@@ -107,11 +107,11 @@ const filterKeys = ({ ownerId, cityId, majorIds }: GymQuery): ListKey[][] => [
     : [majorIds.map((id) => ({ majorIds: id }))]),
 ];
 
-/** Whether a list has a filter besides its viewer and its text. */
+/** Whether a list has a filter other than its viewer and its search text. */
 const isFiltered = ({ cityId, majorIds, ownerId }: GymQuery): boolean =>
   ownerId !== undefined || cityId !== undefined || majorIds !== undefined;
 
-/** Gyms whose locations are read at once. */
+/** Number of gyms whose locations are read at once. */
 const IDS_MAX = 250;
 
 interface Placed extends Point {
@@ -121,20 +121,20 @@ interface Placed extends Point {
 
 const byDistance = (a: Placed, b: Placed): number => a.metres - b.metres || b.id - a.id;
 
-/** How many gyms a list has, before it is read. */
+/** The number of gyms in a list, before it is read. */
 const createTotals = (connection: Connection, counters: Counters) => {
   const gyms = gymModel(connection);
 
-  /** The inactive gyms of a user with a location. */
+  /** The number of a user's inactive gyms with a location. */
   const ownPlaced = async ({ viewer }: GymQuery): Promise<number> => {
     if (viewer.kind !== 'user') return 0;
-    const found = await gyms
+    const own = await gyms
       .find({ visibleTo: viewer.userId }, { geohash: 1 })
       .lean<Pick<GymDocument, 'geohash'>[]>();
-    return found.filter(({ geohash }) => geohash !== null).length;
+    return own.filter(({ geohash }) => geohash !== null).length;
   };
 
-  /** The gyms of a list with a filter, without its text. */
+  /** The number of gyms in a list with a filter, without its search text. */
   const ofFiltered = async (query: GymQuery): Promise<number> => {
     const [counted] = await gyms.aggregate<{ total: number }>([
       ...toStages(conditionsOf(query)),
@@ -153,15 +153,15 @@ const createTotals = (connection: Connection, counters: Counters) => {
   };
 };
 
-/** Gyms with a location, by their distance. */
+/** Gyms with a location, ordered by distance. */
 const createNearest = (connection: Connection, counters: Counters, lists: Lists) => {
   const gyms = gymModel(connection);
 
-  /** Only ids and locations: the gyms of the page are read after sorting. */
+  /** Reads only ids and locations. The gyms of the page are read after sorting. */
   const locate = async (filter: Filter, from: Point): Promise<Placed[]> => {
     const stages = [...toStages(filter), { $project: { lat: 1, lng: 1 } }];
     const placed: Placed[] = [];
-    // A cursor reads in batches, between which other requests are served.
+    // A cursor reads in batches, so other requests are served in between.
     for await (const { _id, lat, lng } of gyms.aggregate<{ _id: number; lat: number; lng: number }>(stages)) {
       placed.push({ id: _id, lat, lng, metres: distanceM(from, { lat, lng }) });
     }
@@ -178,10 +178,10 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
     return perCell.flat();
   };
 
-  /** Every gym that matches the filters and may contain the text. */
+  /** Every gym that matches the filters and may contain the search text. */
   const candidates = async (query: GymQuery, search: RowSearch, from: Point): Promise<Placed[]> => {
     const conditions = { ...conditionsOf(query), geohash: ANY_GEOHASH };
-    // An owner is more selective than a text, which usually is more so than a city.
+    // An owner is more selective than a text, and a text is usually more selective than a city.
     if (query.ownerId !== undefined) return locate(conditions, from);
     const { newest, versions } = await counters.totals();
     const ids = await lists.mayMatch({ search, newest, versions });
@@ -196,13 +196,13 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
   return {
     candidates,
     /**
-     * At least the nearest `wanted` gyms for which `after` is true, and one more if there is one, in order. `isAll`: all gyms
-     * were read.
+     * Returns at least the nearest `limit` gyms for which `after` is true, and one more if there is one, in order. `isAll` says
+     * whether all gyms were read.
      */
     find: async (
       query: GymQuery,
       from: Point,
-      wanted: number,
+      limit: number,
       after: (gym: Placed) => boolean,
     ): Promise<{ ordered: Placed[]; isAll: boolean }> => {
       for (const length of isFiltered(query) ? [] : CELL_LENGTHS) {
@@ -210,10 +210,10 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
         if (around === undefined) break;
         const near = await inCells(query, around.cells, from);
         const certain = near.filter((gym) => gym.metres <= around.radiusM && after(gym));
-        if (certain.length > wanted) return { ordered: certain.toSorted(byDistance), isAll: false };
+        if (certain.length > limit) return { ordered: certain.toSorted(byDistance), isAll: false };
       }
       const conditions = conditionsOf(query);
-      // The first condition is that of the index: a filter is more selective than having a location.
+      // The first condition chooses the index: a filter is more selective than having a location.
       const all = await locate(
         isFiltered(query) ? { ...conditions, geohash: ANY_GEOHASH } : { geohash: ANY_GEOHASH, ...conditions },
         from,
@@ -224,7 +224,7 @@ const createNearest = (connection: Connection, counters: Counters, lists: Lists)
 };
 
 const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['listLicensesToReview'] => {
-  /** Two stages, as above; a list is in the order of the field of the first one, or of the ids. */
+  /** Two stages, as above. A list is ordered by the field of the first stage, or by id. */
   const part = (conditions: (after: number) => Filter[], key: string, keyOf: (gym: Gym) => number) => {
     const stages = (after: number): PipelineStage.Match[] =>
       conditions(after).map((condition) => ({ $match: condition }));
@@ -238,14 +238,14 @@ const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['li
         limit: number;
         after: number;
       }): Promise<Gym[]> => {
-        const found = await gyms.aggregate<GymDocument>([
+        const documents = await gyms.aggregate<GymDocument>([
           ...stages(after),
           { $sort: { [key]: 1 } },
           { $skip: skip },
           { $limit: limit },
           { $project: GYM_PROJECTION },
         ]);
-        return found.map(toGym);
+        return documents.map(toGym);
       },
       count: async (): Promise<number> => {
         const [counted] = await gyms.aggregate<{ total: number }>([...stages(0), { $count: 'total' }]);
@@ -259,7 +259,7 @@ const createLicensesToReview = (gyms: ReturnType<typeof gymModel>): GymLists['li
     'license.mediaId',
     (gym) => gym.license.mediaId ?? 0,
   );
-  // The first condition repeats that of its partial index.
+  // The first condition repeats the condition of the partial index.
   const renamed = part(
     (after) => [{ 'license.reviewedName': { $gte: '' } }, { _id: { $gt: after } }],
     '_id',
@@ -291,10 +291,10 @@ export const createGymLists = (
   const totals = createTotals(connection, counters);
   const near = createNearest(connection, counters, lists);
 
-  /** In the order of `ids`; unknown ones are missing. */
+  /** Returns gyms in the order of `ids`. Unknown ids are left out. */
   const findMany = async (ids: readonly number[]): Promise<Gym[]> => {
-    const found = new Map((await readGymsById(gyms, ids)).map((gym) => [gym.id, gym]));
-    return ids.map((id) => found.get(id)).filter((gym) => gym !== undefined);
+    const byId = new Map((await readGymsById(gyms, ids)).map((gym) => [gym.id, gym]));
+    return ids.map((id) => byId.get(id)).filter((gym) => gym !== undefined);
   };
 
   const countKeys = async (keys: readonly ListKey[], { versions }: GymTotals): Promise<number> => {
@@ -302,7 +302,7 @@ export const createGymLists = (
     return counts.reduce((sum, count) => sum + count, 0);
   };
 
-  /** The filter that the fewest gyms meet. */
+  /** The filter that matches the fewest gyms. */
   const shortest = async (
     filters: readonly ListKey[][],
     counted: GymTotals,
@@ -313,7 +313,7 @@ export const createGymLists = (
     return sizes.toSorted((a, b) => a.total - b.total)[0];
   };
 
-  /** How many gyms a viewer sees. */
+  /** The number of gyms that a viewer sees. */
   const totalOf = async (viewer: ListViewer, counted: GymTotals): Promise<number> => {
     if (viewer.kind === 'all') return counted.all;
     const [, ...own] = scopeKeys(viewer);
@@ -324,7 +324,7 @@ export const createGymLists = (
     const { viewer, search } = query;
     const counted = await counters.totals();
     const { newest, versions } = counted;
-    // `total` of the keys: the reader must not take a city for a short list because few of its gyms have a major.
+    // The total of the keys, not of the list: a city is not a short list just because few of its gyms have a major.
     const keyed = (await shortest(filterKeys(query), counted)) ?? {
       keys: scopeKeys(viewer),
       total: await totalOf(viewer, counted),
@@ -365,12 +365,12 @@ export const createGymLists = (
       const { versions } = await counters.totals();
       const slice = { skip, take, counted: isPaged, signal: page.signal };
       const ids = ordered.map((gym) => gym.id);
-      const found = await lists.among({ ids, search, accept: acceptsRow(query), versions }, slice);
-      const lastId = found.continueAfter ?? found.rows.at(-1)?._id;
-      const last = found.more ? ordered.find((gym) => gym.id === lastId) : undefined;
+      const matches = await lists.among({ ids, search, accept: acceptsRow(query), versions }, slice);
+      const lastId = matches.continueAfter ?? matches.rows.at(-1)?._id;
+      const last = matches.more ? ordered.find((gym) => gym.id === lastId) : undefined;
       return {
-        rows: found.rows.map(toRow),
-        total: isPaged ? found.total : undefined,
+        rows: matches.rows.map(toRow),
+        total: isPaged ? matches.total : undefined,
         next: last && [last.metres, last.id],
       };
     }

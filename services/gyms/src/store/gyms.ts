@@ -27,16 +27,16 @@ import { createGymLists, type GymLists } from './gym-lists.ts';
 type GymChanges = Partial<Omit<Gym, 'id' | 'version' | 'createdAt' | 'updatedAt'>>;
 
 export interface Gyms extends GymLists {
-  /** By the path of a stored field. */
+  /** Takes the path of a stored field. */
   isPersonal: IsPersonal;
   insert(session: ClientSession, gym: Gym): Promise<void>;
   find(id: number, session?: ClientSession): Promise<Gym | undefined>;
   findMany(ids: readonly number[]): Promise<Gym[]>;
-  /** Corrects the grams of every gym, and returns how many had others; reads the whole collection. */
+  /** Corrects the grams of every gym, and returns how many were wrong. Reads the whole collection. */
   reindex(progress: Progress): Promise<number>;
   /**
-   * Writes only the fields of `changes` and those derived from them. `before` must have been read in the same
-   * transaction. `keepVersion`: for a change that publishes no event.
+   * Writes only the fields of `changes` and those derived from them. `before` must have been read in the same transaction.
+   * `keepVersion` is for a change that publishes no event.
    */
   update(
     session: ClientSession,
@@ -50,9 +50,9 @@ export interface Gyms extends GymLists {
     id: number,
     add: { sum: number; count: number },
   ): Promise<Gym | undefined>;
-  /** Undefined, without a write, for a gym that does not exist, and for an event that is not newer. */
+  /** Returns undefined without a write if the gym does not exist or the event is not newer. */
   saveBoost(session: ClientSession, id: number, boost: Boost): Promise<Gym | undefined>;
-  /** Replaces what is known of the boosts of a gym. */
+  /** Replaces the stored boosts of a gym. */
   setBoosts(session: ClientSession, id: number, boosts: readonly Boost[]): Promise<void>;
   /** Stores the public files of a gym unless it has a newer copy, or does not exist. */
   saveMedia(session: ClientSession, id: number, copy: MediaCopy): Promise<void>;
@@ -61,7 +61,7 @@ export interface Gyms extends GymLists {
   /** `gym` must have been read in the same transaction. */
   remove(session: ClientSession, gym: Gym): Promise<void>;
   countOwnedBy(userId: number): Promise<number>;
-  /** At most `limit`. */
+  /** Returns at most `limit` gyms. */
   findOwnedBy(session: ClientSession, userId: number, limit: number): Promise<Gym[]>;
 }
 
@@ -113,13 +113,13 @@ export const createGyms = (
       return after === null ? undefined : toGym(after);
     },
     saveBoost: async (session, id, boost) => {
-      const found = await gyms.findById(id, {}, { session }).lean<GymDocument>();
-      if (found === null) return undefined;
-      // An older release stored none.
-      const boosts = withBoost(found.boosts ?? [], boost);
+      const document = await gyms.findById(id, {}, { session }).lean<GymDocument>();
+      if (document === null) return undefined;
+      // Older releases stored no boosts.
+      const boosts = withBoost(document.boosts ?? [], boost);
       if (boosts === undefined) return undefined;
       await setBoosts(session, id, boosts);
-      return toGym(found);
+      return toGym(document);
     },
     setBoosts,
     saveMedia: async (session, id, { version, files }) => {

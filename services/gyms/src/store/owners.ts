@@ -1,6 +1,6 @@
 /**
- * One document for every account that was ever given a gym or has rated one. Both these writes and the erasure of the
- * account write this document, so that concurrent ones conflict: nothing is stored with the id of an erased account.
+ * One document for every account that was ever given a gym or has rated one. These writes and the erasure of the account all write
+ * this document, so concurrent ones conflict. Nothing is stored with the id of an erased account.
  */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -25,14 +25,14 @@ const ownerSchema = new Schema<OwnerDocument>(
 
 privacy(
   ownerSchema,
-  pseudonymise('the id of the account, so that nothing more is stored about it', '_id'),
+  pseudonymise('the id of the account, kept to store nothing more about it', '_id'),
   retain('the mark that the account is erased', 'erased', 'gifts'),
 );
 
 export interface Owners {
-  /** Creates the document of an account unless it exists. Outside of a transaction: concurrent creations would abort one of them. */
+  /** Creates the document of an account unless it exists. Runs outside of a transaction: there, concurrent creations would abort one of them. */
   ensureExists(userId: number): Promise<void>;
-  /** In the transaction that stores something about an account whose document exists. False when the account is erased. */
+  /** Runs in the transaction that stores something about an account whose document exists. False when the account is erased. */
   lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
   markErased(session: ClientSession, userId: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A unique index allows one rating for each user and gym. */
+/** Ratings of gyms. A unique index allows one rating per user and gym. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy, retain } from '@fitness/shared/mongo/privacy.ts';
 import { deleteSome, updateSome } from '@fitness/shared/mongo/steps.ts';
@@ -37,9 +37,9 @@ export interface Ratings {
     session: ClientSession,
     rating: { gymId: number; userId: number; score: number; now: Date },
   ): Promise<number | undefined>;
-  /** Deletes at most `limit` ratings of a gym; returns how many. */
+  /** Deletes at most `limit` ratings of a gym. Returns their number. */
   removeOfGym(session: ClientSession, gymId: number, limit: number): Promise<number>;
-  /** Removes the user from at most `limit` of their ratings; returns how many. */
+  /** Removes the user from at most `limit` of their ratings. Returns their number. */
   pseudonymise(session: ClientSession, userId: number, limit: number): Promise<number>;
 }
 

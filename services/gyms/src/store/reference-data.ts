@@ -1,4 +1,4 @@
-/** Cities with their states, and majors: seeded at start and never changed otherwise. */
+/** Cities with their states, and majors. They are seeded at the start and otherwise never change. */
 
 import { LOCALES } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
@@ -44,19 +44,19 @@ export interface City extends CityRow {
 }
 
 export interface ReferenceData {
-  /** Inserts and updates the given rows. Other rows stay, because gyms may refer to them. */
+  /** Inserts and updates these rows. Other rows stay, because gyms may refer to them. */
   seed(rows: {
     states: readonly StateRow[];
     cities: readonly CityRow[];
     majors: readonly MajorRow[];
   }): Promise<void>;
-  /** By id; unknown ids are missing. */
+  /** Keyed by id. Unknown ids are left out. */
   cities(ids: readonly number[]): Promise<Map<number, City>>;
-  /** By id; unknown ids are missing. */
+  /** Keyed by id. Unknown ids are left out. */
   majors(ids: readonly number[]): Promise<Map<number, MajorRow>>;
-  /** In the order of the ids; empty before `seed`. */
+  /** Ordered by id. Empty before `seed`. */
   listCities(filter: { stateId?: number | undefined }, page: PageRequest): Promise<PageOf<City>>;
-  /** In the order of the ids; empty before `seed`. */
+  /** Ordered by id. Empty before `seed`. */
   listMajors(page: PageRequest): Promise<PageOf<MajorRow>>;
 }
 
@@ -66,7 +66,7 @@ const modelOf = <Row>(connection: Connection, name: string, schema: Schema<Row>)
 const toRow = <Row extends { id: number }>({ _id, ...rest }: Stored<Row>): Row =>
   ({ ...rest, id: _id }) as unknown as Row;
 
-/** Writes the rows that differ from the stored ones; returns all stored rows in the order of their ids. */
+/** Writes the rows that differ from the stored ones. Returns all stored rows, ordered by id. */
 const upsertRows = async <Row extends { id: number }>(
   model: Model<Stored<Row>>,
   rows: readonly Row[],
@@ -74,8 +74,8 @@ const upsertRows = async <Row extends { id: number }>(
   const stored = await model.find({}).lean<Stored<Row>[]>();
   const all = new Map([...stored.map((row) => toRow<Row>(row)), ...rows].map((row) => [row.id, row]));
   const inOrder = [...all.values()].toSorted((a, b) => a.id - b.id);
-  const known = new Map(stored.map((row) => [row._id, JSON.stringify(sorted(toRow<Row>(row)))]));
-  const missing = rows.filter((row) => known.get(row.id) !== JSON.stringify(sorted(row)));
+  const contents = new Map(stored.map((row) => [row._id, JSON.stringify(sorted(toRow<Row>(row)))]));
+  const missing = rows.filter((row) => contents.get(row.id) !== JSON.stringify(sorted(row)));
   if (missing.length === 0) return inOrder;
   const operations = missing.map(({ id, ...set }) => ({
     updateOne: { filter: { _id: id }, update: { $set: set }, upsert: true },
@@ -99,11 +99,11 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
   const cities = modelOf(connection, 'City', citySchema);
   const majors = modelOf(connection, 'Major', majorSchema);
 
-  /** Set by `seed`: nothing else writes these rows, so that a list needs no count. */
+  /** Set by `seed`. Nothing else writes these rows, so a list needs no count. */
   let cityIds: readonly number[] = [];
   let cityIdsOf: ReadonlyMap<number, readonly number[]> = new Map();
   let majorIds: readonly number[] = [];
-  /** By model, then by id: gyms embed these rows in every list. */
+  /** Keyed by model, then by id. Kept in memory, because every list of gyms embeds these rows. */
   const seeded = new Map<string, ReadonlyMap<number, unknown>>();
 
   const seedRows = async <Row extends { id: number }>(
@@ -119,22 +119,22 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
     model: Model<Stored<Row>>,
     ids: readonly number[],
   ): Promise<Map<number, Row>> => {
-    const known = seeded.get(model.modelName) as ReadonlyMap<number, Row> | undefined;
+    const cached = seeded.get(model.modelName) as ReadonlyMap<number, Row> | undefined;
     const rows = new Map<number, Row>();
     const missing = new Set<number>();
     for (const id of ids) {
-      const row = known?.get(id);
+      const row = cached?.get(id);
       if (row === undefined) missing.add(id);
       else rows.set(id, row);
     }
     if (missing.size === 0) return rows;
-    // Rows that a newer release has added.
-    const found = await model.find({ _id: trusted({ $in: [...missing] }) }).lean<Stored<Row>[]>();
-    for (const row of found) rows.set(row._id, toRow<Row>(row));
+    // A newer release may have added these rows.
+    const added = await model.find({ _id: trusted({ $in: [...missing] }) }).lean<Stored<Row>[]>();
+    for (const row of added) rows.set(row._id, toRow<Row>(row));
     return rows;
   };
 
-  /** A page of the rows with these ids, which are in order. */
+  /** A page of the rows with these ids, which must be in order. */
   const list = async <Row extends { id: number }>(
     model: Model<Stored<Row>>,
     ids: readonly number[],
@@ -142,23 +142,23 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
   ): Promise<PageOf<Row>> => {
     const [after = 0] = page.mode === 'cursor' ? page.after : [];
     const behind = page.mode === 'cursor' ? ids.filter((id) => id > after) : ids.slice(page.skip);
-    const wanted = behind.slice(0, page.perPage);
-    const found = await byIds<Row>(model, wanted);
-    const last = wanted.at(-1);
+    const pageIds = behind.slice(0, page.perPage);
+    const rowsById = await byIds<Row>(model, pageIds);
+    const last = pageIds.at(-1);
     return {
-      rows: wanted.map((id) => found.get(id)).filter((row) => row !== undefined),
+      rows: pageIds.map((id) => rowsById.get(id)).filter((row) => row !== undefined),
       total: page.mode === 'page' ? ids.length : undefined,
-      next: last !== undefined && behind.length > wanted.length ? [last] : undefined,
+      next: last !== undefined && behind.length > pageIds.length ? [last] : undefined,
     };
   };
 
   const withStates = async (rows: readonly CityRow[]): Promise<City[]> => {
-    const known = await byIds<StateRow>(
+    const statesById = await byIds<StateRow>(
       states,
       rows.map((city) => city.stateId),
     );
     return rows.flatMap((city) => {
-      const state = known.get(city.stateId);
+      const state = statesById.get(city.stateId);
       return state === undefined ? [] : [{ ...city, state }];
     });
   };
@@ -177,14 +177,14 @@ export const createReferenceData = (connection: Connection): ReferenceData => {
       majorIds = (await seedRows<MajorRow>(majors, rows.majors)).map(({ id }) => id);
     },
     cities: async (ids) => {
-      const found = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);
-      return new Map(found.map((city) => [city.id, city]));
+      const complete = await withStates([...(await byIds<CityRow>(cities, ids)).values()]);
+      return new Map(complete.map((city) => [city.id, city]));
     },
     majors: (ids) => byIds<MajorRow>(majors, ids),
     listCities: async ({ stateId }, page) => {
       const ids = stateId === undefined ? cityIds : (cityIdsOf.get(stateId) ?? []);
-      const found = await list<CityRow>(cities, ids, page);
-      return { ...found, rows: await withStates(found.rows) };
+      const cityPage = await list<CityRow>(cities, ids, page);
+      return { ...cityPage, rows: await withStates(cityPage.rows) };
     },
     listMajors: (page) => list<MajorRow>(majors, majorIds, page),
   };

@@ -1,4 +1,4 @@
-/** Uploads. */
+/** Authorizes uploads and attaches their files. */
 import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -28,23 +28,23 @@ export interface Attachment {
   purpose: Purpose | undefined;
   filename: string;
   mimeType: string;
-  /** The owner of the target, when the upload was authorized. */
+  /** The owner of the target at the time the upload was authorized. */
   ownerId: number | undefined;
 }
 
 export interface AttachFile {
   /**
-   * Throws 422 for a purpose that does not belong to the kind of target, and for a target that does not exist or that
-   * `caller` may not see; 403 for one that they may see but not edit.
+   * Throws 422 for a purpose that does not belong to the kind of target. Throws 422 for a target that does not exist, or that
+   * `caller` may not see. Throws 403 for one that they may see but not edit.
    */
   authorize(
     caller: UserCaller,
     to: Pick<Attachment, 'attachableType' | 'attachableId' | 'purpose'>,
   ): Promise<Pick<Attachment, 'ownerId'>>;
   /**
-   * Takes over the received `file`. Throws 422 for an image that cannot be decoded, when the target or the uploader's
-   * account was deleted meanwhile, and when the target has as many public files as allowed. Throws `outcome_unknown` when the
-   * file is stored, but the service of the target did not confirm that its lists show it.
+   * Takes over the received `file`. Throws 422 for an image that cannot be decoded, and when the target has the maximum number of
+   * public files. Throws 422 when the target or the uploader's account was deleted meanwhile. Throws `outcome_unknown` when the file
+   * is stored, but the target's service did not confirm that its lists show it.
    */
   attach(caller: UserCaller, attachment: Attachment, file: StoredFile): Promise<MediaRow>;
 }
@@ -69,7 +69,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       }
       const target = await targets.find(kind, attachableId);
       if (target === undefined) throw unknownTarget();
-      // Only the owner uploads a private document; no permission allows it to others.
+      // Only the owner may upload a private document. No permission allows it to others.
       const may = purpose === undefined ? mayEdit : mayEditOwn;
       if (may(caller, target)) return { ownerId: target.ownerId };
       throw maySee(caller, target) || mayEdit(caller, target) ? forbidden() : unknownTarget();
@@ -78,7 +78,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
     attach: async (caller, attachment, received) => {
       const kind = attachableKind(attachment.attachableType) as AttachableKind;
       const target = { attachable_type: TYPE_BY_KIND[kind], attachable_id: attachment.attachableId };
-      // Also in the transaction, which decides. Here, because an image that is refused later has been encoded for nothing.
+      // The transaction checks this again and decides. This check avoids encoding an image that would then be refused.
       if (
         attachment.purpose === undefined &&
         (await store.media.isFull(undefined, target, MAX_PUBLIC_FILES[kind]))
@@ -102,7 +102,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
       for (const target of guardedTargets(row)) await store.attachmentGuards.prepare(target);
       let done: Inserted;
       try {
-        // Placed before the commit: a crash can leave a file without a row, never a row without its file.
+        // Placed before the commit: a crash can leave a file without a row, but never a row without its file.
         await storage.place(file);
         done = await insertReplacing(dependencies, row, {
           maxPublic: MAX_PUBLIC_FILES[kind],
@@ -110,7 +110,7 @@ export const createAttachFile = (dependencies: Dependencies): AttachFile => {
           ownerId: attachment.ownerId,
         });
       } catch (error) {
-        // After any other error the outcome of the commit may be unknown, and the sweeper deletes the file if it has no row.
+        // After any other error the outcome of the commit may be unknown. The sweeper then deletes the file if it has no row.
         if (isAppError(error) && !isOutcomeUnknown(error)) await deleteFiles([row]);
         throw error;
       }
@@ -138,11 +138,11 @@ interface Insertion {
 
 interface Inserted {
   replaced: MediaRow[];
-  /** Undefined where the target has none. */
+  /** Undefined if the target has no copy. */
   copy: TargetCopy | undefined;
 }
 
-/** Of two concurrent uploads of one document the later commit replaces the earlier. */
+/** When two uploads of one document run concurrently, the later commit replaces the earlier one. */
 const insertReplacing = async (
   dependencies: Dependencies,
   row: MediaRow,

@@ -21,9 +21,9 @@ const REFUSALS: Readonly<Record<ImageRefusal, Message>> = {
 };
 
 /**
- * Replaces a received image by one without metadata, its pixels turned as its orientation says. Other files stay as they
- * are, and so does what has only the first bytes of an image: nobody can show it, and it contains no metadata. Throws 422
- * under `file` for an image that cannot be decoded; nothing remains stored when it fails.
+ * Replaces a received image by one without metadata, turned according to its orientation. Other files stay unchanged, and so does a
+ * file with only the first bytes of an image: nothing can display it, and it contains no metadata. Throws 422 under `file` for an
+ * image that cannot be decoded. Nothing remains stored when it fails.
  */
 export const createCleanImage = ({ storage, images }: Pick<Dependencies, 'storage' | 'images'>) => {
   const clean = async (file: StoredFile, mimeType: string, owner: string): Promise<StoredFile> => {

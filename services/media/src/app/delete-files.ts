@@ -2,8 +2,8 @@ import type { Dependencies } from '../dependencies.ts';
 import type { MediaRow } from '../domain/media.ts';
 
 /**
- * Deletes the files of rows, smaller images included, whose deletion is committed. Never rejects: the sweeper deletes a file that remains after a
- * crash or a failure of the storage.
+ * Deletes the files of rows whose deletion is committed, including their smaller images. Never rejects, because the sweeper deletes
+ * files that remain after a crash or a storage failure.
  */
 export const createDeleteFiles =
   ({ storage, log }: Pick<Dependencies, 'storage' | 'log'>) =>

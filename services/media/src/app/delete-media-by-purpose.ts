@@ -1,7 +1,7 @@
 import type { Target } from '../domain/media.ts';
 import { createDeleteRows, type DeleteRowsDependencies } from './delete-rows.ts';
 
-/** Deletes the document of a purpose, unless its id is larger than `upTo`; false when there was none to delete. */
+/** Deletes the document of a purpose, unless its id is larger than `upTo`. Returns false if there was nothing to delete. */
 export const createDeleteMediaByPurpose = (dependencies: DeleteRowsDependencies) => {
   const { store } = dependencies;
   const deleteRows = createDeleteRows(dependencies);

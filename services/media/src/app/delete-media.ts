@@ -9,8 +9,8 @@ import { createCopyMedia, isCopied } from './media-copies.ts';
 import { recordAccess } from './record-access.ts';
 
 /**
- * For callers that may edit the target. Throws 404 for an unknown file, 403 for any other caller, and `outcome_unknown` when it
- * is deleted, but the service of the target did not confirm that its lists no longer show it.
+ * Deletes a file for callers that may edit its target. Throws 404 for an unknown file, and 403 for any other caller. Throws
+ * `outcome_unknown` when the file is deleted, but the target's service did not confirm that its lists no longer show it.
  */
 export const createDeleteMedia = (
   dependencies: DeleteRowsDependencies & Pick<Dependencies, 'targets' | 'audit' | 'mediaCopies'>,

@@ -7,8 +7,8 @@ import { publishDeleted } from './publish.ts';
 export type DeleteRowsDependencies = Pick<Dependencies, 'store' | 'outbox' | 'storage' | 'log'>;
 
 /**
- * Deletes rows and publishes their events in one transaction, then deletes their files. `deleteFrom` deletes the rows
- * in the store and returns them. `byOperator`: somebody else than their owner deletes them.
+ * Deletes rows and publishes their events in one transaction, then deletes their files. `deleteFrom` deletes the rows in the store
+ * and returns them. `byOperator` means that someone other than the owner deletes them.
  */
 export const createDeleteRows = (dependencies: DeleteRowsDependencies) => {
   const { store, outbox } = dependencies;

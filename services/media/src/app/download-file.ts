@@ -11,17 +11,17 @@ import { recordAccess } from './record-access.ts';
 
 export interface DownloadFile {
   /**
-   * The row, for a caller that may download it; with `smaller` and of an image, with the file of the smaller image. Throws
-   * 401, 403, 404, or 503 when the target's service is down.
+   * Returns the row for a caller that may download it. For an image with `smaller`, the row has the file of the smaller image.
+   * Throws 401, 403, 404, or 503 when the target's service is down.
    */
   find(caller: Caller, id: number, smaller?: { width: number; clientAddress: string }): Promise<MediaRow>;
-  /** The bytes; throws 404 when the file was deleted after `find`. */
+  /** Returns the bytes. Throws 404 when the file was deleted after `find`. */
   open(row: MediaRow, range: ByteRange | undefined): Promise<Readable>;
 }
 
 /**
- * Before anything of the document is sent: a document whose view cannot be recorded is not shown. It also counts requests
- * that are answered without bytes, such as HEAD.
+ * Runs before any part of the document is sent: a document whose view cannot be recorded is not shown. Requests without bytes in the
+ * response, such as HEAD, are recorded too.
  */
 const recordView = (
   dependencies: Pick<Dependencies, 'store' | 'audit'>,

@@ -4,8 +4,8 @@ import { createDeleteMediaOfTarget } from './delete-media-of-target.ts';
 import type { DeleteRowsDependencies } from './delete-rows.ts';
 
 /**
- * One step: deletes the files of the account, which are few (MAX_PUBLIC_FILES), and its id from files that it uploaded to
- * other targets. Not in the transaction of the event: it may not see a file that was attached just before the guard was closed.
+ * Runs one step: deletes the few files of the account (MAX_PUBLIC_FILES), and its id from files that it uploaded to other targets.
+ * It does not use the transaction of the event, which may not see a file that was attached just before the guard was closed.
  */
 export const createEraseAccount = (dependencies: DeleteRowsDependencies) => {
   const { store } = dependencies;

@@ -5,12 +5,12 @@ import type { Dependencies } from '../dependencies.ts';
 import { isImage } from '../domain/file-types.ts';
 import { FILE_MISSING, type MediaRow, type Variant } from '../domain/media.ts';
 
-/** The row with the file of a smaller image. `owner`: see `Images`. */
+/** Returns the row with the file of a smaller image. For `owner`, see `Images`. */
 type FindVariant = (row: MediaRow, width: number, owner: string) => Promise<MediaRow>;
 
 /**
- * Makes the smaller image at its first request; concurrent requests share it. Of other files, and of images that cannot
- * be decoded, the row itself. Throws 404 when the file was deleted meanwhile.
+ * Creates the smaller image at its first request, which concurrent requests share. Returns the unchanged row for other files and
+ * for images that cannot be decoded. Throws 404 when the file was deleted meanwhile.
  */
 export const createFindVariant = (
   dependencies: Pick<Dependencies, 'store' | 'storage' | 'images' | 'log'>,
@@ -18,9 +18,9 @@ export const createFindVariant = (
   const underWay = new Map<string, Promise<Variant | undefined>>();
   const shared = (row: MediaRow, width: number, owner: string): Promise<Variant | undefined> => {
     const key = `${row._id}:${width}`;
-    const found = underWay.get(key);
-    if (found !== undefined) return found;
-    // Several requests wait for it: the deadline of the first is not that of the others.
+    const pending = underWay.get(key);
+    if (pending !== undefined) return pending;
+    // Several requests wait for it, so the deadline of the first request must not apply to the others.
     const made = outsideRequest(() => makeVariant(dependencies, row, width, owner)).finally(() =>
       underWay.delete(key),
     );

@@ -12,11 +12,11 @@ import { maySee, owns } from './may-edit.ts';
 type FindTarget = () => Promise<TargetState | undefined>;
 interface Rule {
   may: (caller: UserCaller, row: MediaRow, findTarget: FindTarget) => Promise<boolean>;
-  /** With it one may, whoever the owner is. */
+  /** Allows the download regardless of the owner. */
   permission: Permission;
 }
 
-/** One rule for each purpose of a private document. */
+/** The rule for each purpose of a private document. */
 const RULES: Readonly<Record<Purpose, Rule>> = {
   trainer_license: {
     may: async (caller, row) => canSeeAllFields(caller, row.attachable_id),
@@ -33,8 +33,8 @@ const RULES: Readonly<Record<Purpose, Rule>> = {
 };
 
 /**
- * Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not answer. Of a private
- * document the reader and its target; undefined of any other file.
+ * Throws 401, 403 or 404 unless `caller` may download `row`, and 503 when the target's service does not answer. Returns the reader
+ * and the target of a private document, and undefined for any other file.
  */
 export const assertMayDownload = async (
   caller: Caller,
@@ -58,13 +58,13 @@ const assertMayDownloadDocument = async (
   purpose: string,
   targets: Targets,
 ): Promise<{ reader: UserCaller; target: TargetState }> => {
-  // Without a call to the target's service: the time of the answer tells a guest nothing. A purpose without a rule is
+  // Makes no call to the target's service, so the response time reveals nothing to a guest. A purpose without a rule is
   // denied to everyone.
   if (caller.kind === 'guest' || !isPurpose(purpose)) throw forbidden(`purpose ${purpose}`);
-  let found: Promise<TargetState | undefined> | undefined;
+  let lookup: Promise<TargetState | undefined> | undefined;
   const findTarget: FindTarget = () => {
-    found ??= targets.find(PURPOSES[purpose].kind, row.attachable_id);
-    return found;
+    lookup ??= targets.find(PURPOSES[purpose].kind, row.attachable_id);
+    return lookup;
   };
   const { may, permission } = RULES[purpose];
   if (!(await may(caller, row, findTarget))) throw missingPermission(caller, { permissions: [permission] });

@@ -3,11 +3,11 @@ import { type Caller, can, isOwn, type UserCaller } from '@fitness/shared/kernel
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { TargetState } from '../clients/targets.ts';
 
-/** For a restricted or OAuth token without `permission` nothing is its own. */
+/** Whether the caller owns the target. A restricted or OAuth token without `permission` owns nothing. */
 export const owns = (caller: Caller, { ownerId }: TargetState, permission?: Permission): boolean =>
   isOwn(caller, ownerId, permission);
 
-/** The owner, with the permission that editing the target itself requires. */
+/** Whether the caller is the owner and has the permission that editing the target requires. */
 export const mayEditOwn = (caller: UserCaller, target: TargetState): boolean =>
   owns(caller, target) && (target.ownerPermission === undefined || can(caller, target.ownerPermission));
 

@@ -1,5 +1,5 @@
 /**
- * The public files of targets as their services keep them (docs/adr/0101).
+ * The public files of targets, as their services store them (docs/adr/0101).
  */
 import type { TargetCopy } from '@fitness/contracts/media-copy.ts';
 import { assertMaxItems } from '@fitness/shared/kernel/error.ts';
@@ -19,22 +19,22 @@ export const isCopied = ({
   purpose === null && attachableKind(attachable_type) !== undefined;
 
 /**
- * In the transaction of a change its exact result. Without a transaction the files are at least as new as the version, which
- * is read first. Targets of an unknown type are left out. 422 for more than 50 targets.
+ * Returns the copies of targets. In the transaction of a change, they are its exact result. Without a transaction, the files are at
+ * least as new as the version, which is read first. Targets of an unknown type are left out. Throws 422 for more than 50 targets.
  */
 export const createCopyMedia =
   ({ store, log }: Pick<Dependencies, 'store' | 'log'>) =>
   async (targets: readonly Target[], session?: ClientSession): Promise<TargetCopy[]> => {
     assertMaxItems('targets', targets, MAX_TARGETS);
-    const known = targets.flatMap(({ attachable_type, attachable_id }) => {
+    const limited = targets.flatMap(({ attachable_type, attachable_id }) => {
       const kind = attachableKind(attachable_type);
       if (kind === undefined) return [];
       return [{ attachable_type: TYPE_BY_KIND[kind], attachable_id, limit: MAX_PUBLIC_FILES[kind] }];
     });
-    const versions = await store.attachmentGuards.versions(known, session);
-    const files = toTargetFiles(await store.media.findPublic(known, session), log);
+    const versions = await store.attachmentGuards.versions(limited, session);
+    const files = toTargetFiles(await store.media.findPublic(limited, session), log);
     const filesOf = Map.groupBy(files, targetKey);
-    return known.map((target) => ({
+    return limited.map((target) => ({
       model: target.attachable_type,
       id: target.attachable_id,
       version: versions.get(targetKey(target)) ?? 0,

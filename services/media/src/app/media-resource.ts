@@ -17,7 +17,7 @@ export const toMedia = (row: MediaRow, baseUrl: string): MediaResource =>
 const fileSchema = mediaSchema.omit({ link: true, purpose: true });
 type TargetFile = z.output<typeof fileSchema>;
 
-/** A malformed row is logged and left out: the others are still shown. */
+/** A malformed row is logged and left out, so the others are still shown. */
 export const toTargetFiles = (rows: readonly MediaRow[], log: Logger): TargetFile[] =>
   rows.flatMap((row) => {
     try {

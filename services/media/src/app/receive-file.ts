@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Dependencies } from '../dependencies.ts';
 import type { StoredFile } from '../domain/media.ts';
 
-/** Keeps the bytes of an upload until it is accepted or refused. */
+/** Stores the bytes of an upload until it is accepted or refused. */
 export interface ReceiveFile {
   /** Nothing remains stored when it fails. */
   keep(content: Readable): Promise<StoredFile>;

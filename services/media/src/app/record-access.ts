@@ -1,4 +1,4 @@
-/** The audit entries of what operators do with the files of others. */
+/** Audit entries for what operators do with the files of others. */
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { MediaRow } from '../domain/media.ts';
@@ -6,12 +6,12 @@ import type { MediaRow } from '../domain/media.ts';
 interface Access {
   action: 'media.upload' | 'media.delete' | 'document.view';
   callerId: number;
-  /** Of the target of the file. */
+  /** Owner of the file's target. */
   ownerId: number | undefined;
   row: MediaRow;
 }
 
-/** Nothing for the caller's own target. */
+/** Records nothing for the caller's own target. */
 export const recordAccess = async (
   { store, audit }: Pick<Dependencies, 'store' | 'audit'>,
   session: ClientSession,

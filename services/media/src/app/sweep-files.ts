@@ -3,19 +3,19 @@ import type { Dependencies } from '../dependencies.ts';
 
 /** Longer than an upload may take: a younger file may still get its row. */
 const MIN_AGE_MS = HOUR_MS;
-/** Keys of one database query. */
+/** Number of keys per database query. */
 const BATCH_SIZE = 500;
 
 /**
- * Deletes files that no row names: a crash between the writes of a row and a file leaves one. Returns their number.
+ * Deletes files without a row, which a crash between the writes of a file and its row leaves behind. Returns their number.
  */
 export const createSweepFiles =
   ({ store, storage, realTime, log }: Pick<Dependencies, 'store' | 'storage' | 'realTime' | 'log'>) =>
   async (): Promise<number> => {
     let swept = 0;
     const sweep = async (keys: readonly string[]): Promise<void> => {
-      const known = await store.media.knownStorageKeys(keys);
-      for (const key of keys.filter((candidate) => !known.has(candidate))) {
+      const inUse = await store.media.knownStorageKeys(keys);
+      for (const key of keys.filter((candidate) => !inUse.has(candidate))) {
         await storage.delete(key);
         swept += 1;
       }

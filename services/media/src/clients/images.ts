@@ -1,4 +1,4 @@
-/** Decodes and encodes images (docs/adr/0041). Nothing of an image but its pixels and its animation is kept. */
+/** Decodes and encodes images (docs/adr/0041). Only the pixels and the animation of an image are kept. */
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
@@ -8,14 +8,14 @@ import sharp, { type Metadata, type Sharp, type SharpOptions } from 'sharp';
 import { MAX_IMAGE_FRAMES, MAX_IMAGE_PIXELS, MAX_IMAGE_ROWS, MAX_IMAGE_SIDE } from '../domain/file-types.ts';
 
 interface ImageSource {
-  /** At most as long as an upload. */
+  /** Opens the content, which is at most as long as an upload. */
   open(): Promise<Readable>;
   mimeType: string;
-  /** Who has it encoded: one image of each at a time. */
+  /** Who the image is encoded for: one image per owner at a time. */
   owner: string;
 }
 
-/** The image cannot be decoded, or it has more pixels or frames, longer sides or more rows than are decoded. */
+/** Why an image is refused: it cannot be decoded, or it exceeds the limit of pixels, frames, sides or rows. */
 export type ImageRefusal =
   | 'unreadable'
   | 'too_large'
@@ -23,29 +23,28 @@ export type ImageRefusal =
   | 'side_too_long'
   | 'frames_too_high';
 
-/** No decoder reads its header, and it contains none of {@link METADATA_MARKERS}. */
+/** A file whose header no decoder can read, and that contains none of {@link METADATA_MARKERS}. */
 type NoImage = 'no_image';
 
 export interface Images {
   /**
-   * The image in the same format without metadata, its pixels turned as its orientation says; with `maxWidth` at most that
-   * wide. Throws `unavailable` when the process has too many images to encode.
+   * Returns the image in the same format without metadata, turned according to its orientation. It is at most `maxWidth` wide.
+   * Throws `unavailable` when the process has too many images to encode.
    */
   render(source: ImageSource, maxWidth?: number): Promise<Buffer | ImageRefusal | NoImage>;
 }
 
-/** Images at once: one for each of two processors. The others wait, and their owners take turns. */
+/** Number of images at once: one for each of two processors. Others wait, and their owners take turns. */
 const JOBS = 2;
 /**
- * An image that could be encoded only later is refused. A user may upload twenty photos at once, which are encoded one after
- * another.
+ * Longest wait; after it, an image is refused. A user may upload twenty photos at once, which are encoded one after another.
  */
 const WAIT_MS = 25 * SECOND_MS;
 const TIMEOUT_S = 15;
 
 const DECODERS = ['Jpeg', 'Png', 'Webp', 'Nsgif'].map((format) => `VipsForeignLoad${format}Buffer`);
 const ANIMATED = new Set(['image/gif', 'image/webp']);
-/** Of EXIF, XMP and IPTC: in segments of JPEG, chunks of PNG and WebP, and extensions of GIF. */
+/** Markers of EXIF, XMP and IPTC in segments of JPEG, chunks of PNG and WebP, and extensions of GIF. */
 const METADATA_MARKERS = [
   'Exif\0\0',
   'eXIf',
@@ -56,17 +55,17 @@ const METADATA_MARKERS = [
   'Photoshop 3.0',
   'Raw profile type ',
 ];
-/** Of JPEG and WebP. An original is encoded once more than a smaller image shows. */
+/** Quality of JPEG and WebP. It is higher for originals, because smaller images are encoded from them again. */
 const QUALITY = { original: 90, smaller: 80 };
 
 export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
   sharp.cache(false);
   sharp.concurrency(1);
-  // Only decoders of accepted types: a flaw of any other one cannot be reached.
+  // Only decoders of accepted types are enabled, so a flaw of any other decoder cannot be reached.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: DECODERS });
   const jobs = createFairQueue({ maxRunning: JOBS, maxPerOwner: 1, maxWaitMs: waitMs });
-  // Decoded images take up to nine bytes for each pixel: two large ones are not decoded together.
+  // Decoded images take up to nine bytes per pixel, so two large ones are not decoded together.
   const pixels = createSlots(MAX_IMAGE_PIXELS, waitMs);
   return {
     render: ({ open, mimeType, owner }, maxWidth) =>
@@ -81,11 +80,11 @@ export const createImages = ({ waitMs = WAIT_MS } = {}): Images => {
 
 const optionsFor = (mimeType: string): SharpOptions => ({
   animated: ANIMATED.has(mimeType),
-  // What is there of a truncated image is shown, as browsers do.
+  // The existing part of a truncated image is shown, as in browsers.
   failOn: 'none',
 });
 
-/** Reads the header only, so that an image with too many pixels costs nothing. */
+/** Reads only the header, so an image with too many pixels costs nothing. */
 const readMetadata = async (
   content: Buffer,
   mimeType: string,
@@ -107,7 +106,7 @@ const refusalOf = (metadata: Metadata): ImageRefusal | undefined => {
   return height > MAX_IMAGE_ROWS ? 'frames_too_high' : undefined;
 };
 
-/** Of all frames: they are one below the other. */
+/** The pixels of all frames, which lie one below the other. */
 const pixelsOf = ({ width, height }: Metadata): number => width * height;
 
 const encode = async (
@@ -128,7 +127,7 @@ const encode = async (
     const animation = isTurnedAnimation ? { delay, loop } : {};
     return await toFormat(image, mimeType, quality, animation).timeout({ seconds: TIMEOUT_S }).toBuffer();
   } catch (error) {
-    // Neither is a fault of the image, whose size is limited.
+    // Neither of these is a fault of the image, because its size is limited.
     if (/^timeout|memory/i.test((error as Error).message)) throw unavailable('images', error);
     return 'unreadable';
   }
@@ -144,14 +143,14 @@ const toFormat = (
     ...(animation.delay === undefined ? {} : { delay: animation.delay }),
     ...(animation.loop === undefined ? {} : { loop: animation.loop }),
   };
-  // Less effort than the defaults: files are a little larger, and encoding takes a fraction of the time.
+  // With less effort than by default, files are slightly larger and encoding takes a fraction of the time.
   if (mimeType === 'image/webp') return image.webp({ quality, effort: 2, ...timing });
   if (mimeType === 'image/gif') return image.gif({ effort: 3, ...timing });
   return mimeType === 'image/png' ? image.png() : image.jpeg({ quality });
 };
 
 type Turn = (frame: Sharp) => Sharp;
-/** By the orientation of EXIF. A mirror is applied before the rotation. */
+/** Keyed by the EXIF orientation. A mirror is applied before the rotation. */
 const TURNS: Readonly<Record<number, Turn>> = {
   2: (frame) => frame.flop(),
   3: (frame) => frame.rotate(180),
@@ -162,7 +161,7 @@ const TURNS: Readonly<Record<number, Turn>> = {
   8: (frame) => frame.rotate(270),
 };
 
-/** libvips turns an animation as one image, the frames below each other; here each frame is turned. */
+/** Turns each frame of an animation. libvips would turn all frames as one image, one below the other. */
 const turnAnimation = async (animation: Sharp, metadata: Metadata): Promise<Sharp> => {
   const { width, height, pageHeight = height, orientation = 1 } = metadata;
   const turn: Turn = TURNS[orientation] ?? ((frame) => frame);
@@ -189,7 +188,7 @@ const turnAnimation = async (animation: Sharp, metadata: Metadata): Promise<Shar
 
 type Slots = <T>(weight: number, work: () => Promise<T>) => Promise<T>;
 
-/** Starts work in its order while the sum of the weights under way is at most `limit`. */
+/** Starts work in order, while the sum of the running weights is at most `limit`. */
 const createSlots = (limit: number, waitMs: number): Slots => {
   const waiting: { weight: number; start: () => void }[] = [];
   let free = limit;

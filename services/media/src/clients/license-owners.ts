@@ -8,11 +8,11 @@ import type { MediaRow } from '../domain/media.ts';
 
 type License = Pick<MediaRow, '_id' | 'purpose' | 'attachable_id' | 'filename'>;
 
-/** The services whose resources have a license: gyms and identity. */
+/** Client for the services whose resources have a license: gyms and identity. */
 export interface LicenseOwners {
   /**
-   * Attaches a new license document to its resource, so that the change is visible when the upload is answered. Does
-   * nothing for other rows. Never rejects: the row is committed, and its event has the same effect later.
+   * Attaches a new license document to its resource, which makes the change visible before the upload's response. Does nothing for
+   * other rows. Never rejects, because the row is committed and its event has the same effect later.
    */
   attach(row: License): Promise<void>;
 }
@@ -24,7 +24,7 @@ interface LicenseOwnerClients {
 }
 
 const SAFE_TO_REPEAT = { retry: true };
-/** 1.5 seconds of pauses at most: the client waits for the answer to its upload. */
+/** At most 1.5 seconds of pauses, because the client is waiting for the response to its upload. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 150;
 

@@ -8,13 +8,13 @@ import { flushDirectory } from '@fitness/shared/kernel/flush-directory.ts';
 import { createSpool, listOlderThan } from './spool.ts';
 import { asStorageKey, type Storage } from './storage.ts';
 
-/** What a read takes of a file at most: each of a thousand slow clients keeps one such piece in memory. */
+/** Maximum size of a read: each of a thousand slow clients keeps one such piece in memory. */
 const PIECE_BYTES = 8 * 1024;
-/** As many as Node has threads for them. With more, the opening of another file would wait behind all of them. */
+/** Number of Node's threads for file operations. With more reads, opening another file would wait behind all of them. */
 const READS_AT_ONCE = 4;
 
 export const createLocalStorage = async (directory: string): Promise<Storage> => {
-  // On the same file system as the files: placing a file is a rename.
+  // The spool is on the same file system as the files, so placing a file is a rename.
   const spool = await createSpool(join(directory, 'arriving'));
   const files = join(directory, 'files');
   await mkdir(files, { recursive: true });
@@ -30,7 +30,7 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
       const folder = dirname(pathOf(key));
       const made = await mkdir(folder, { recursive: true });
       await rename(spool.pathOf(key), pathOf(key));
-      // The directory entry must survive a power failure too: a row will name the file.
+      // The directory entry must survive a power failure too, because a row will name the file.
       await flushDirectory(folder);
       if (made !== undefined) await flushDirectory(files);
     },
@@ -54,12 +54,12 @@ export const createLocalStorage = async (directory: string): Promise<Storage> =>
 
 interface Part {
   from: number;
-  /** The first byte that is no part of it. */
+  /** The position after the last byte. */
   end: number;
   inTurn: (read: () => Promise<FileReadResult<Buffer>>) => Promise<FileReadResult<Buffer>>;
 }
 
-/** Reads a piece only when the one before it was taken: a stream of Node would always have one more in memory. */
+/** Reads a piece only after the previous one was consumed. A Node stream would always keep one more in memory. */
 const streamOf = (file: FileHandle, { from, end, inTurn }: Part): Readable => {
   let at = from;
   const next = async (): Promise<Buffer | null> => {
@@ -79,7 +79,7 @@ const streamOf = (file: FileHandle, { from, end, inTurn }: Part): Readable => {
         (error) => this.destroy(error),
       );
     },
-    // Waits for a read that is under way.
+    // Closing waits for a read that is under way.
     destroy(error, done) {
       file.close().then(
         () => done(error),

@@ -7,14 +7,14 @@ import { type AttachableKind, attachableKind } from '../domain/attachable.ts';
 
 export interface MediaCopies {
   /**
-   * Resolves when the lists of the target's service show the files. Throws `outcome_unknown` when it does not answer: the
-   * change is committed, and its event makes it visible later.
+   * Resolves when the lists of the target's service show the files. Throws `outcome_unknown` when the service does not answer. The
+   * change is committed then, and its event makes it visible later.
    */
   save(copy: TargetCopy): Promise<void>;
 }
 
 const SAFE_TO_REPEAT = { retry: true };
-/** 1.5 seconds of pauses at most: the client waits for the answer. */
+/** At most 1.5 seconds of pauses, because the client is waiting for the response. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 150;
 

@@ -15,7 +15,7 @@ export interface StorageConfig {
 /** The storage that `MEDIA_STORAGE` selects. */
 export const openStorage = async (config: StorageConfig, metrics?: Metrics): Promise<Storage> => {
   if (config.MEDIA_STORAGE === 'local') return createLocalStorage(config.MEDIA_DIRECTORY);
-  // Imported on demand: the S3 SDK takes memory even when it is not used.
+  // Imported on demand, because the S3 SDK takes memory even when it is not used.
   const { createS3Storage } = await import('./s3-storage.ts');
   const { MEDIA_S3_ACCESS_KEY_ID: accessKeyId, MEDIA_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   return createS3Storage(

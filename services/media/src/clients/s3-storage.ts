@@ -1,7 +1,6 @@
 /**
- * Files as objects of an S3-compatible bucket. A received file is sent from the spool in one PUT of known length and
- * checksum: the object exists completely or not at all, a failed attempt can be repeated, and memory holds a few chunks
- * only.
+ * Files as objects in an S3-compatible bucket. A received file is sent from the spool in one PUT of known length and checksum. The
+ * object exists completely or not at all, a failed attempt can be repeated, and memory holds only a few chunks.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -27,26 +26,26 @@ import { asStorageKey, isStorageKey, type Storage } from './storage.ts';
 export interface S3Options {
   bucket: string;
   region: string;
-  /** Of another provider than AWS; the bucket is then part of the path. */
+  /** Endpoint of a provider other than AWS. The bucket is then part of the path. */
   endpoint?: string | undefined;
-  /** Default: the SDK's own lookup, e.g. the role of the machine. */
+  /** Defaults to the SDK's lookup, for example the role of the machine. */
   credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
-  /** Contains the spool. */
+  /** Directory that contains the spool. */
   directory: string;
-  /** Objects in one page of a listing. Default: the provider's, usually 1,000. */
+  /** Number of objects per page of a listing. Defaults to the provider's, usually 1,000. */
   pageSize?: number | undefined;
-  /** Connections for everything except downloads. Default: 200. */
+  /** Number of connections for everything except downloads. Defaults to 200. */
   sockets?: number | undefined;
 }
 
 const CONNECT_MS = 3_000;
-/** Of a request and its response, without the body of a download. */
+/** Limit for a request and its response, without the body of a download. */
 const DEADLINE_MS = 30_000;
 /** Closes a download that transfers nothing. */
 const IDLE_MS = 60_000;
-/** Of uploads, deletions and checks. */
+/** Number of connections for uploads, deletions and checks. */
 const SOCKETS = 200;
-/** Of downloads, more than the service allows at once: slow readers take none of the others. */
+/** Number of connections for downloads. It exceeds the download limit, so slow readers take none of the other connections. */
 const DOWNLOAD_SOCKETS = 2_000;
 const ATTEMPTS = 3;
 const BREAKER_RESET_MS = 2_000;
@@ -61,7 +60,7 @@ const clientConfig = ({ region, endpoint, credentials }: S3Options, maxSockets: 
   ...(credentials === undefined ? {} : { credentials }),
   maxAttempts: ATTEMPTS,
   logger: SILENT,
-  // PUT sends the known SHA-256; not every S3-compatible server accepts the SDK's trailing checksum.
+  // PUT sends the known SHA-256, because not every S3-compatible server accepts the SDK's trailing checksum.
   requestChecksumCalculation: 'WHEN_REQUIRED',
   responseChecksumValidation: 'WHEN_REQUIRED',
   requestHandler: {
@@ -102,7 +101,7 @@ export const createS3Storage = async (options: S3Options, metrics?: Metrics): Pr
   });
   const Bucket = options.bucket;
 
-  /** Throws `FILE_MISSING` for an object that does not exist, `unavailable` for every other failure. */
+  /** Throws `FILE_MISSING` for an object that does not exist, and `unavailable` for every other failure. */
   const call = async <Answer>(what: string, work: () => Promise<Answer>): Promise<Answer> => {
     try {
       return (await breaker.fire(work)) as Answer;
@@ -128,7 +127,7 @@ export const createS3Storage = async (options: S3Options, metrics?: Metrics): Pr
     discard: ({ key }) => spool.discard(key),
     place: async (file) => {
       await stat(spool.pathOf(file.key));
-      // The SDK does not retry a request with a stream body; this body can be read again.
+      // The SDK does not retry a request with a stream body, but this body can be read again.
       await call('put', () => withRetries(() => put(file)));
       await spool.discard(file.key);
     },
@@ -167,7 +166,7 @@ export const createS3Storage = async (options: S3Options, metrics?: Metrics): Pr
   };
 };
 
-/** The bucket may contain objects of other programs. */
+/** Filters the keys, because the bucket may contain objects of other programs. */
 const keysOf = (objects: readonly _Object[], before: Date): string[] =>
   objects.flatMap(({ Key, LastModified }) =>
     Key !== undefined && isStorageKey(Key) && LastModified !== undefined && LastModified < before

@@ -1,6 +1,6 @@
 /**
- * A directory on the local disk for uploads that are not accepted yet. Memory use does not grow with their size, and a
- * refused file never reaches the storage.
+ * A directory on the local disk for uploads that are not accepted yet. Memory use does not grow with their size, and a refused file
+ * never reaches the storage.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export interface Spool {
   listOlderThan(before: Date): AsyncIterable<string>;
 }
 
-/** Each replica has its own spool; its own sweeper deletes what a crash left there. */
+/** Each replica has a separate spool. Its sweeper deletes what a crash left there. */
 export const createSpool = async (directory: string): Promise<Spool> => {
   await mkdir(directory, { recursive: true });
   const pathOf = (key: string): string => join(directory, asStorageKey(key));
@@ -42,7 +42,7 @@ export const createSpool = async (directory: string): Promise<Spool> => {
   };
 };
 
-/** Writes and hashes chunk by chunk. Flushed at the end, so that a placed file is complete after a power failure. */
+/** Writes and hashes chunk by chunk. Flushes at the end, so a placed file is complete even after a power failure. */
 const write = async (content: Readable, path: string): Promise<Omit<StoredFile, 'key'>> => {
   const hash = createHash('sha256');
   let size = 0;
@@ -78,6 +78,6 @@ export async function* listOlderThan(directory: string, before: Date): AsyncIter
 
 /** False for a file that was deleted meanwhile. */
 const isOlder = async (path: string, before: Date): Promise<boolean> => {
-  const found = await stat(path).catch(() => undefined);
-  return found !== undefined && found.mtime < before;
+  const stats = await stat(path).catch(() => undefined);
+  return stats !== undefined && stats.mtime < before;
 };

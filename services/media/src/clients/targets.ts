@@ -1,4 +1,4 @@
-/** The state of a target, read from its service at each upload and download and never cached. */
+/** The state of a target. It is read from the target's service at each upload and download, and never cached. */
 import type { ContentDefinition } from '@fitness/proto/gen/fitness/content/v1/Content.ts';
 import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts';
 import type { IdentityDefinition } from '@fitness/proto/gen/fitness/identity/v1/Identity.ts';
@@ -11,15 +11,15 @@ export interface TargetState {
   ownerId: number | undefined;
   /** Everyone may see its files. */
   isPublic: boolean;
-  /** Its holders see the files of a target that is not public. */
+  /** Permission to see the files of a target that is not public. */
   viewPermission: Permission;
-  /** Required of restricted and OAuth tokens of the owner to see the files of a target that is not public. */
+  /** Permission that the owner's restricted and OAuth tokens need to see the files of a target that is not public. */
   ownViewPermission: Permission | undefined;
-  /** Required of the owner to edit its files; undefined: none. */
+  /** Permission that the owner needs to edit the files. Undefined means none. */
   ownerPermission: Permission | undefined;
-  /** Its holders edit the files of every target of this kind. */
+  /** Permission to edit the files of every target of this kind. */
   editPermission: Permission;
-  /** Required besides of all but the owner. */
+  /** Permissions that everyone except the owner needs in addition. */
   protectedBy?: readonly Permission[];
 }
 
@@ -68,8 +68,8 @@ const PERMISSIONS = {
 >;
 
 /**
- * As identity protects the account itself. An identity of an older release tells none, and the account passes for that of a
- * member until that process is replaced: to refuse instead would stop all operators during every such rolling update.
+ * The permissions with which identity protects the account itself. An identity process of an older release sends none, and the
+ * account is treated as a member's until that process is replaced. Refusing would stop all operators during every such rolling update.
  */
 const protectionOf = (operatorPermissions: readonly string[]): Permission[] =>
   operatorPermissions.length === 0 ? [] : ['roles.manage', ...operatorPermissions.filter(isPermission)];
@@ -91,14 +91,18 @@ export const createTargets = ({ identity, gyms, content }: TargetClients): Targe
       return post && { ownerId: post.owner_user_id, isPublic: post.is_public, ...PERMISSIONS.post };
     },
     training_service: async (id) => {
-      const [found] = (await content.call('GetTrainingServices', { ids: [id] }, READ)).training_services;
-      if (found === undefined) return undefined;
-      const state = { ownerId: found.user_id, isPublic: found.is_active, ...PERMISSIONS.training_service };
-      if (!found.is_active) return state;
-      const seller = await identity.call('GetHiddenUsers', { ids: [found.user_id] }, READ);
-      if (seller.gone_ids.includes(found.user_id)) return undefined;
-      // While the deletion of the seller is pending, the service is hidden except from the seller and `users.view_all`.
-      const isHidden = seller.pending_ids.includes(found.user_id);
+      const [service] = (await content.call('GetTrainingServices', { ids: [id] }, READ)).training_services;
+      if (service === undefined) return undefined;
+      const state = {
+        ownerId: service.user_id,
+        isPublic: service.is_active,
+        ...PERMISSIONS.training_service,
+      };
+      if (!service.is_active) return state;
+      const seller = await identity.call('GetHiddenUsers', { ids: [service.user_id] }, READ);
+      if (seller.gone_ids.includes(service.user_id)) return undefined;
+      // While the deletion of the seller is pending, only the seller and `users.view_all` see the service.
+      const isHidden = seller.pending_ids.includes(service.user_id);
       return isHidden ? { ...state, isPublic: false, viewPermission: 'users.view_all' } : state;
     },
   };

@@ -19,7 +19,7 @@ export const TYPE_BY_KIND: Readonly<Record<AttachableKind, string>> = {
   training_service: MODEL.trainingService,
 };
 
-/** Public files of one target. Private documents do not count. */
+/** Maximum number of public files of a target. Private documents are not counted. */
 export const MAX_PUBLIC_FILES: Readonly<Record<AttachableKind, number>> = {
   post: 10,
   gym: 20,
@@ -29,11 +29,11 @@ export const MAX_PUBLIC_FILES: Readonly<Record<AttachableKind, number>> = {
 
 export const ATTACHABLE_TYPES = Object.keys(KIND_BY_TYPE) as [string, ...string[]];
 
-/** Undefined for a type that files cannot be attached to. */
+/** The kind of a target type. Undefined for a type that files cannot be attached to. */
 export const attachableKind = (type: string): AttachableKind | undefined =>
   Object.hasOwn(KIND_BY_TYPE, type) ? KIND_BY_TYPE[type] : undefined;
 
-/** Each purpose belongs to one kind of target. A document with any other purpose is served to nobody. */
+/** The purposes. Each belongs to one kind of target. A document with any other purpose is served to nobody. */
 export const PURPOSES = {
   trainer_license: { kind: 'user' },
   gym_license: { kind: 'gym' },

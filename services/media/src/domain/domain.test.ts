@@ -6,7 +6,7 @@ import { frameRanges, parseRanges } from './range.ts';
 describe('the file name', () => {
   test.each([
     ['../../etc/passwd', 'passwd'],
-    ['C:\\Users\\me\\licence.pdf', 'licence.pdf'],
+    ['C:\\Users\\me\\license.pdf', 'license.pdf'],
     ['مجوز باشگاه.pdf', 'مجوز باشگاه.pdf'],
     ['a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.png'],
     ['invoice\u202efdp.exe', 'invoicefdp.exe'],
@@ -21,20 +21,20 @@ describe('the file name', () => {
     ['..', 'file'],
     ['', 'file'],
     [undefined, 'file'],
-  ])('%j is kept as %j', (given, kept) => {
-    expect(cleanFilename(given)).toBe(kept);
+  ])('the file name %j is stored as %j', (name, expected) => {
+    expect(cleanFilename(name)).toBe(expected);
   });
 
-  test('takes little time, however long it is', () => {
-    const given = `a${'\u0301'.repeat(20_000)}${'\u0323'.repeat(20_000)}.png`;
+  test('cleaning a file name takes little time for any length', () => {
+    const name = `a${'\u0301'.repeat(20_000)}${'\u0323'.repeat(20_000)}.png`;
     const start = process.cpuUsage();
-    expect(cleanFilename(given)).toMatch(/^.{116}\.png$/u);
+    expect(cleanFilename(name)).toMatch(/^.{116}\.png$/u);
     const { user, system } = process.cpuUsage(start);
-    // Without the limit it takes seconds.
+    // Without the limit, it would take seconds.
     expect(user + system).toBeLessThan(250_000);
   });
 
-  test('of any script is safe in a header', () => {
+  test('a file name in any script is safe in a header', () => {
     const header = attachmentHeader('مجوز "1".pdf');
     expect(header).toMatch(/^[\x20-\x7e]+$/);
     expect(header).toContain(`filename*=UTF-8''${encodeURIComponent('مجوز "1".pdf')}`);
@@ -69,7 +69,7 @@ describe('byte ranges', () => {
     ['items=0-1', undefined],
     ['nonsense', undefined],
     [undefined, undefined],
-  ])('%s of 100 bytes', (header, ranges) => {
+  ])('the range %s of 100 bytes is parsed', (header, ranges) => {
     expect(parseRanges(header, 100)).toEqual(ranges);
   });
 

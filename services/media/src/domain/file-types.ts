@@ -4,8 +4,8 @@ import { isVisible } from '@fitness/shared/kernel/refinements.ts';
 export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /**
- * The signature of each type, from the first byte of the file. The type detection skips a byte order mark and ID3 tags,
- * and checks only a part of some signatures: HTML could precede them.
+ * The signature of each type, from the first byte of the file. The type detection skips a byte order mark and ID3 tags, and checks
+ * only a part of some signatures, so HTML could precede them.
  */
 const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
   'image/jpeg': (head) => head.startsWith('\xff\xd8\xff'),
@@ -13,15 +13,15 @@ const SIGNATURES: Readonly<Record<string, (head: string) => boolean>> = {
   'image/webp': (head) => head.startsWith('RIFF') && head.startsWith('WEBP', 8),
   'image/gif': (head) => /^GIF8[79]a/.test(head),
   'application/pdf': (head) => /^%PDF-\d/.test(head),
-  // The first box begins with its length, whose first bytes are zero; no text begins with zeros.
+  // The first box begins with its length, whose first bytes are zero. No text begins with zeros.
   'video/mp4': (head) => head.startsWith('\0\0') && head.startsWith('ftyp', 4),
 };
 
 export const ACCEPTED_TYPES: readonly string[] = Object.keys(SIGNATURES);
 
 /**
- * An animated PNG is a valid PNG. The others are MP4 with a brand of phones and their apps (ISO/IEC 14496-12): Apple, and
- * 3GPP for GSM and CDMA.
+ * An animated PNG is a valid PNG. The others are MP4 with the brands of phones and their apps (ISO/IEC 14496-12): Apple, and 3GPP
+ * for GSM and CDMA.
  */
 const TYPE_ALIASES = new Map([
   ['image/apng', 'image/png'],
@@ -30,7 +30,7 @@ const TYPE_ALIASES = new Map([
   ['video/3gpp2', 'video/mp4'],
 ]);
 
-/** The type of a file with the `detected` type and the first bytes `head`; undefined when it is not accepted. */
+/** The type of a file with the `detected` type and the first bytes `head`. Undefined when it is not accepted. */
 export const acceptedType = (detected: string | undefined, head: Buffer): string | undefined => {
   const type = TYPE_ALIASES.get(detected ?? '') ?? detected ?? '';
   const hasSignature = Object.hasOwn(SIGNATURES, type) ? SIGNATURES[type] : undefined;
@@ -39,34 +39,34 @@ export const acceptedType = (detected: string | undefined, head: Buffer): string
 
 export const isImage = (mimeType: string): boolean => mimeType.startsWith('image/');
 
-/** Of all frames of an image together, against decompression bombs; phones take photos of 50 megapixels. */
+/** Limit for all frames of an image together, against decompression bombs. Phones take photos of 50 megapixels. */
 export const MAX_IMAGE_PIXELS = 50 * 1024 * 1024;
 
-/** A decoder works by rows: narrow images of as many pixels take it a hundred times as long. */
+/** Decoders work row by row: a narrow image takes a hundred times as long as another one with as many pixels. */
 export const MAX_IMAGE_SIDE = 16_384;
-/** Rows of all frames of an animation together, for the same reason. One of the most pixels has fewer from a width of 53 on. */
+/** Limit for the rows of all frames together, for the same reason. From a width of 53, the limit of pixels is stricter. */
 export const MAX_IMAGE_ROWS = 1_000_000;
-/** Of an animation. */
+/** Limit for the frames of an animation. */
 export const MAX_IMAGE_FRAMES = 1_000;
 
 /** Widths of smaller images. */
 export const VARIANT_WIDTHS = ['320', '640', '1280'] as const;
 
-/** First bytes that the type detection needs. */
+/** Number of first bytes that the type detection needs. */
 export const SNIFF_BYTES = 4_100;
 
 const MAX_NAME_CHARACTERS = 120;
-/** A form allows names of 80 KiB, and normalization takes quadratic time for combining marks. */
+/** Shortens a name: a form allows 80 KiB, and normalization takes quadratic time for combining marks. */
 const cutName = (name: string): string =>
   name.length > 1_000 ? name.slice(0, 900) + name.slice(-100) : name;
 const EXTENSION = /(?<=.)\.[^.\s]{1,15}$/su;
 
 /**
- * The client's file name, safe to show and to put into a link: without a path, control characters, or the bidirectional
+ * The client's file name, safe to show and to use in a link. It has no path, no control characters, and none of the bidirectional
  * marks that make `fdp.exe` look like a document. Letters of any script remain. A long name keeps its extension.
  */
-export const cleanFilename = (given: string | undefined): string => {
-  const base = (given ?? '').split(/[\\/]/).at(-1) ?? '';
+export const cleanFilename = (name: string | undefined): string => {
+  const base = (name ?? '').split(/[\\/]/).at(-1) ?? '';
   const visible = cutName(base)
     .normalize('NFC')
     .replaceAll(/[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu, '')

@@ -5,15 +5,15 @@ export interface ByteRange {
   end: number;
 }
 
-/** More ranges than players and download tools request at once. */
+/** Limit for ranges, higher than what players and download tools request at once. */
 const MAX_RANGES = 16;
 const UNIT = /^bytes\s*=(.*)$/i;
 const SPECIFIER = /^(\d*)-(\d*)$/;
 
 /**
- * The requested ranges, in the order of the request. Undefined, for the whole file: no range, or an unknown unit.
- * `unsatisfiable` (416): no range lies in the file, the header is malformed, or it requests too much (too many ranges,
- * or more bytes than the file has).
+ * The requested ranges, in the order of the request. Undefined means the whole file: there is no range, or an unknown unit.
+ * `unsatisfiable` (416) means that no range lies in the file, the header is malformed, or it requests too much: too many ranges, or
+ * more bytes than the file has.
  */
 export const parseRanges = (
   header: string | undefined,
@@ -54,12 +54,12 @@ export const lengthOf = ({ start, end }: ByteRange): number => end - start + 1;
 export const contentRange = ({ start, end }: ByteRange, size: number): string =>
   `bytes ${start}-${end}/${size}`;
 
-/** Headers and delimiters of several ranges in one body, `multipart/byteranges` (RFC 9110, section 14.6). */
+/** Headers and delimiters of several ranges in one `multipart/byteranges` body (RFC 9110, section 14.6). */
 export interface ByteRangesFrame {
   contentType: string;
   /** Bytes of the whole body. */
   length: number;
-  /** Precede the ranges, in their order. */
+  /** The parts' headers, in the order of the ranges that they precede. */
   heads: readonly Buffer[];
   tail: Buffer;
 }

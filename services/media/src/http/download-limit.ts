@@ -1,21 +1,21 @@
-/** Limits on downloads: slow readers hold a bounded number of files and connections, each for a bounded time. */
+/** Limits for downloads. Slow readers hold a limited number of files and connections, each for a limited time. */
 import type { RawReply } from '@fitness/shared/http/define-route.ts';
 import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { unavailable } from '@fitness/shared/kernel/error.ts';
 
 export interface DownloadLimits {
-  /** Downloads at once in this process. */
+  /** Maximum number of concurrent downloads in this process. */
   max: number;
   /** A client that reads nothing for this long is disconnected. */
   stalledMs: number;
-  /** A download that takes longer is ended; its client can continue it by a range. */
+  /** A download that takes longer is ended. Its client can continue it with a range. */
   deadlineMs: number;
-  /** A download is slow when it had less than `minBytesPerS` in the last complete period of this length. */
+  /** A download is slow when it transferred less than `minBytesPerS` in the last complete period of this length. */
   slowMs: number;
   minBytesPerS: number;
 }
 
-/** A file and a connection each, and some ten KiB of buffers: the rest of the service is not affected. */
+/** Each download takes a file, a connection and some ten KiB of buffers, so the rest of the service is not affected. */
 export const DOWNLOAD_LIMITS: DownloadLimits = {
   max: 1_000,
   stalledMs: MINUTE_MS,
@@ -25,13 +25,13 @@ export const DOWNLOAD_LIMITS: DownloadLimits = {
 };
 
 /**
- * Counts `send` as a download until its response is closed. When there are as many as allowed, the slowest one is ended,
- * so that slow clients cannot keep out others. Throws `unavailable` when none is slow.
+ * Counts `send` as a download until its response is closed. At the limit, the slowest download is ended, so slow clients cannot
+ * keep out others. Throws `unavailable` when none is slow.
  */
 export type LimitDownload = (reply: Pick<RawReply, 'raw'>, send: () => Promise<void>) => Promise<void>;
 
 interface Download {
-  /** In the last complete period; unlimited during the first one. */
+  /** Bytes in the last complete period. Infinite during the first one. */
   progressBytes: number;
   end(): void;
 }
@@ -39,7 +39,7 @@ interface Download {
 export const createDownloadLimit = (limits: DownloadLimits): LimitDownload => {
   const { max, stalledMs, deadlineMs, slowMs, minBytesPerS } = limits;
   const minProgressBytes = (minBytesPerS * slowMs) / SECOND_MS;
-  /** The oldest first. */
+  /** Downloads under way, the oldest first. */
   const underWay = new Set<Download>();
 
   const endSlowest = (): void => {
@@ -54,7 +54,7 @@ export const createDownloadLimit = (limits: DownloadLimits): LimitDownload => {
 
   return async ({ raw }, send) => {
     const { socket } = raw;
-    // The client disconnected: there will be no event that ends the download.
+    // The client has disconnected, so no event will end the download.
     if (raw.destroyed || socket === null) return;
     if (underWay.size >= max) endSlowest();
     const download: Download = {

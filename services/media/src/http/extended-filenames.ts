@@ -1,14 +1,14 @@
 /**
- * The file names in `filename*` (RFC 8187), which win over `filename` (RFC 6266). The parser of forms takes the first or the
- * last of both, so a second one reads the heads of the parts along with it.
+ * Reads the file names in `filename*` (RFC 8187), which take precedence over `filename` (RFC 6266). The form parser takes either the
+ * first or the last of both, so a second parser reads the headers of the parts in parallel.
  */
 import { Dicer } from '@fastify/busboy';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
 
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"([^"]+)"|([^\s";]+))/i;
-/** Ten times a name that is kept whole. The patterns below take quadratic time for quotes that are not closed. */
+/** Ten times the longest name that is stored whole. The patterns below take quadratic time for unclosed quotes. */
 const MAX_LENGTH = 4_000;
-/** RFC 2046; the parser refuses much longer ones. */
+/** Limit in RFC 2046. The parser refuses much longer boundaries. */
 const MAX_BOUNDARY = 70;
 const QUOTED = /"(?:\\.|[^"\\])*"/gs;
 const NAME = /;\s*name\s*=\s*(?:"((?:\\.|[^"\\])*)"|([^\s";]+))/is;
@@ -33,12 +33,12 @@ const extendedName = (disposition: string): string | undefined => {
 };
 
 export interface ExtendedFilenames {
-  /** Of the next part with this field name, in the order of the form. */
+  /** Name of the next part with this field name, in the order of the form. */
   next(): string | undefined;
   stop(): void;
 }
 
-/** Reads the form of `request` until it is stopped. Called right before the parser begins, which sees the same bytes. */
+/** Reads the form of `request` until it is stopped. Must be called right before the parser starts, which sees the same bytes. */
 export const readExtendedFilenames = ({ raw }: RawRequest, field: string): ExtendedFilenames => {
   const [, quoted, token] = BOUNDARY.exec(raw.headers['content-type'] ?? '') ?? [];
   const boundary = quoted ?? token ?? '';
@@ -52,8 +52,8 @@ export const readExtendedFilenames = ({ raw }: RawRequest, field: string): Exten
     part.on('error', () => undefined);
     part.on('header', (header: Record<string, string[]>) => {
       const disposition = (header['content-disposition']?.[0] ?? '').slice(0, MAX_LENGTH);
-      const [, given, plain] = NAME.exec(disposition) ?? [];
-      if ((given ?? plain) === field) names.push(extendedName(disposition));
+      const [, quotedName, plain] = NAME.exec(disposition) ?? [];
+      if ((quotedName ?? plain) === field) names.push(extendedName(disposition));
     });
     part.resume();
   });

@@ -91,7 +91,7 @@ const serve = async (
   if (matches(request.headers['if-none-match'] ?? '', etag)) {
     return sendNothing(setFileHeaders(row, reply).code(304));
   }
-  // Range is defined for GET only (RFC 9110, 14.2).
+  // Range is defined only for GET (RFC 9110, 14.2).
   if (request.method === 'HEAD') {
     const head = setFileHeaders(row, reply).code(200).type(row.mime_type);
     return sendNothing(head.header('content-length', row.size));
@@ -106,35 +106,35 @@ const serve = async (
 
 const etagOf = ({ sha256 }: MediaRow): string => `"${sha256}"`;
 
-/** Called after every check: a refusal has none of these headers. */
+/** Called after every check, because a refusal must have none of these headers. */
 const setFileHeaders = (row: MediaRow, reply: RawReply): RawReply =>
   reply.headers({
     etag: etagOf(row),
-    // Permission is checked at each download: a cache may store the file, but must revalidate it.
+    // Permission is checked at each download, so a cache may store the file but must revalidate it.
     'cache-control': 'private, no-cache',
     'content-disposition': attachmentHeader(row.filename),
     'accept-ranges': 'bytes',
     'content-security-policy': "default-src 'none'; sandbox",
   });
 
-/** An empty stream: for an empty string Fastify would set the `content-length` of a HEAD answer to 0. */
+/** Sends an empty stream. For an empty string, Fastify would set the `content-length` of a HEAD response to 0. */
 const sendNothing = (reply: RawReply): void => {
   reply.send(Readable.from([]));
 };
 
 /**
- * A range applies only when `If-Range` is absent or the current ETag (RFC 9110, 13.1.5). A date never matches: there is
- * no `Last-Modified`.
+ * A range applies only when `If-Range` is absent or the current ETag (RFC 9110, 13.1.5). A date never matches, because there is no
+ * `Last-Modified`.
  */
 const applicableRange = ({ headers }: RawRequest, etag: string): string | undefined =>
   headers['if-range'] === undefined || headers['if-range'] === etag ? headers.range : undefined;
 
-/** A thousand slow clients would otherwise leave tens of mebibytes of sent pieces to the garbage collector. */
+/** Frees sent pieces. Otherwise, a thousand slow clients would leave tens of mebibytes to the garbage collector. */
 const releaseSent = (response: RawReply['raw']): void => {
   response.once('pipe', (source: Readable) => {
     let before: Buffer | undefined;
     source.prependListener('data', (piece: Buffer) => {
-      // With nothing left to write, the system has taken everything before this piece.
+      // If nothing is left to write, the system has taken everything before this piece.
       if (before !== undefined && response.writableLength === 0 && !response.destroyed) releaseMemory(before);
       before = piece;
     });
@@ -180,6 +180,6 @@ const sendBytes = async (
   reply.code(206).type(frame.contentType).header('content-length', frame.length).send(whole);
 };
 
-/** A tag may contain commas. The comparison is weak (RFC 9110, 13.1.2). */
+/** Whether a list of tags matches. A tag may contain commas. The comparison is weak (RFC 9110, 13.1.2). */
 const matches = (header: string, etag: string): boolean =>
   header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag);

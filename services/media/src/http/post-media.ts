@@ -25,7 +25,7 @@ const fieldsSchema = z.object({
   }),
 });
 
-/** With the file, so that a form without it is told every missing field. */
+/** Includes the file, so the response to a form without it names every missing field. */
 const formSchema = fieldsSchema.extend({ file: z.looseObject({}) });
 
 const documentedFields = z.object({
@@ -72,7 +72,7 @@ export const postMediaRoute = (
     },
   });
 
-/** Throws 422 and 403, and then discards the received file. */
+/** Throws 422 and 403, after it has discarded the received file. */
 const authorizeUpload = async (
   caller: UserCaller,
   { fields, file }: Upload,

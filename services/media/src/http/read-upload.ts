@@ -1,4 +1,4 @@
-/** Reads a multipart upload: fields in any order, the file streamed after a check of its first bytes. */
+/** Reads a multipart upload. Fields may come in any order, and the file is streamed after a check of its first bytes. */
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { PassThrough } from 'node:stream';
@@ -25,7 +25,7 @@ const MULTIPART = /^multipart\/form-data\s*(;|$)/i;
 const refused = (text: Message): AppError => invalid({ file: text });
 const MAX_FILE_MIB = MAX_FILE_BYTES / 1024 / 1024;
 
-/** Throws 415. Called before the body is parsed: for an unknown type the framework would ask for JSON. */
+/** Throws 415. Called before the body is parsed, because for an unknown type the framework would ask for JSON. */
 export const assertMultipart = (contentType: string | undefined): void => {
   if (MULTIPART.test(contentType ?? '')) return;
   const text = message('error.form_expected');
@@ -33,8 +33,8 @@ export const assertMultipart = (contentType: string | undefined): void => {
 };
 
 /**
- * Throws 422 under `file` for a type or size that is not accepted, and 400 for a malformed or incomplete form; nothing
- * remains stored then. Closes the connection when the form has not arrived after `deadlineMs`.
+ * Throws 422 under `file` for a type or size that is not accepted, and 400 for a malformed or incomplete form. Nothing remains
+ * stored then. Closes the connection when the form has not arrived after `deadlineMs`.
  */
 export const readUpload = async (
   request: RawRequest,
@@ -60,7 +60,7 @@ export const readUpload = async (
     }
     return upload;
   } catch (error) {
-    // The rest of the form is read and dropped: a client that is still sending could not read the answer.
+    // The rest of the form is read and dropped, because a client that is still sending could not read the response.
     request.raw.unpipe().resume();
     if (upload.file !== undefined) await files.discard(upload.file.stored);
     throw isAppError(error) ? error : malformed(error);
@@ -83,7 +83,7 @@ const receive = async (
   const { head, rest } = await peek(part.file);
   const mimeType = acceptedType((await fileTypeFromBuffer(head))?.mime, head);
   if (mimeType === undefined) {
-    // An empty file is at its end already; of any other one the type is wrong, whatever its size.
+    // An empty file has already ended. Any other file has a wrong type, whatever its size.
     throw refused(message(head.length === 0 ? 'validation.empty_file' : 'validation.file_type'));
   }
   const stored = await files.keep(rest);
@@ -95,7 +95,7 @@ const receive = async (
   return { stored, mimeType, filename: cleanFilename(name ?? part.filename) };
 };
 
-/** The first bytes of `source`, and a stream of all its bytes. */
+/** Returns the first bytes of `source`, and a stream of all its bytes. */
 const peek = async (source: Readable): Promise<{ head: Buffer; rest: Readable }> => {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -108,7 +108,7 @@ const peek = async (source: Readable): Promise<{ head: Buffer; rest: Readable }>
   }
   const head = Buffer.concat(chunks);
   const rest = new PassThrough();
-  // Its reader receives errors too. Without a listener, an error before there is a reader would end the process.
+  // The reader receives errors too. Without this listener, an error before there is a reader would end the process.
   rest.on('error', () => undefined);
   const replay = async (): Promise<void> => {
     if (head.length > 0) rest.write(head);

@@ -1,6 +1,6 @@
 /**
- * The attachment guard of a target: a document that is written by each attachment of a file and by the deletion of the
- * target. The write conflict orders the two, so that no file remains attached to a deleted target.
+ * The attachment guard of a target: a document that each attachment of a file and the deletion of the target write. The write
+ * conflict orders the two, so no file remains attached to a deleted target.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
@@ -11,9 +11,9 @@ import { type Target, targetKey } from '../domain/media.ts';
 interface AttachmentGuardDocument {
   /** The key of the target. */
   _id: string;
-  /** The target was deleted. Final: ids are not reused. */
+  /** Whether the target was deleted. This is final, because ids are not reused. */
   shut: boolean;
-  /** Incremented by each change of the files of the target: the version of their copies (docs/adr/0101). */
+  /** Incremented by each change of the target's files. It is the version of their copies (docs/adr/0101). */
   passed: number;
 }
 
@@ -33,13 +33,13 @@ privacy(
 );
 
 export interface AttachmentGuards {
-  /** Creates the guard of a target. Call it before the transaction: two concurrent inserts would conflict in it. */
+  /** Creates the guard of a target. Must be called before the transaction, in which concurrent inserts would conflict. */
   prepare(target: Target): Promise<void>;
-  /** Locks a prepared guard in the transaction that attaches a file; false when the target was deleted. */
+  /** Locks a prepared guard in the transaction that attaches a file. False when the target was deleted. */
   pass(session: ClientSession, target: Target): Promise<boolean>;
-  /** Increments the version of a prepared guard, also after the target was deleted. */
+  /** Increments the version of a prepared guard, even after the target was deleted. */
   change(session: ClientSession, target: Target): Promise<void>;
-  /** The versions of targets by `targetKey`; 0 for one without a guard. */
+  /** The versions of targets, keyed by `targetKey`. A target without a guard is missing. */
   versions(targets: readonly Target[], session?: ClientSession): Promise<Map<string, number>>;
   /** Refuses every later attachment to the target. */
   close(target: Target): Promise<void>;
@@ -69,11 +69,11 @@ export const createAttachmentGuards = (connection: Connection): AttachmentGuards
     },
     versions: async (targets, session) => {
       const keys = targets.map(targetKey);
-      const found = await guards
+      const documents = await guards
         .find({ _id: trusted({ $in: keys }) })
         .session(session ?? null)
         .lean();
-      return new Map(found.map(({ _id, passed }) => [_id, passed]));
+      return new Map(documents.map(({ _id, passed }) => [_id, passed]));
     },
     close: async (target) => {
       await prepare(target);

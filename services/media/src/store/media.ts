@@ -5,12 +5,12 @@ import { updateSome } from '@fitness/shared/mongo/steps.ts';
 import mongoose, { type Model } from 'mongoose';
 import { type MediaRow, type Target, targetKey, type Variant } from '../domain/media.ts';
 
-/** A row with derived keys: each query is one condition on one of them (docs/adr/0101). */
+/** A row with derived keys. Each query is one condition on one of them (docs/adr/0101). */
 interface MediaDocument extends MediaRow {
   target: string;
-  /** The target; only of a row without a purpose. */
+  /** The target. Set only on a row without a purpose. */
   public_target?: string;
-  /** Target and purpose; only of a private document. */
+  /** Target and purpose. Set only on a private document. */
   document_key?: string;
   /** The storage keys of the smaller images. */
   variant_keys?: string[];
@@ -52,7 +52,7 @@ const schema = new mongoose.Schema<MediaDocument>(
 )
   .index({ target: 1 })
   .index({ public_target: 1, _id: 1 })
-  // At most one document of each purpose for each target.
+  // A target has at most one document per purpose.
   .index({ document_key: 1 }, { unique: true, sparse: true })
   .index({ storage_key: 1 }, { unique: true })
   .index({ variant_keys: 1 }, { sparse: true })
@@ -65,11 +65,19 @@ privacy(
     '_id',
     'attachable_type',
     'attachable_id',
+    'target',
+    'public_target',
+    'document_key',
+    'purpose',
+    'filename',
+    'mime_type',
+    'size',
+    'sha256',
+    'storage_key',
+    'created_at',
   ),
-  erase('likewise', 'target', 'public_target', 'document_key'),
-  erase('likewise', 'purpose', 'filename', 'mime_type', 'size', 'sha256', 'storage_key', 'created_at'),
   erase(
-    'likewise, of its smaller images',
+    'the smaller images of these files are deleted too',
     'variants.width',
     'variants.size',
     'variants.sha256',
@@ -82,30 +90,30 @@ privacy(
 const isPersonal = personalFieldsOf(schema);
 
 export interface Media {
-  /** By the path of a stored field. */
+  /** Takes the path of a stored field. */
   isPersonal: IsPersonal;
   find(id: number): Promise<MediaRow | undefined>;
-  /** Rows without a purpose, in the order of their ids: of each target the oldest ones, up to its limit. */
+  /** Rows without a purpose, ordered by id. Contains the oldest rows of each target, up to its limit. */
   findPublic(targets: readonly LimitedTarget[], session?: ClientSession): Promise<MediaRow[]>;
   /** Whether a target has `limit` rows without a purpose. Exact in a transaction that has passed its guard. */
   isFull(session: ClientSession | undefined, target: Target, limit: number): Promise<boolean>;
-  /** Those of `keys` that belong to a row, to its file or to a smaller image. */
+  /** The keys that belong to a row: to its file or to a smaller image. */
   knownStorageKeys(keys: readonly string[]): Promise<Set<string>>;
   insert(session: ClientSession, row: MediaRow): Promise<void>;
-  /** Adds a smaller image, unless the row has one of this width. Returns the row's; undefined when the row is gone. */
+  /** Adds a smaller image unless the row has one of this width. Returns the row's image, or undefined if the row is gone. */
   addVariant(id: number, variant: Variant): Promise<Variant | undefined>;
   /** Each deletion returns the deleted rows. */
   delete(session: ClientSession, id: number): Promise<MediaRow[]>;
-  /** Deletes the document of a purpose, unless its id is larger than `upTo`: it is then a newer document. */
+  /** Deletes the document of a purpose, unless its id is larger than `upTo`, which makes it a newer document. */
   deleteByPurpose(
     session: ClientSession,
     target: Target,
     purpose: string,
     upTo?: number,
   ): Promise<MediaRow[]>;
-  /** Deletes up to `limit` rows of a target, private documents included. */
+  /** Deletes up to `limit` rows of a target, including private documents. */
   deleteBatch(session: ClientSession, target: Target, limit: number): Promise<MediaRow[]>;
-  /** Sets `uploaded_by` to null in at most `limit` rows that this account uploaded; returns how many. */
+  /** Sets `uploaded_by` to null in at most `limit` rows that this account uploaded. Returns their number. */
   removeUploader(userId: number, limit: number): Promise<number>;
 }
 
@@ -143,7 +151,7 @@ export const createMedia = (connection: Connection): Media => {
         .session(session ?? null)
         .lean<MediaDocument[]>();
       if (together.length <= most) return oldestOfEach(together, limits);
-      // A target has more rows than its limit: each target is read alone, so that none hides another.
+      // A target has more rows than its limit, so each target is read alone and none hides another.
       const alone = [...limits].map(([key, limit]) =>
         model
           .find({ public_target: key }, WITHOUT_VARIANTS, { sort: { _id: 1 }, limit })
@@ -153,10 +161,10 @@ export const createMedia = (connection: Connection): Media => {
       return oldestOfEach((await Promise.all(alone)).flat(), limits);
     },
     isFull: async (session, target, limit) => {
-      const found = await model
+      const rows = await model
         .find({ public_target: targetKey(target) }, { _id: 1 }, { limit, ...(session && { session }) })
         .lean<Pick<MediaRow, '_id'>[]>();
-      return found.length >= limit;
+      return rows.length >= limit;
     },
     knownStorageKeys: async (keys) => {
       if (keys.length === 0) return new Set();
@@ -182,10 +190,10 @@ export const createMedia = (connection: Connection): Media => {
     },
     delete: deleteById,
     deleteByPurpose: async (session, target, purpose, upTo = Number.POSITIVE_INFINITY) => {
-      const found = await model
+      const row = await model
         .findOne({ document_key: documentKey(target, purpose) }, { _id: 1 }, { session })
         .lean<Pick<MediaRow, '_id'>>();
-      return found === null || found._id > upTo ? [] : deleteById(session, found._id);
+      return row === null || row._id > upTo ? [] : deleteById(session, row._id);
     },
     deleteBatch: async (session, target, limit) => {
       const rows = await model
@@ -201,13 +209,13 @@ export const createMedia = (connection: Connection): Media => {
 };
 
 const oldestOfEach = (rows: readonly MediaDocument[], limits: ReadonlyMap<string, number>): MediaRow[] => {
-  const taken = new Map<string, number>();
+  const counts = new Map<string, number>();
   return rows
     .toSorted((a, b) => a._id - b._id)
     .filter((row) => {
       const key = row.public_target ?? '';
-      const count = (taken.get(key) ?? 0) + 1;
-      taken.set(key, count);
+      const count = (counts.get(key) ?? 0) + 1;
+      counts.set(key, count);
       return count <= (limits.get(key) ?? 0);
     });
 };

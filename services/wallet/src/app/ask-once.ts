@@ -1,6 +1,6 @@
 /**
- * A callback makes a call to the payment gateway, which limits the calls of a merchant, and anybody can open deposits and repeat
- * their callbacks. Concurrent callbacks of one deposit share a call, and one that is not paid is asked for more slowly.
+ * Limits how often callbacks call the payment gateway, which limits the calls of each merchant. Anyone can open deposits and
+ * repeat their callbacks. Concurrent callbacks of one deposit share a call, and an unpaid deposit is verified less often.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
@@ -8,13 +8,13 @@ import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
 import { isLeftToOperators, type Payment } from '../domain/payment.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
-/** So many answers `not paid` cause no pause: payers often return too early, or load the page again. */
+/** Number of `not paid` answers without a pause: payers often return too early, or reload the page. */
 export const UNPAUSED_ANSWERS = 3;
-/** After them a callback waits until so much time has passed since the last answer. */
+/** After these answers, a callback waits until this much time has passed since the last one. */
 export const PAUSE_MS = 2_000;
-/** Callbacks of one payer's deposits that wait at a time. Further ones are answered as it is known: the sweep asks again. */
+/** Limit for one payer's waiting callbacks. Further ones return the stored state; the sweep verifies the deposit later. */
 export const WAITING_PER_USER = 20;
-/** A deposit that was not asked for during this time counts from 0 again. */
+/** The count of answers restarts when a deposit has not been verified for this long. */
 const REMEMBERED_MS = 60_000;
 
 interface Unpaid {
@@ -29,10 +29,10 @@ interface Inquiry {
 
 const isDecided = (payment: Payment): boolean => payment.isDone || isLeftToOperators(payment);
 
-/** `settle` for callbacks. Each process counts for itself. */
+/** Wraps `settle` for callbacks. Each process keeps its own counts. */
 export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   const underWay = new Map<number, Inquiry>();
-  /** By payment, the oldest answer first. */
+  /** Keyed by payment id, the oldest answer first. */
   const unpaid = new Map<number, Unpaid>();
 
   const forgetOld = (nowMs: number): void => {
@@ -45,9 +45,9 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   const pauseOf = ({ id }: Payment): number => {
     const nowMs = clock.now().getTime();
     forgetOld(nowMs);
-    const known = unpaid.get(id);
-    if (known === undefined || known.answers < UNPAUSED_ANSWERS) return 0;
-    return Math.max(0, known.lastAtMs + PAUSE_MS - nowMs);
+    const entry = unpaid.get(id);
+    if (entry === undefined || entry.answers < UNPAUSED_ANSWERS) return 0;
+    return Math.max(0, entry.lastAtMs + PAUSE_MS - nowMs);
   };
 
   const ask = async (payment: Payment, inquiry: { isSent: boolean }): Promise<Payment> => {
@@ -68,13 +68,13 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
   };
 
   /**
-   * Undefined when the answer does not hold for a callback that joined: the inquiry failed with the request that had started it,
-   * or was sent before this callback and the payer may have paid since.
+   * The result of an inquiry, for a callback that joins it. Undefined when the inquiry failed, or when it was sent before this
+   * callback and the payer may have paid since.
    */
   const joined = async ({ isSent: wasSent, settled }: Inquiry): Promise<Payment | undefined> => {
     const payment = await settled.catch(() => undefined);
     if (payment === undefined) return undefined;
-    // The change was made in the scope of the other request: this one must not answer that nothing was changed either.
+    // The other request made the change, but this one must not report that nothing has changed either.
     if (isDecided(payment)) effectStarted();
     else if (wasSent) return undefined;
     return payment;
@@ -86,7 +86,7 @@ export const askOnce = (settle: SettleDeposit, clock: Clock): SettleDeposit => {
     return (await joined(inquiry)) ?? settleOnce(payment);
   };
 
-  /** By payer: whoever repeats the callback of an own deposit must not take the places of other requests. */
+  /** Waiting callbacks per payer. Without the limit, a payer who repeats a callback could crowd out other requests. */
   const waiting = new Map<number, number>();
   const countOf = (userId: number): number => waiting.get(userId) ?? 0;
   return async (payment) => {

@@ -1,6 +1,6 @@
 /**
- * Checks everything by the rules of domain/audit.ts, in chunks to limit the memory. One snapshot holds all that the rules
- * compare for a chunk, so that concurrent bookings make no false difference.
+ * Checks all data against the rules in domain/audit.ts, in chunks to limit memory. Each chunk is read from one snapshot, so
+ * concurrent bookings cause no false differences.
  */
 import { NO_PROGRESS, type Progress } from '@fitness/shared/kernel/progress.mjs';
 import type { Difference, NotedHead, Seal } from '@fitness/shared/kernel/seal.ts';
@@ -17,7 +17,7 @@ import { isPlatformAccount, type PlatformAccount, walletOwner } from '../domain/
 import { balanceEffect, type Payment } from '../domain/payment.ts';
 import { type BookedEntry, isIntact } from '../domain/seal.ts';
 
-/** Sizes of a chunk. */
+/** Chunk sizes. */
 const ROWS = 500;
 const WALLETS = 100;
 const MAX_DISPUTED = 20;
@@ -33,13 +33,13 @@ export interface AuditReport {
   unsealed: number;
   /** The sum of each platform account and of all wallets together; their total is 0. */
   accounts: Record<PlatformAccount | 'wallets', bigint>;
-  /** The newest deposits in state `mismatch`; they are in no balance. */
+  /** The newest deposits in state `mismatch`. No balance includes them. */
   disputedDeposits: { ids: readonly number[]; areAll: boolean };
   /** The first difference found; undefined when there is none. */
   difference: Difference;
 }
 
-/** Stops at the first difference. `noted`: a head of an earlier audit; the chain must still contain it. */
+/** Stops at the first difference. `noted` is the head of an earlier audit, which the chain must still contain. */
 export type AuditWallets = (noted?: NotedHead, progress?: Progress) => Promise<AuditReport>;
 
 type AuditDependencies = Pick<Dependencies, 'store' | 'seals'>;
@@ -55,7 +55,7 @@ const ZERO_ACCOUNTS: AuditReport['accounts'] = {
   wallets: 0n,
 };
 
-/** Ends the audit. */
+/** Thrown to end the audit. */
 class DifferenceFound extends Error {
   override name = 'DifferenceFound';
 }
@@ -112,7 +112,7 @@ export const createAuditWallets =
     return report;
   };
 
-/** Each entry is read with its seal and by itself, each payment by itself and with its wallet. */
+/** Number of progress steps. Each entry is read with its seal and alone; each payment is read alone and with its wallet. */
 const partsOf = async ({ store }: Pick<Dependencies, 'store'>): Promise<number> =>
   2 * ((await store.entries.estimate()) + (await store.payments.estimate()));
 
@@ -140,7 +140,7 @@ const checkEntries = async (
   progress: Progress,
 ): Promise<void> => {
   let lastKey = '';
-  // The seals are numbered from 1 without a gap, which `checkSeals` has verified: their count is the newest number.
+  // `checkSeals` has verified that the seals are numbered from 1 without gaps, so their count is the newest number.
   let lastSeal = report.seals;
   for (;;) {
     const chunk = await store.transaction(async (session) => {
@@ -152,7 +152,7 @@ const checkEntries = async (
       const owners = await store.wallets.owners(entries.flatMap(ownersOf), session);
       return { entries, owners, payments: new Map(payments.map((payment) => [payment.id, payment])) };
     });
-    // After the entries: a seal is written before its entries are marked.
+    // Read after the entries, because a seal is written before its entries are marked.
     lastSeal = (await seals.newest(lastSeal))?.number ?? 0;
     for (const entry of chunk.entries) {
       assertNoDifference(differenceOfEntry(entry, chunk.payments, chunk.owners, lastSeal));
@@ -227,7 +227,7 @@ const checkWallets = async (
 interface Sums {
   byPayments: Map<number, bigint>;
   byRows: Map<number, bigint>;
-  /** How many there are. */
+  /** Number of payments. */
   payments: number;
 }
 
@@ -237,7 +237,7 @@ const add = (sums: Map<number, bigint>, userId: number | undefined, amount: numb
 };
 
 /**
- * The sums of the payments and of the ledger rows of these users, read as a stream. The rows are found by the payments:
+ * The sums of the payments and of the ledger rows of these users, read as a stream. The rows are found through the payments:
  * checkEntries has verified that every wallet row belongs to a payment of its user.
  */
 const recomputed = async (
@@ -266,8 +266,8 @@ const recomputed = async (
 };
 
 /**
- * Adds the rows of the entries of payments, which arrive ordered by user and id. An entry counts once per user: its
- * payments have consecutive ids, so that only the previous batch can contain the same entry.
+ * Adds the rows of the payments' entries. The payments arrive ordered by user and id. Each entry is added once per user: its
+ * payments have consecutive ids, so only the previous batch can contain the same entry.
  */
 const entryAdder = (
   { store }: Pick<Dependencies, 'store'>,

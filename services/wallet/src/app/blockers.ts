@@ -1,4 +1,4 @@
-/** What of the wallet blocks the deletion of an account (specification 4.1, rule 5). */
+/** What in the wallet blocks the deletion of an account (specification 4.1, rule 5). */
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Books payments of other services together: all of them or none, once per key. The most frequent transaction of the
- * product, so it writes only wallets, entry and payments; the event is published with the seal (seal-ledger.ts).
+ * Books payments for other services: all of them or none, once per key. This is the most frequent transaction of the product,
+ * so it writes only the wallets, the entry and the payments. The event is published with the seal (seal-ledger.ts).
  */
 import { createHash } from 'node:crypto';
 import { conflict, invalid, message } from '@fitness/shared/kernel/error.ts';
@@ -19,14 +19,14 @@ interface BookInput {
 }
 
 interface BookOutput {
-  /** In the order of the bookings. */
+  /** In the same order as the bookings. */
   paymentIds: readonly number[];
   replayed: boolean;
 }
 
 /**
- * Throws 422 for invalid bookings, `idempotency.other_input` (a conflict) for a key with other bookings,
- * `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would
+ * Throws 422 for invalid bookings, and `idempotency.other_input` (a conflict) for a key that was used with other bookings.
+ * Throws `payments.insufficient_balance` when a balance would fall below zero, and `payments.balance_limit` when it would
  * exceed 2^53 - 1.
  */
 export type Book = (input: BookInput) => Promise<BookOutput>;
@@ -42,8 +42,8 @@ export const createBook =
     try {
       return await bookForAnyAccount(dependencies, { key, inputHash, bookings });
     } catch (error) {
-      // Repeats are rare, so the key is not looked up beforehand. A repeat fails as a duplicate, or for a balance that
-      // the first booking has changed.
+      // Repeats are rare, so the key is not looked up beforehand. A repeat fails as a duplicate, or because the first
+      // booking has changed the balance.
       const mayBeRepeat =
         error instanceof AlreadyBooked || isInsufficientBalance(error) || isBalanceFull(error);
       if (!mayBeRepeat) throw error;
@@ -65,7 +65,7 @@ interface KeyedBookings {
   bookings: readonly Booking[];
 }
 
-/** The money of an erased account still moves; the descriptions of its bookings are not stored. */
+/** Payments of an erased account are still booked, but without their descriptions. */
 const bookForAnyAccount = async (
   dependencies: BookDependencies,
   request: KeyedBookings,
@@ -104,7 +104,7 @@ const isBookable = (type: string): type is Booking['type'] =>
 
 const isId = (value: number): boolean => Number.isSafeInteger(value) && value > 0;
 
-/** Checks the total as well, so that no sum of the rows can exceed what is exact. */
+/** Checks the total too, so no sum of rows can exceed the exact range. */
 const validated = ({ key, bookings }: BookInput): Booking[] => {
   const invalidField = (field: string) => invalid({ [field]: message('validation.invalid') });
   if (key.length === 0 || key.length > MAX_KEY_LENGTH) throw invalidField('idempotency_key');

@@ -1,4 +1,4 @@
-/** How many deposits and withdrawals were requested in each of the last hours, for the page of operators. */
+/** Counts the deposits and withdrawals requested in each of the last 24 hours, for the operator page. */
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { PaymentType } from '../domain/payment.ts';
@@ -7,7 +7,7 @@ import type { PaymentHour } from '../store/payment-history.ts';
 const SHOWN_HOURS = 24;
 export const SHOWN_TYPES = ['deposit', 'withdrawal'] as const satisfies readonly PaymentType[];
 
-/** Hours without a payment are missing; the current one is the last. */
+/** Hours without payments are left out. The current hour is the last. */
 export const createCountPaymentHours =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async (): Promise<PaymentHour[]> => {

@@ -1,4 +1,4 @@
-/** Deposits for which the bank gateway took another amount or order than requested, and that nobody has resolved. */
+/** Lists unresolved deposits for which the bank gateway took a different amount or order than requested. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ export const disputedDepositSchema = z
     reported: z
       .object({
         charged_rial: z.int().nullable().meta({ description: 'Amount that the gateway took, in Rial' }),
-        order_id: z.string().nullable().meta({ description: 'Order that the gateway took it for' }),
+        order_id: z.string().nullable().meta({ description: 'Id of the order that the gateway took it for' }),
         ref_number: z.string().nullable().meta({ description: 'The gateway’s reference code' }),
         card_number: z.string().nullable().meta({ description: 'Masked card number' }),
         paid_at: z.string().nullable().meta({ description: 'Time of the payment, ISO 8601 in UTC' }),

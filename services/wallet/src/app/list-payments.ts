@@ -1,4 +1,4 @@
-/** The payment history of the caller; of others with `payments.view_all`. */
+/** Lists the caller's payments, or any user's with `payments.view_all`. */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
 import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';

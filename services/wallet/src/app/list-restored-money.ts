@@ -1,5 +1,5 @@
 /**
- * After a restore of a backup: the money that operators may have moved since, which the database cannot know.
+ * Lists the money that operators may have moved since a backup was made. The restored database cannot know about it.
  */
 import type { Dependencies } from '../dependencies.ts';
 import type { Payout } from '../domain/journal.ts';
@@ -8,13 +8,13 @@ import type { Payment } from '../domain/payment.ts';
 const PER_PAGE = 100;
 
 export interface RestoredMoney {
-  /** They may have been paid at the bank since. `paidAt`: when an operator has recorded it; null when nobody has. */
+  /** May have been paid at the bank since the backup. `paidAt` is when an operator recorded the transfer, or null. */
   openWithdrawals: (Pick<Payment, 'id' | 'userId' | 'amount' | 'createdAt'> & { paidAt: Date | null })[];
-  /** Requested and paid since the backup: the balances have this money. */
+  /** Requested and paid since the backup, so the restored balances still contain this money. */
   lostPayouts: Payout[];
-  /** They had no balance when they were erased, so that it was spent or withdrawn since the backup. */
+  /** Accounts are erased only without a balance, so this money was spent or withdrawn since the backup. */
   erasedWithBalance: { userId: number; balance: number }[];
-  /** The number in the backup. An operator may have decided some of them since. */
+  /** Number of disputed deposits in the backup. Operators may have resolved some of them since. */
   openDisputes: number;
 }
 
@@ -35,8 +35,8 @@ export const createListRestoredMoney =
       payouts.set(keyOf(content.payment_id, content.requested_at), content);
     const lostPayouts: Payout[] = [];
     for (const payout of payouts.values()) {
-      const found = await store.payments.find(payout.payment_id);
-      if (found?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
+      const payment = await store.payments.find(payout.payment_id);
+      if (payment?.createdAt.getTime() !== payout.requested_at.getTime()) lostPayouts.push(payout);
     }
     const { total = 0 } = await store.payments.openDisputes({ mode: 'page', page: 1, perPage: 1, skip: 0 });
     return {

@@ -20,10 +20,10 @@ import { type PaymentMeta, paymentMetaSchema } from '../domain/payment-meta.ts';
 export const paymentSchema = z
   .object({
     id: z.int(),
-    user_id: z.int().meta({ description: 'Id of the user whose payment it is' }),
+    user_id: z.int().meta({ description: 'Id of the user that the payment belongs to' }),
     user: userSchema
       .nullable()
-      .meta({ description: 'The user whose payment it is; an erased account has no names' }),
+      .meta({ description: 'The user that the payment belongs to; an erased account has no names' }),
     type: growingEnum(
       PAYMENT_TYPES,
       'Kind of payment. A `store_purchase` was paid through an app store and never affects the balance.',
@@ -33,13 +33,15 @@ export const paymentSchema = z
       .meta({ description: 'Amount in Tooman, never negative: the `type` determines its direction' }),
     description: z.string().nullable().meta({
       description:
-        'Text that describes the payment. A verified deposit has the gateway’s reference code on a line of its own.',
+        'Text that describes the payment. A verified deposit has the gateway’s reference code on a separate line.',
     }),
     payable_type: z.string().nullable().meta({
       description: 'Model name of what was paid for, e.g. `App\\Models\\TrainingServices\\TrainingService`',
     }),
     payable_id: z.int().nullable().meta({ description: 'Id of what was paid for' }),
-    meta: paymentMetaSchema.nullable().meta({ description: 'Details by kind of payment; null without any' }),
+    meta: paymentMetaSchema
+      .nullable()
+      .meta({ description: 'Details that depend on the type of payment; null if there are none' }),
     is_done: z.boolean().meta({
       description:
         'Whether the payment is complete. On a withdrawal: whether the bank transfer was made, which does not affect the ' +
@@ -56,19 +58,19 @@ export const paymentSchema = z
   })
   .meta({
     id: 'Payment',
-    description: 'A payment: one change of a wallet, or one that an app store settled',
+    description: 'A payment: a change of a wallet, or a purchase that an app store settled',
   });
 
 export type PaymentResource = z.output<typeof paymentSchema>;
 
 /**
- * What of a payment may be shown: the personal data of an erased account is removed in steps, and hidden until then. `user`:
- * undefined for one that identity does not know.
+ * The payment as it may be shown. The personal data of an erased account is removed in steps, and hidden until then. `user` is
+ * undefined when identity does not know the user.
  */
 export const shownOf = (payment: Payment, user: UserResource | null | undefined): Payment =>
   user != null && isErased(user) ? withoutPersonalData(payment) : payment;
 
-/** `user` as `viewer` may see them; `balance`: the user's spendable balance, shown only where `user_balance` is. */
+/** `user` is what `viewer` may see of the user. `balance` is their spendable balance, shown only as `user_balance`. */
 export const toPaymentResource = (
   stored: Payment,
   viewer: Caller,
@@ -105,8 +107,8 @@ const toResolution = ({ outcome, note, resolvedBy, resolvedAt }: DisputeResoluti
 });
 
 /**
- * The resolution of a dispute is for operators; the bank account of a withdrawal for who pays it out and for its user, but
- * not with a restricted or OAuth token: the permission to read payments does not cover the profile.
+ * Only operators see the resolution of a dispute. The user of a withdrawal and operators who settle it see its bank account.
+ * Restricted and OAuth tokens do not: the permission to read payments does not cover the profile.
  */
 const shownMeta = (payment: Payment, viewer: Caller): PaymentMeta | null => {
   const resolution = payment.gateway?.resolution ?? null;
@@ -132,7 +134,7 @@ export const assertMaySee = (caller: UserCaller, userId: number): void => {
 
 type Sources = Pick<Dependencies, 'users' | 'store'>;
 
-/** One call for the users of all payments, at most one query for their balances. */
+/** Makes one call for the users of all payments, and at most one query for their balances. */
 const createPresenter = async (
   { users, store }: Sources,
   payments: readonly Payment[],

@@ -1,4 +1,4 @@
-/** Events of the wallet; each is stored in the transaction of its effect. */
+/** Events of the wallet. Each is stored in the transaction that it reports. */
 import {
   depositReturned,
   ledgerSealed,
@@ -17,7 +17,7 @@ const eventData = ({ id, userId, type, amount }: Payment) => ({
   amount,
 });
 
-/** Of a credited deposit, a requested withdrawal or a store purchase; other payments are published with their seal. */
+/** Publishes a credited deposit, a requested withdrawal or a store purchase. Other payments are published with their seal. */
 export const publishPaymentBooked = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,
@@ -57,7 +57,7 @@ export const publishWithdrawalSettled = (
     },
   });
 
-/** `payments`: those in the seal that other services have booked. */
+/** `payments` are the payments in the seal that other services have booked. */
 export const publishLedgerSealed = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,

@@ -1,6 +1,6 @@
 /**
- * The payer's browser returns from the bank. Its query only identifies the deposit; whether it was paid is what the
- * gateway answers.
+ * Handles the payer's browser when it returns from the bank. The query only identifies the deposit; the gateway says whether
+ * it was paid.
  */
 import { type Caller, isOwn } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError, notFound } from '@fitness/shared/kernel/error.ts';
@@ -39,14 +39,14 @@ export const createReceiveCallback = (
   const settleDeposit = askOnce(dependencies.settleDeposit, clock);
   return async (input) => {
     const payment = await store.payments.findByTrackId(input.trackId);
-    // Before the gateway is asked: a wrong callback costs no call.
+    // Checked before the gateway is called: a wrong callback costs no call.
     if (payment === undefined || !mayReturn(payment, input))
       throw await refusal(limiter, input.clientAddress);
     if (depositReturnUrl === undefined) {
       const settled = await settleDeposit(payment);
       return { payment: await presentPayment(dependencies, settled, input.caller) };
     }
-    // The payer returns to the app in any case: the sweep verifies the deposit again.
+    // The payer returns to the app even if this fails: the sweep verifies the deposit again.
     const settled = await settleDeposit(payment).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
       log.warn({ err: error, payment_id: payment.id }, 'a deposit could not be verified yet');
@@ -56,7 +56,7 @@ export const createReceiveCallback = (
   };
 };
 
-/** Track ids can be guessed; the order id cannot, so that it proves that this browser comes from the bank. */
+/** Track ids can be guessed, but the order id cannot: it proves that this browser comes from the bank. */
 const mayReturn = (payment: Payment, { orderId, caller }: CallbackInput): boolean => {
   if (orderId !== undefined && isSecretOrderId(payment, orderId)) return true;
   return isOwn(caller, payment.userId, 'payments.view_own');

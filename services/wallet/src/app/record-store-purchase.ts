@@ -18,7 +18,7 @@ interface StorePurchase {
   grantedAt: Date;
 }
 
-/** Runs in the transaction of `session`; a recorded purchase stays as it is. */
+/** Runs in the transaction of `session`. A purchase that is already recorded does not change. */
 export type RecordStorePurchase = (session: ClientSession, purchase: StorePurchase) => Promise<void>;
 
 export const createRecordStorePurchase =

@@ -15,20 +15,20 @@ const SECRET_BYTES = 12;
 
 interface RequestDepositInput {
   caller: UserCaller;
-  /** Credited once the payment is verified, in Tooman. */
+  /** Amount in Tooman, credited once the payment is verified. */
   amount: number;
   description: string;
 }
 
 export interface RequestedDeposit {
   payment: PaymentResource;
-  /** The gateway's page for the payer. */
+  /** The gateway's payment page. */
   paymentUrl: string;
 }
 
 /**
- * Throws `payments.provider_error` without a usable answer of the gateway, 422 under `amount` for one that it does not take and
- * for a user with {@link MAX_OPEN_DEPOSITS} open deposits, 403 for an erased account,
+ * Throws `payments.provider_error` without a usable answer from the gateway. Throws 422 under `amount` for an amount that the
+ * gateway does not take, and for a user with {@link MAX_OPEN_DEPOSITS} open deposits. Throws 403 for an erased account, and
  * `unavailable` when the journal does not answer.
  */
 export type RequestDeposit = (
@@ -57,12 +57,12 @@ export const createRequestDeposit =
       if (open >= MAX_OPEN_DEPOSITS)
         throw invalid({ amount: message('payments.too_many_open_deposits', { max: MAX_OPEN_DEPOSITS }) });
     };
-    // Before the gateway is asked; the transaction counts again.
+    // Checked before the gateway is called; the transaction counts again.
     const [usersById] = await Promise.all([users.find([userId], caller), assertRoom()]);
     const id = await store.payments.nextId();
     const meta = depositBreakdown(amount, rates);
     const orderId = orderIdOf(id, random.bytes(SECRET_BYTES).toString('hex'));
-    // Before the insert: an order whose address was never handed out cannot be paid and needs no payment.
+    // Opened before the insert: an order whose address was never handed out cannot be paid, so it needs no payment.
     const order = await gateway
       .request({ amountRial: chargedRial(meta), orderId })
       .catch((cause: unknown) => {
@@ -88,8 +88,8 @@ export const createRequestDeposit =
         resolution: null,
       },
     });
-    // Before the insert: the payer gets the address after it, also from the stored reply when this process dies in between. An entry
-    // without a deposit does no harm, because the gateway knows whether its order was paid.
+    // Written before the insert: after it the payer may get the address, even from the stored reply if this process dies.
+    // A journal entry without a deposit does no harm, because the gateway knows whether its order was paid.
     await depositJournal.begin(id, {
       payment_id: id,
       user_id: userId,
@@ -105,13 +105,13 @@ export const createRequestDeposit =
     const record = async (session: ClientSession): Promise<void> => {
       // The account may have been erased while the gateway answered.
       if (!(await store.wallets.lockUnlessErased(session, userId))) throw forbidden('the account is erased');
-      // After the wallet is locked: concurrent requests of one user count one after the other.
+      // Counted after the wallet is locked, so concurrent requests of one user count one after the other.
       await assertRoom(session);
       await store.payments.insert(session, payment);
       await complete(session, result);
     };
     await store.transaction(record).catch((error: unknown) => {
-      // A track id belongs to one deposit: a repeated one is an error of the gateway.
+      // A track id belongs to one deposit, so a repeated one is the gateway's error.
       throw isDuplicateKey(error, 'gateway.track_id') ? providerError(error) : error;
     });
     return result;

@@ -1,6 +1,6 @@
 /**
- * Records a withdrawal and holds its amount out of the balance at once (specification 3.3). It is paid to the bank account
- * of this moment, whatever is changed in the profile later.
+ * Records a withdrawal, and deducts and holds its amount at once (specification 3.3). It is paid to the bank account in the
+ * profile at this moment, even if the profile changes later.
  */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
@@ -21,7 +21,7 @@ interface RequestWithdrawalInput {
 }
 
 /**
- * Throws 422 under `amount` (more than the balance) and `bank_account_number` (missing), 403 for an account that was
+ * Throws 422 under `amount` (more than the balance) and `bank_account_number` (missing). Throws 403 for an account that was
  * erased meanwhile.
  */
 export type RequestWithdrawal = (

@@ -1,4 +1,4 @@
-/** An operator closes a disputed deposit: it is credited, or was returned to the payer; once, and a repeat changes nothing. */
+/** An operator closes a disputed deposit once, as credited or as returned to the payer. A repeat changes nothing. */
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
@@ -15,7 +15,7 @@ interface Resolution {
   note: string;
 }
 
-/** Throws 404 for a payment that is not a deposit, 409 for one that is not disputed or resolved with the other outcome. */
+/** Throws 404 for a payment that is not a deposit. Throws 409 for one that is not disputed, or has the other outcome. */
 export type ResolveDeposit = (
   id: number,
   resolution: Resolution,
@@ -30,7 +30,7 @@ export const createResolveDeposit =
     if (deposit?.type !== 'deposit') throw notFound();
     const isUnresolved = deposit.gateway?.state === 'mismatch';
     if (!isUnresolved) assertResolvedAs(deposit, outcome);
-    // Before the resolution: when identity does not answer, nothing has changed.
+    // Fetched before the resolution: if identity does not answer, nothing has changed.
     const usersById = await users.find([deposit.userId], caller, { withErased: true });
     const resolve = async (session: ClientSession): Promise<Payment> => {
       const isErased = (await store.wallets.find(session, deposit.userId))?.erased === true;
@@ -63,7 +63,7 @@ export const createResolveDeposit =
     return toPaymentResource(resolved, caller, usersById.get(deposit.userId), undefined);
   };
 
-/** As stored. */
+/** The audited values, named like the stored fields. */
 const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState => ({
   personId: userId,
   values: {
@@ -77,7 +77,7 @@ const stateOf = ({ userId, amount, isDone, gateway }: Payment): AuditState => ({
 });
 
 /**
- * Books the requested amount, whatever the gateway took: when that was another amount, the operator returns it instead
+ * Books the requested amount, whatever the gateway took. If it took another amount, the operator returns that instead
  * (docs/adr/0039).
  */
 const credit = async (
@@ -112,7 +112,7 @@ const giveBack = async (
   return returned;
 };
 
-/** The transaction has read the state before: a concurrent change conflicts and does not arrive here. */
+/** The transaction has already read the state, so a concurrent change conflicts and never gets here. */
 const assertResolved = (deposit: Payment | undefined): Payment => {
   if (deposit === undefined) throw new Error('A disputed deposit was changed in the same transaction');
   return deposit;

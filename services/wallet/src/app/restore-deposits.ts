@@ -1,6 +1,6 @@
 /**
- * After a restore of a backup: deposits that were opened since are opened again, and all open ones are settled by the bank gateway's
- * answer as at a callback. Before the gateway starts. Repeatable: a track id belongs to one deposit.
+ * Runs after a backup was restored, before the API gateway starts. Reopens the deposits that were opened since the backup, and
+ * settles all open ones as a callback would. Repeatable, because a track id belongs to one deposit.
  */
 import { isAccountOf } from '@fitness/contracts/user.ts';
 import { isAppError } from '@fitness/shared/kernel/error.ts';
@@ -12,8 +12,8 @@ import type { GatewayState, Payment } from '../domain/payment.ts';
 import type { SettleDeposit } from './settle-deposit.ts';
 
 /**
- * A state: as every deposit of this state; what is still `open` is verified by the sweep. `no_account`: the account is erased, or
- * younger than the backup; nothing is stored.
+ * The state of the deposit afterwards. The sweep verifies the ones that are still `open`. `no_account`: nothing is stored,
+ * because the account is erased or younger than the backup.
  */
 export type RestoredDepositState = GatewayState | 'no_account';
 
@@ -26,7 +26,7 @@ type RestoreDepositsDependencies = Pick<
   'store' | 'users' | 'clock' | 'log' | 'depositJournal'
 > & { settleDeposit: SettleDeposit };
 
-/** Those of the journal that the database did not have, or had as open. */
+/** Returns the journal's deposits that were missing from the database, or open in it. */
 export type RestoreDeposits = (progress: Progress) => Promise<RestoredDeposit[]>;
 
 export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies): RestoreDeposits => {
@@ -47,11 +47,11 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     });
   };
 
-  /** Undefined for one that needs nothing. */
+  /** Undefined for a deposit that is no longer open. */
   const restore = async (deposit: OpenedDeposit): Promise<RestoredDepositState | undefined> => {
-    const known = await store.payments.findByTrackId(deposit.track_id);
-    if (known !== undefined && known.gateway?.state !== 'open') return undefined;
-    const opened = known ?? (await openAgain(deposit));
+    const existing = await store.payments.findByTrackId(deposit.track_id);
+    if (existing !== undefined && existing.gateway?.state !== 'open') return undefined;
+    const opened = existing ?? (await openAgain(deposit));
     if (opened === undefined) return 'no_account';
     const settled = await settleDeposit(opened).catch((error: unknown) => {
       if (!isAppError(error)) throw error;
@@ -65,7 +65,7 @@ export const createRestoreDeposits = (dependencies: RestoreDepositsDependencies)
     const deposits = new Map<string, OpenedDeposit>();
     for await (const { content } of depositJournal.entries('begun')) deposits.set(content.track_id, content);
     progress.expect(deposits.size);
-    // Before anything gets an id: the payers know these ones.
+    // Done before any payment gets an id, because payers have already seen these ids.
     const newest = [...deposits.values()].reduce((last, { payment_id: id }) => Math.max(last, id), 0);
     await store.payments.skipIds(newest);
     const restored: RestoredDeposit[] = [];

@@ -5,7 +5,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type BookedEntry, isIntact } from '../domain/seal.ts';
 import { publishLedgerSealed } from './publish.ts';
 
-/** One round; see `createSealer`. */
+/** Runs one round; see `createSealer`. */
 export type SealLedger = () => Promise<number>;
 
 type SealDependencies = Pick<Dependencies, 'store' | 'seals' | 'outbox' | 'clock' | 'log'>;

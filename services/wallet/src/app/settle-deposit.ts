@@ -8,8 +8,8 @@ import { providerError } from './provider-error.ts';
 import { publishPaymentBooked } from './publish.ts';
 
 /**
- * The deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
- * once. Throws `payments.provider_error` without a usable answer of the gateway.
+ * Returns the deposit afterwards: credited, closed, disputed or still open. Concurrent and repeated calls credit it at most
+ * once. Throws `payments.provider_error` without a usable answer from the gateway.
  */
 export type SettleDeposit = (payment: Payment) => Promise<Payment>;
 
@@ -37,7 +37,7 @@ export const createSettleDeposit =
     }
   };
 
-/** False when the deposit was disputed or credited before. The card of an erased payer is not stored. */
+/** Returns false when the deposit is already disputed or credited. The card number of an erased payer is not stored. */
 const dispute = (
   { store }: Pick<Dependencies, 'store'>,
   payment: Payment,
@@ -52,7 +52,7 @@ const dispute = (
     );
   });
 
-/** The same for a deposit that the gateway confirmed and for one that an operator credits: it is booked once. */
+/** The gateway's confirmation and an operator's credit use the same key, so a deposit is booked once. */
 export const depositEntry = (payment: Payment): LedgerEntry =>
   createEntry({
     key: `deposit:${payment.id}`,
@@ -61,7 +61,7 @@ export const depositEntry = (payment: Payment): LedgerEntry =>
     paymentIds: [payment.id],
   });
 
-/** The deposit as it is when another call has credited or disputed it meanwhile. */
+/** Returns the stored deposit unchanged if another call has credited or disputed it meanwhile. */
 const credit = (
   { store, outbox, clock }: Pick<Dependencies, 'store' | 'outbox' | 'clock'>,
   payment: Payment,
@@ -72,7 +72,7 @@ const credit = (
     const change = verifiedFields(payment, receipt, { now: clock.now(), erased });
     const done = await store.payments.markDepositDone(session, payment.id, change);
     if (done === undefined) return (await store.payments.find(payment.id, session)) ?? payment;
-    // Writes the wallet: a concurrent erasure conflicts, and the retry stores no personal data.
+    // This writes the wallet, so a concurrent erasure conflicts and the retry stores no personal data.
     await store.post(session, depositEntry(payment));
     await publishPaymentBooked({ outbox }, session, done);
     return done;

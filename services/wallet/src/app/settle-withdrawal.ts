@@ -1,4 +1,4 @@
-/** An operator pays or rejects a withdrawal: one of the two, once (specification 3.3); a repeat changes nothing. */
+/** An operator pays or rejects a withdrawal, once (specification 3.3). A repeat changes nothing. */
 import type { AuditState } from '@fitness/shared/audit/log.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { conflict, message, notFound } from '@fitness/shared/kernel/error.ts';
@@ -12,10 +12,10 @@ import { type PaymentResource, toPaymentResource } from './payment-resource.ts';
 import { publishWithdrawalSettled } from './publish.ts';
 
 type Settlement =
-  /** `reference`: the bank's number of the transfer. */
+  /** `reference` is the bank's reference number of the transfer. */
   { outcome: 'paid'; reference: string | null } | { outcome: 'rejected'; reason: string | null };
 
-/** Throws 404 for a payment that is not a withdrawal, 409 for one that is settled with the other outcome. */
+/** Throws 404 for a payment that is not a withdrawal, and 409 for one that was settled with the other outcome. */
 export type SettleWithdrawal = (
   id: number,
   settlement: Settlement,
@@ -41,9 +41,9 @@ export const createSettleWithdrawal =
     const { userId } = withdrawal;
     const isSettled = !isOpenWithdrawal(withdrawal);
     if (isSettled) assertSettledAs(withdrawal, outcome);
-    // Before the settlement: when identity does not answer, nothing has changed.
+    // Fetched before the settlement: if identity does not answer, nothing has changed.
     const usersById = await users.find([userId], caller, { withErased: true });
-    // Before the settlement: the operator has paid at the bank, whatever becomes of the transaction.
+    // Written before the settlement: the operator has already paid at the bank, even if the transaction fails.
     if (outcome === 'paid' && !isSettled) {
       const { amount, createdAt } = withdrawal;
       await payoutJournal.begin(id, {
@@ -81,7 +81,7 @@ export const createSettleWithdrawal =
     return toPaymentResource(settled, caller, usersById.get(userId), await store.wallets.balance(userId));
   };
 
-/** As stored. */
+/** The audited values, named like the stored fields. */
 const stateOf = (payment: Payment): AuditState => ({
   personId: payment.userId,
   values: {
@@ -100,8 +100,8 @@ const assertSettledAs = ({ isDone }: Payment, outcome: Settlement['outcome']): v
 };
 
 /**
- * The bank account of an open withdrawal stays when the account is erased, because the withdrawal is paid to it. Its
- * settlement removes it then, and stores no text about the user.
+ * An erasure keeps the bank account of an open withdrawal, because the withdrawal is paid to it. The settlement then removes
+ * the bank account, and stores no text about the user.
  */
 const settledMeta = (
   withdrawal: Payment,

@@ -3,7 +3,7 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { assertMaySee, type PaymentResource, presentPayment } from './payment-resource.ts';
 
-/** Throws 404 for an unknown id, 403 for another user's payment. */
+/** Throws 404 for an unknown id, and 403 for another user's payment without `payments.view_all`. */
 export type ShowPayment = (id: number, caller: UserCaller) => Promise<PaymentResource>;
 
 export const createShowPayment =

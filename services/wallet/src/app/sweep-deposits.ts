@@ -10,7 +10,7 @@ interface SweepResult {
   credited: number;
 }
 
-/** One round. Each deposit is claimed before it is verified, so that replicas share the work. */
+/** Runs one round. Each deposit is claimed before it is verified, so replicas share the work. */
 export type SweepDeposits = () => Promise<SweepResult>;
 
 export const createSweepDeposits =

@@ -1,8 +1,8 @@
-/** The prices of store-billing. */
+/** Client for the prices that store-billing owns. */
 import type { StoreBillingDefinition } from '@fitness/proto/gen/fitness/store_billing/v1/StoreBilling.ts';
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 
-/** Whole Tooman. */
+/** In whole Tooman. */
 interface Prices {
   premiumPlus: number;
   boostBasic: number;

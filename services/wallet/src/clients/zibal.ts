@@ -5,14 +5,14 @@ import { type GatewayAnswer, readPaidAt } from '../domain/deposit.ts';
 import type { GatewayReceipt } from '../domain/payment.ts';
 
 interface PaymentOrder {
-  /** Charged to the payer. */
+  /** Amount charged to the payer. */
   amountRial: number;
   /** Our id of the payment; the gateway returns it in the callback and in the verification. */
   orderId: string;
 }
 
 export interface PaymentGateway {
-  /** Opens a payment. Not idempotent. `above_ceiling`: the gateway takes no such amount. */
+  /** Opens a payment. Not idempotent. `above_ceiling`: the amount is more than the gateway accepts. */
   request(order: PaymentOrder): Promise<{ trackId: string; paymentUrl: string } | 'above_ceiling'>;
   /** Verifies and settles the payment; safe to repeat. */
   verify(trackId: string): Promise<GatewayAnswer>;
@@ -50,7 +50,7 @@ export interface ZibalOptions {
   http: ProviderClient;
 }
 
-/** Rejects with ProviderFailure without an answer, with {@link GatewayRefusal} for an unusable one. */
+/** Its methods reject with ProviderFailure without an answer, and with {@link GatewayRefusal} for an unusable one. */
 export const createZibal = ({ baseUrl, merchant, callbackUrl, http }: ZibalOptions): PaymentGateway => {
   const post = async (
     call: 'request' | 'verify' | 'inquiry',

@@ -47,7 +47,7 @@ const judged = (entry: BookedEntry): string | undefined =>
   differenceOfEntry(entry, payments, new Set([1]), 0);
 
 describe('an entry', () => {
-  test('as booked has no difference', () => {
+  test('an entry as booked has no difference', () => {
     expect([judged(incomeEntry), judged(holdEntry)]).toEqual([undefined, undefined]);
   });
 
@@ -75,20 +75,20 @@ describe('an entry', () => {
     ],
     ['without a payment', { paymentIds: [] }, 'for a payment that does not exist'],
     ['of another kind', { kind: 'deposit' }, 'does not belong to payment 1 (income) in its state'],
-  ])('%s is reported', (_what, change, expected) => {
+  ])('an entry %s is reported', (_what, change, expected) => {
     const { bookedAt: _at, hash: _hash, seal: _seal, ...entry } = incomeEntry;
     expect(judged(booked({ ...entry, ...change }))).toContain(expected);
   });
 });
 
 describe('a payment', () => {
-  test('booked twice with two keys is reported', () => {
+  test('a payment booked twice with two keys is reported', () => {
     expect(differenceOfBookings(income, [incomeEntry])).toBeUndefined();
     const twice = differenceOfBookings(income, [incomeEntry, { ...incomeEntry, key: 'booking:two' }]);
     expect(twice).toBe('payment 1 is booked twice as booking');
   });
 
-  test('with a hold that does not match its state is reported', () => {
+  test('a payment whose hold does not match its state is reported', () => {
     expect(differenceOfHold(withdrawal, [holdEntry])).toBeUndefined();
     expect(differenceOfHold({ ...withdrawal, isDone: true }, [holdEntry])).toBe(
       'held for payment 2 are 3 by the rows, and 0 by its state',
@@ -98,7 +98,7 @@ describe('a payment', () => {
 });
 
 describe('a wallet', () => {
-  test('is compared with its payments and its rows, also above 2^53', () => {
+  test('a balance is compared with its payments and its rows, even above 2^53', () => {
     const huge = BigInt(Number.MAX_SAFE_INTEGER) + 2n;
     expect(differenceOfWallet({ userId: 1, balance: 5 }, 5n, 5n)).toBeUndefined();
     expect(differenceOfWallet({ userId: 1, balance: 5 }, 6n, 5n)).toContain('but is 6 by the payments');

@@ -1,6 +1,6 @@
 /**
- * The rules of the audit: every balance, hold and booking is recomputed and compared with what is stored, and the ledger
- * with its seals. Each rule compares a few documents of one snapshot.
+ * The rules of the audit. Every balance, hold and booking is recomputed and compared with what is stored, and the ledger is
+ * compared with its seals. Each rule compares a few documents of one snapshot.
  */
 import type { Difference } from '@fitness/shared/kernel/seal.ts';
 import { depositRows, holdRows, payoutRows, releaseRows } from './booking.ts';
@@ -16,7 +16,7 @@ import {
 import { balanceEffect, depositMetaOf, isOpenWithdrawal, type Payment } from './payment.ts';
 import { type BookedEntry, isIntact } from './seal.ts';
 
-/** The entries that a payment must have, by kind. */
+/** The kinds of entries that a payment must have. */
 const entryKindsOf = (payment: Payment): LedgerEntry['kind'][] => {
   switch (payment.type) {
     case 'deposit':
@@ -71,7 +71,7 @@ const determinedRows = (entry: LedgerEntry, payments: readonly Payment[]): Row[]
   }
 };
 
-/** The sum of the rows of each account but those in `excluded`; sums of 0 are left out. */
+/** The sum of the rows per account. Accounts in `excluded` and sums of 0 are left out. */
 const sums = (rows: readonly Row[], excluded: readonly Account[]): Map<Account, number> => {
   const totals = new Map<Account, number>();
   for (const { account, amount } of rows)
@@ -102,8 +102,8 @@ const differenceOfPayment = ({ id, amount, isDone, rejectedAt }: Payment): Diffe
 };
 
 /**
- * An entry by itself, against its payments (`payments`, by id) and the wallets of its rows (`owners` have one).
- * `lastSeal` is the number of the newest seal.
+ * Checks an entry itself, and against its payments and the wallets of its rows. `payments` is keyed by id, `owners` are the
+ * users with a wallet, and `lastSeal` is the number of the newest seal.
  */
 export const differenceOfEntry = (
   entry: BookedEntry,
@@ -137,7 +137,7 @@ export const differenceOfEntry = (
   return withoutWallet === undefined ? undefined : `the wallet of user ${withoutWallet} does not exist`;
 };
 
-/** A payment against all its entries: each required kind once. */
+/** Checks that a payment has each required kind of entry once. */
 export const differenceOfBookings = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
   const wrong = differenceOfPayment(payment);
   if (wrong !== undefined) return wrong;
@@ -148,19 +148,19 @@ export const differenceOfBookings = (payment: Payment, entries: readonly LedgerE
   return missing === undefined ? undefined : `payment ${payment.id} has no entry of kind ${missing}`;
 };
 
-/** The amount that the entries hold for a payment, against what its state requires. */
+/** Compares the amount that the entries hold for a payment with what its state requires. */
 export const differenceOfHold = (payment: Payment, entries: readonly LedgerEntry[]): Difference => {
-  const held = entries
+  const byRows = entries
     .flatMap(({ rows }) => rows)
     .filter(({ account }) => account === 'held_withdrawals')
     .reduce((all, { amount }) => all + amount, 0);
-  const open = isOpenWithdrawal(payment) ? payment.amount : 0;
-  return held === open
+  const byState = isOpenWithdrawal(payment) ? payment.amount : 0;
+  return byRows === byState
     ? undefined
-    : `held for payment ${payment.id} are ${held} by the rows, and ${open} by its state`;
+    : `held for payment ${payment.id} are ${byRows} by the rows, and ${byState} by its state`;
 };
 
-/** A stored balance against the sums of the user's payments and ledger rows. */
+/** Compares a stored balance with the sums of the user's payments and ledger rows. */
 export const differenceOfWallet = (
   { userId, balance }: { userId: number; balance: number },
   byPayments: bigint,

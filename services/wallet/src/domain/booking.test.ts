@@ -32,7 +32,7 @@ describe('entries', () => {
     expect(() => createEntry({ key: 'k', kind: 'booking', rows, paymentIds: [1] })).toThrow('off by -1');
   });
 
-  test('rows of one account are merged, rows of 0 are dropped', () => {
+  test('rows of one account are merged, and rows of 0 are dropped', () => {
     expect(
       condensed([
         { account: 'wallet:1', amount: 5 },
@@ -99,18 +99,15 @@ describe('bookings', () => {
 });
 
 describe('deposits and store purchases', () => {
-  test.each([0, 9, 10])(
-    'at %p percent VAT the payer pays the amount and the fee, and the rows add up',
-    (vat) => {
-      const meta = depositBreakdown(50_001, { gatewayFeePercent: 1.5, vatPercent: vat });
-      expect(meta.payable_amount).toBe(meta.amount + meta.gateway_fee);
-      expect('vat_amount' in meta).toBe(vat > 0);
-      expect(condensed(depositRows(1, meta))).toMatchObject({
-        gateway_clearing: -meta.payable_amount,
-        'wallet:1': 50_001,
-      });
-    },
-  );
+  test.each([0, 9, 10])('the payer pays amount and fee at %p percent VAT, and the rows add up', (vat) => {
+    const meta = depositBreakdown(50_001, { gatewayFeePercent: 1.5, vatPercent: vat });
+    expect(meta.payable_amount).toBe(meta.amount + meta.gateway_fee);
+    expect('vat_amount' in meta).toBe(vat > 0);
+    expect(condensed(depositRows(1, meta))).toMatchObject({
+      gateway_clearing: -meta.payable_amount,
+      'wallet:1': 50_001,
+    });
+  });
 
   test('a store purchase changes no wallet', () => {
     expect(condensed(storePurchaseRows(1_100, 10))).toEqual({

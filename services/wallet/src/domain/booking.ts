@@ -12,7 +12,7 @@ type BookableType = (typeof BOOKABLE_TYPES)[number];
 export interface Booking {
   userId: number;
   type: BookableType;
-  /** Positive. */
+  /** Whole Tooman, positive. */
   amount: number;
   description: string | null;
   payableType: string | null;
@@ -32,8 +32,8 @@ const total = (bookings: readonly Booking[], type: BookableType): number =>
   sum(bookings.filter((booking) => booking.type === type).map(({ amount }) => positive(amount)));
 
 /**
- * The rows of bookings that belong together. The purchases pay the incomes; the rest is revenue of the platform. Incomes
- * above the purchases (a gift, a refund) are paid by the platform and contain no tax.
+ * The rows of bookings that belong together. The purchases pay the incomes; the rest is the platform's revenue. Incomes above
+ * the purchases (a gift, a refund) are paid by the platform and contain no tax.
  */
 export const bookingRows = (bookings: readonly Booking[], vatPercent: number): Row[] => {
   const rows = bookings.map(({ userId, type, amount }): Row => {
@@ -56,7 +56,7 @@ const vatMeta = (amount: number, vatPercent: number): VatMeta => ({
   vat_amount: taxWithin(amount, vatPercent),
 });
 
-/** As {@link vatMeta}; empty without a rate. */
+/** The fields of {@link vatMeta}, or none at a rate of 0. */
 const vatFields = (amount: number, vatPercent: number): Partial<VatMeta> =>
   vatPercent === 0 ? {} : vatMeta(amount, vatPercent);
 

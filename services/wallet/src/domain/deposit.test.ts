@@ -34,7 +34,7 @@ const receipt = {
 const paid = (changes = {}): GatewayAnswer => ({ kind: 'paid', receipt: { ...receipt, ...changes } });
 
 describe('an answer of the gateway', () => {
-  test('our order at our price is credited at any time', () => {
+  test('a payment of our order at our price is credited at any time', () => {
     expect(decideDeposit(payment, paid(), soon).kind).toBe('credit');
     expect(decideDeposit(payment, paid(), late).kind).toBe('credit');
   });
@@ -45,17 +45,17 @@ describe('an answer of the gateway', () => {
     { orderId: '8' },
     { orderId: '7-other' },
     { orderId: '8-secret' },
-  ])('%p is disputed, with what the gateway took', (changes) => {
+  ])('a receipt with %p is disputed, with what the gateway took', (changes) => {
     const expected = { kind: 'dispute', receipt: { ...receipt, ...changes } };
     expect(decideDeposit(payment, paid(changes), soon)).toEqual(expected);
   });
 
-  test('our full order id is credited', () => {
+  test('a payment with our full order id is credited', () => {
     expect(decideDeposit(payment, paid({ orderId: '7-secret' }), soon).kind).toBe('credit');
   });
 
   test.each([{ amountRial: null }, { orderId: null }])(
-    '%p is verified again, and disputed after a day',
+    'a receipt with %p is verified again, and disputed after a day',
     (changes) => {
       expect(decideDeposit(payment, paid(changes), soon)).toEqual({ kind: 'wait' });
       expect(decideDeposit(payment, paid(changes), late).kind).toBe('dispute');
@@ -69,7 +69,7 @@ describe('an answer of the gateway', () => {
     [12, 'failed'],
     [15, 'failed'],
     [18, 'failed'],
-  ])('unpaid with status %i is %s', (status, state) => {
+  ])('an unpaid deposit with status %i is %s', (status, state) => {
     expect(decideDeposit(payment, { kind: 'unpaid', status }, soon)).toEqual({ kind: 'close', state });
   });
 
@@ -79,14 +79,14 @@ describe('an answer of the gateway', () => {
     { kind: 'unpaid', status: 2 },
     { kind: 'unpaid', status: null },
     { kind: 'unknown_track' },
-  ])('%p waits for a day, then expires', (answer) => {
+  ])('a deposit with the answer %p waits for a day, then expires', (answer) => {
     expect(decideDeposit(payment, answer, soon)).toEqual({ kind: 'wait' });
     expect(decideDeposit(payment, answer, late)).toEqual({ kind: 'close', state: 'expired' });
   });
 });
 
 describe('a credited deposit', () => {
-  test('has the data of the gateway in its meta and the reference on a separate line', () => {
+  test('a credited deposit has the gateway’s data in its meta and the reference on a separate line', () => {
     expect(verifiedFields(payment, receipt, { now: soon, erased: false })).toEqual({
       meta: {
         amount: 10_000,
@@ -102,14 +102,14 @@ describe('a credited deposit', () => {
     });
   });
 
-  test('without a reference keeps its description, and without a time has the current time', () => {
+  test('a credit without a reference keeps the description, and one without a time uses the current time', () => {
     const bare = { ...receipt, refNumber: null, paidAt: null };
     const { meta, description } = verifiedFields(payment, bare, { now: soon, erased: false });
     expect(description).toBe('Top up');
     expect(meta).toMatchObject({ ref_number: null, paid_at: soon.toISOString() });
   });
 
-  test('of an erased user has no personal data', () => {
+  test('a credited deposit of an erased user has no personal data', () => {
     const { meta, description } = verifiedFields(payment, receipt, { now: soon, erased: true });
     expect(description).toBeNull();
     expect(meta.card_number).toBeNull();
@@ -129,7 +129,7 @@ test.each([
   expect(readPaidAt(text)).toBe(expected);
 });
 
-test('an open deposit is verified every 2 minutes, after half an hour every 15', () => {
+test('an open deposit is verified every 2 minutes, and every 15 after half an hour', () => {
   expect(nextCheckAt(createdAt, soon).getTime() - soon.getTime()).toBe(2 * MINUTE_MS);
   const later = new Date(createdAt.getTime() + 31 * MINUTE_MS);
   expect(nextCheckAt(createdAt, later).getTime() - later.getTime()).toBe(15 * MINUTE_MS);

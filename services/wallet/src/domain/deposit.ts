@@ -1,4 +1,4 @@
-/** What an answer of the bank gateway means for a deposit. */
+/** What the bank gateway's answer means for a deposit. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { chargedRial } from './booking.ts';
 import { type ClosedState, depositMetaOf, type GatewayReceipt, type Payment } from './payment.ts';
@@ -19,21 +19,21 @@ export type DepositDecision =
   | { kind: 'dispute'; receipt: GatewayReceipt }
   | { kind: 'wait' };
 
-/** By the payer. */
+/** Zibal's status of a payment that the payer cancelled. */
 const CANCELLED = 3;
-/** Not final. -2: an internal error of the gateway; -1: the payer has not paid yet; 1 and 2: paid, verified or not. */
+/** Zibal's statuses that are not final. -2: an internal error; -1: not paid yet; 1 and 2: paid, verified or not. */
 const UNDECIDED = new Set([-2, -1, 1, 2]);
 
-/** An unpaid deposit expires after this. */
+/** Age at which an unpaid deposit expires. */
 export const EXPIRES_MS = DAY_MS;
 /** Up to this age a deposit is verified more often. */
 const YOUNG_MS = 30 * MINUTE_MS;
 const YOUNG_INTERVAL_MS = 2 * MINUTE_MS;
 const OLD_INTERVAL_MS = 15 * MINUTE_MS;
 
-/** So many may a user have open that are younger than {@link OPEN_LIMIT_MS}: each one is verified again and again. */
+/** Limit for a user's open deposits younger than {@link OPEN_LIMIT_MS}, because each one is verified again and again. */
 export const MAX_OPEN_DEPOSITS = 10;
-/** An older one counts no more: the payer has left it. */
+/** Older deposits are not counted: the payer has abandoned them. */
 export const OPEN_LIMIT_MS = 30 * MINUTE_MS;
 
 /** When to verify a deposit without a callback again: every 2 minutes, after half an hour every 15. */
@@ -42,14 +42,14 @@ export const nextCheckAt = (createdAt: Date, now: Date): Date => {
   return new Date(now.getTime() + (ageMs < YOUNG_MS ? YOUNG_INTERVAL_MS : OLD_INTERVAL_MS));
 };
 
-/** Identifies the payment at the gateway. `secret`: random characters, so that the id cannot be guessed. */
+/** Identifies the payment at the gateway. `secret` is random, so the id cannot be guessed. */
 export const orderIdOf = (paymentId: number, secret: string): string => `${paymentId}-${secret}`;
 
 /** Whether `orderId` proves that the caller comes from the gateway. The order ids of older releases can be guessed. */
 export const isSecretOrderId = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === gateway?.orderId && orderId !== String(id);
 
-/** Whether the gateway verified our order. Older releases ordered with the payment id alone. */
+/** Whether the gateway verified our order. In older releases, the payment id alone was the order id. */
 const isOurOrder = ({ id, gateway }: Payment, orderId: string): boolean =>
   orderId === String(id) || orderId === gateway?.orderId;
 
@@ -105,7 +105,7 @@ const ZONELESS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 const EARLIEST_MS = Date.UTC(2000, 0);
 const LATEST_MS = Date.UTC(2200, 0);
 
-/** The gateway's time as ISO 8601 in UTC; without a zone it counts as UTC. Null when it cannot be parsed. */
+/** The gateway's time as ISO 8601 in UTC. A time without a zone is read as UTC. Null when it cannot be parsed. */
 export const readPaidAt = (text: string | null | undefined): string | null => {
   if (text === null || text === undefined) return null;
   const trimmed = text.trim();

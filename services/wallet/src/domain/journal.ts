@@ -1,6 +1,7 @@
 /**
- * Money that was moved outside, as the journals have it: ids, amounts and times only, because an entry outlives the account. After a
- * restore of an older backup they say what to ask the bank gateway for, and what operators have paid (docs/adr/0039).
+ * Journal entries about money that moves outside the platform. They contain only ids, amounts and times, because they outlive
+ * the account. After a restore of an older backup, they show which deposits to verify and what operators have paid
+ * (docs/adr/0039).
  */
 import { z } from 'zod';
 import { newPayment, type Payment } from './payment.ts';
@@ -15,7 +16,7 @@ export const openedDepositSchema = z.object({
   opened_at: time,
   track_id: z.string(),
   order_id: z.string(),
-  /** What the payer is charged for, at the rates of that time. */
+  /** What the payer is charged, at the rates of that time. */
   meta: z.object({
     amount,
     gateway_fee: amount,
@@ -27,7 +28,7 @@ export const openedDepositSchema = z.object({
 
 export type OpenedDeposit = z.output<typeof openedDepositSchema>;
 
-/** An operator has recorded a withdrawal as paid. `requested_at` tells it from a later one that has got its id. */
+/** A withdrawal that an operator recorded as paid. `requested_at` distinguishes it from a later one with the same id. */
 export const payoutSchema = z.object({
   payment_id: id,
   user_id: id,
@@ -38,7 +39,7 @@ export const payoutSchema = z.object({
 
 export type Payout = z.output<typeof payoutSchema>;
 
-/** The deposit that was opened. Its description is missing, because the journal does not have it. */
+/** The deposit that was opened, without its description, which the journal does not contain. */
 export const depositOf = (
   { user_id: userId, opened_at: createdAt, track_id: trackId, order_id: orderId, meta }: OpenedDeposit,
   { paymentId, checkAt }: { paymentId: number; checkAt: Date },

@@ -1,12 +1,12 @@
 /**
- * Double-entry bookkeeping. An entry holds the rows of one booking, whose sum is zero, under the idempotency key of the
- * booking, so that nothing is booked twice.
+ * Double-entry bookkeeping. An entry contains the rows of one booking, which add up to zero. Its key is the booking's
+ * idempotency key, so nothing is booked twice.
  */
 import { exact, MoneyError, sum } from './money.ts';
 
 /**
- * The accounts of the platform. Positive amounts are credits, negative ones debits: the balance of an asset, `*_clearing`,
- * decreases below zero as money comes in.
+ * The platform's accounts. Positive amounts are credits, and negative ones are debits: the balance of an asset, `*_clearing`,
+ * falls below zero as money comes in.
  */
 const PLATFORM_ACCOUNTS = [
   /** Money at the bank gateway, and transfers out of it. */
@@ -64,7 +64,7 @@ export class AccountErased extends Error {
   }
 }
 
-/** Thrown for an entry whose key exists. */
+/** Thrown for an entry whose key is already booked. */
 export class AlreadyBooked extends Error {
   override name = 'AlreadyBooked';
 }
@@ -107,7 +107,7 @@ export const createEntry = (entry: {
   return { ...entry, inputHash: entry.inputHash ?? null, rows };
 };
 
-/** The change of each wallet in ascending order of user id, so that all bookings write wallets in the same order. */
+/** The change of each wallet, in ascending order of user id: all bookings write wallets in the same order. */
 export const walletMoves = (entry: LedgerEntry): { userId: number; amount: number }[] =>
   entry.rows
     .flatMap(({ account, amount }) => {

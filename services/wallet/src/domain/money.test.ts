@@ -4,12 +4,12 @@ import { exact, percentOf, positive, sum, taxWithin, toRial } from './money.ts';
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
 describe('exactness', () => {
-  test.each([0, 1, -1, LARGEST, -LARGEST])('%p is exact', (amount) => {
+  test.each([0, 1, -1, LARGEST, -LARGEST])('the amount %p is exact', (amount) => {
     expect(exact(amount)).toBe(amount);
   });
 
   test.each([LARGEST + 1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])(
-    '%p is refused, not rounded',
+    'the amount %p is refused, not rounded',
     (amount) => {
       expect(() => exact(amount)).toThrow('Not an exact whole amount');
     },
@@ -41,7 +41,7 @@ describe('percentages', () => {
     [333, 2.5, 8],
     [500_000_000, 1.1, 5_500_000],
     [LARGEST, 100, LARGEST],
-  ])('%i at %p percent is %i, half rounded up', (amount, percent, expected) => {
+  ])('%i at %p percent is %i, with halves rounded up', (amount, percent, expected) => {
     expect(percentOf(amount, percent)).toBe(expected);
   });
 
@@ -50,7 +50,7 @@ describe('percentages', () => {
     [500, 10, 45],
     [500, 0, 0],
     [0, 9, 0],
-  ])('inside %i at %p percent there are %i of tax', (amount, percent, expected) => {
+  ])('an amount of %i at %p percent contains %i of tax', (amount, percent, expected) => {
     expect(taxWithin(amount, percent)).toBe(expected);
   });
 });

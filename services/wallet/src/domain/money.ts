@@ -16,7 +16,7 @@ export const exact = (value: number): number => {
   return value;
 };
 
-/** As {@link exact}; throws for 0 and below as well. */
+/** Like {@link exact}, but throws for 0 and negative values too. */
 export const positive = (value: number): number => {
   if (exact(value) <= 0) throw new MoneyError(`Not a positive amount: ${value}`);
   return value;
@@ -33,7 +33,7 @@ export const toRial = (tooman: number): number => exact(exact(tooman) * RIAL_PER
 
 const scaled = (percent: number): bigint => BigInt(Math.round(percent * PERCENT_SCALE));
 
-/** The quotient of two positive numbers, half rounded up. */
+/** The quotient of two positive numbers, with halves rounded up. */
 const divided = (numerator: bigint, denominator: bigint): number =>
   exact(Number((numerator * 2n + denominator) / (denominator * 2n)));
 

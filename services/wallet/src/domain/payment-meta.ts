@@ -1,4 +1,4 @@
-/** What `meta` of a payment holds, as stored and as shown. Amounts are whole Tooman. */
+/** The `meta` of a payment, as stored and as shown. Amounts are whole Tooman. */
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { z } from 'zod';
 
@@ -75,8 +75,8 @@ const withdrawalMetaSchema = z.object({
     .optional()
     .meta({
       description:
-        'Bank account that the withdrawal is paid to, as it was at the request. Present only for the user and holders ' +
-        'of `payments.settle_withdrawals`; null once the account is erased.',
+        'Bank account that the withdrawal is paid to, as it was when the withdrawal was requested. Present only for the ' +
+        'user and holders of `payments.settle_withdrawals`; null once the account is erased.',
     }),
   reason: z.string().optional().meta({ description: 'Reason for the rejection, if the operator gave one' }),
   reference: z
@@ -86,8 +86,8 @@ const withdrawalMetaSchema = z.object({
 });
 
 /**
- * In responses. One object and not a union: what tells the kinds apart is the `type` of the payment, which is outside of it,
- * and clients that are generated from a union without a discriminator require the fields of every kind.
+ * The shape in responses. It is not a union, because the discriminator (the payment's `type`) is outside of it. Clients
+ * generated from a union without a discriminator require the fields of every kind.
  */
 export const paymentMetaSchema = z
   .object({

@@ -6,15 +6,15 @@ const effect = (type: PaymentType, isDone: boolean, rejected = false) =>
   balanceEffect({ type, amount: 100, isDone, rejectedAt: rejected ? rejectedAt : null });
 
 describe('the balance rule (specification 2.3, rules 1 and 3)', () => {
-  test('verified deposits count, others do not', () => {
+  test('verified deposits are added, and others are not', () => {
     expect([effect('deposit', true), effect('deposit', false)]).toEqual([100, 0]);
   });
 
-  test('income counts', () => {
+  test('income is added', () => {
     expect(effect('income', true)).toBe(100);
   });
 
-  test('done purchases and commissions are subtracted', () => {
+  test('completed purchases and commissions are subtracted', () => {
     expect([effect('purchase', true), effect('commission', true)]).toEqual([-100, -100]);
     expect([effect('purchase', false), effect('commission', false)]).toEqual([0, 0]);
   });
@@ -24,7 +24,7 @@ describe('the balance rule (specification 2.3, rules 1 and 3)', () => {
     expect(effect('withdrawal', false, true)).toBe(0);
   });
 
-  test('a store purchase never counts', () => {
+  test('a store purchase never changes the balance', () => {
     expect([effect('store_purchase', true), effect('store_purchase', false)]).toEqual([0, 0]);
   });
 });

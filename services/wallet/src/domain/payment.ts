@@ -14,8 +14,8 @@ export type PaymentType = (typeof PAYMENT_TYPES)[number];
 
 /**
  * State of a deposit at the bank gateway. Only `done` is credited. `cancelled`, `failed` and `expired` are not final: the
- * gateway may still report a payment. `mismatch`: paid with another amount or order; disputed until an operator credits or
- * returns it. `returned` is final.
+ * gateway may still report a payment. `mismatch` was paid with a different amount or order, and is disputed until an operator
+ * credits or returns it. `returned` is final.
  */
 export const GATEWAY_STATES = [
   'open',
@@ -29,10 +29,10 @@ export const GATEWAY_STATES = [
 
 export type GatewayState = (typeof GATEWAY_STATES)[number];
 
-/** The gateway is not asked again: an operator decides (`mismatch`) or has decided not to credit (`returned`). */
+/** The gateway is not asked again about these: an operator decides (`mismatch`) or has returned the money (`returned`). */
 export const OPERATOR_STATES = ['mismatch', 'returned'] as const satisfies readonly GatewayState[];
 
-/** Not paid, by the last answer of the gateway. */
+/** States of a deposit that is unpaid according to the gateway's last answer. */
 export type ClosedState = 'cancelled' | 'failed' | 'expired';
 
 export const DISPUTE_OUTCOMES = ['credited', 'returned'] as const;
@@ -57,12 +57,12 @@ interface GatewayRecord {
   state: GatewayState;
   /** When the sweep verifies the deposit next; null: never. */
   checkAt: Date | null;
-  /** What the gateway took; only of a deposit that is or was disputed. */
+  /** What the gateway took. Null unless the deposit is or was disputed. */
   reported: GatewayReceipt | null;
   resolution: DisputeResolution | null;
 }
 
-/** What the gateway took, by its verification. */
+/** What the gateway took, according to its verification. */
 export interface GatewayReceipt {
   amountRial: number | null;
   orderId: string | null;
@@ -88,25 +88,25 @@ export interface Payment {
   createdAt: Date;
   /** Incremented by every change. */
   version: number;
-  /** Of deposits only. */
+  /** Null for payments other than deposits. */
   gateway: GatewayRecord | null;
 }
 
 export type NewPayment = Pick<Payment, 'id' | 'userId' | 'type' | 'amount' | 'isDone' | 'createdAt'> &
   Partial<Pick<Payment, 'description' | 'payableType' | 'payableId' | 'meta' | 'gateway'>>;
 
-export const newPayment = (given: NewPayment): Payment => ({
+export const newPayment = (fields: NewPayment): Payment => ({
   description: null,
   payableType: null,
   payableId: null,
   meta: null,
   gateway: null,
-  ...given,
+  ...fields,
   rejectedAt: null,
   version: 1,
 });
 
-/** The change of the user's spendable balance by a payment (specification 2.3, rules 1 and 3). */
+/** How a payment changes the user's spendable balance (specification 2.3, rules 1 and 3). */
 export const balanceEffect = (
   payment: Pick<Payment, 'type' | 'amount' | 'isDone' | 'rejectedAt'>,
 ): number => {
@@ -129,14 +129,14 @@ export const balanceEffect = (
 export const isOpenWithdrawal = (payment: Pick<Payment, 'type' | 'isDone' | 'rejectedAt'>): boolean =>
   payment.type === 'withdrawal' && !payment.isDone && payment.rejectedAt === null;
 
-/** Undefined for other payments, and for a withdrawal that was stored without the bank account. */
+/** Undefined for other payments, and for a withdrawal that was stored without a bank account. */
 export const withdrawalMetaOf = ({
   type,
   meta,
 }: Pick<Payment, 'type' | 'meta'>): WithdrawalMeta | undefined =>
   type === 'withdrawal' && meta !== null ? (meta as WithdrawalMeta) : undefined;
 
-/** As it is shown and stored once the account is erased: an open withdrawal keeps the bank account that it is paid to. */
+/** The payment of an erased account, as shown and stored. An open withdrawal keeps the bank account that it is paid to. */
 export const withoutPersonalData = (payment: Payment): Payment => {
   const { meta, gateway } = payment;
   const isClosed = withdrawalMetaOf(payment) !== undefined && !isOpenWithdrawal(payment);

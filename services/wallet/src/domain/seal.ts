@@ -1,8 +1,8 @@
-/** What the hash chain over the ledger covers of an entry. */
+/** What the ledger's hash chain covers of an entry. */
 import { hashOf, type SealedRecord } from '@fitness/shared/kernel/seal.ts';
 import type { LedgerEntry } from './ledger.ts';
 
-/** An entry as it is stored. `hash`: of its content when it was booked. */
+/** A stored entry. `hash` is the hash of its content when it was booked. */
 export interface BookedEntry extends LedgerEntry, SealedRecord {
   bookedAt: Date;
 }

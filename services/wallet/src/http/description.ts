@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const MAX_LENGTH = 500;
 
-/** A user's description of a payment, as one line: the gateway's reference is added to a deposit as a second line. */
+/** A user's description of a payment, on one line: a deposit gets the gateway's reference as a second line. */
 export const description = wellFormed(z.string().max(MAX_LENGTH))
   .transform((value) => value.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim())
   .refine((value) => value === '' || isOneLine(value), withMessage('validation.one_line'))

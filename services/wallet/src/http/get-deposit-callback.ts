@@ -15,11 +15,11 @@ export const getDepositCallbackRoute = ({ receiveCallback }: Pick<UseCases, 'rec
     path: '/payments/deposit/callback',
     summary: 'Return from the bank gateway',
     description:
-      'The bank gateway redirects the payer’s browser here; an app need not call it. The deposit is verified ' +
+      'The bank gateway redirects the payer’s browser here; apps do not call it. The deposit is verified ' +
       'with the gateway, and what the query says about success is ignored. If a return address is configured, ' +
       'the browser is redirected to the app with `payment_id` and `status` (`done`, `cancelled`, `failed` or ' +
       '`pending`). Otherwise the payment is returned.\n\n' +
-      'Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these from one ' +
+      'Without the gateway’s `orderId` the response is 404, unless you are the payer. After 30 of these to one ' +
       'address within a minute it is 429.',
     tag: 'Payments',
     access: 'guest',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SHOWN_TYPES } from '../app/count-payment-hours.ts';
 import type { UseCases } from '../use-cases.ts';
 
-/** For the chart of `/ops`. */
+/** Feeds the chart on `/ops`. */
 export const getPaymentHoursRoute = ({ countPaymentHours }: Pick<UseCases, 'countPaymentHours'>): Route =>
   defineRoute({
     method: 'GET',
@@ -18,7 +18,7 @@ export const getPaymentHoursRoute = ({ countPaymentHours }: Pick<UseCases, 'coun
       200: z.object({
         data: z.array(
           z.object({
-            hour: z.iso.datetime().meta({ description: 'Begin of the hour, ISO 8601 in UTC' }),
+            hour: z.iso.datetime().meta({ description: 'Start of the hour, ISO 8601 in UTC' }),
             type: z.enum(SHOWN_TYPES),
             is_done: z.boolean(),
             count: z.int(),

@@ -30,7 +30,7 @@ export const postDepositRoute = (
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
+    // Restricted and OAuth tokens with `payments.view_own` may read payments, but must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({
       amount: z

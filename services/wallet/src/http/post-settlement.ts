@@ -8,7 +8,7 @@ import { conflictSchema } from './schemas.ts';
 
 const MAX_REASON = 2_000;
 const MAX_REFERENCE = 255;
-/** Fillers are letters that show nothing. */
+/** Excludes default-ignorable characters: some of them are letters, but invisible. */
 const LETTER_OR_DIGIT = /[[\p{L}\p{N}]--\p{Default_Ignorable_Code_Point}]/v;
 const BREAKS_THE_LINE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 

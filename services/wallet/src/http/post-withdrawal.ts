@@ -23,7 +23,7 @@ export const postWithdrawalRoute = (
     tag: 'Payments',
     access: 'user',
     permissions: ['payments.view_own'],
-    // With `payments.view_own` restricted and OAuth tokens see payments; they must not move money.
+    // Restricted and OAuth tokens with `payments.view_own` may read payments, but must not move money.
     tokenKinds: SESSION_AND_PERSONAL,
     body: z.object({
       amount: z.int().min(1).meta({ description: 'Amount to withdraw, in Tooman' }),

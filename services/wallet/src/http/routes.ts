@@ -16,7 +16,7 @@ import { postWithdrawalRoute } from './post-withdrawal.ts';
 
 interface RouteOptions {
   idempotency: Idempotency;
-  /** The public origin, for the links of lists. */
+  /** The public origin, for the links in lists. */
   baseUrl: string;
 }
 

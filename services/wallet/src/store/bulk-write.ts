@@ -3,7 +3,7 @@ import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts
 import mongoose, { type Model } from 'mongoose';
 
 type Collection = Model<never>['collection'];
-/** The database that the command `bulkWrite` is sent to. Opened once: that resolves all options of the client. */
+/** The database that receives the `bulkWrite` command. Opened once, because opening it resolves all client options. */
 type Admin = ReturnType<ReturnType<Connection['getClient']>['db']>;
 
 /** Changes one document that matches `filter`. */
@@ -25,16 +25,16 @@ interface Writes {
 }
 
 /**
- * Executes the writes in the transaction of `session`; as its first command only in a transaction without a read
- * concern. Returns the index of the first update that matched no document, else undefined. Abort the transaction after
- * an index: other writes may have been executed. Rejects as single writes do.
+ * Executes the writes in the transaction of `session`. They may be its first command only if it has no read concern. Returns
+ * the index of the first update that matched no document, else undefined. After an index, abort the transaction: other writes
+ * may have been executed. Rejects like single writes.
  */
 export type BulkWrite = (session: ClientSession, writes: Writes) => Promise<number | undefined>;
 
-/** MongoDB 8, which has the command `bulkWrite`. */
+/** Wire version of MongoDB 8, the first with the command `bulkWrite`. */
 const BULK_WRITE_WIRE_VERSION = 25;
 
-/** `wireVersion`: of the server; by default it is queried. */
+/** `wireVersion` is the server's; by default it is queried. */
 export const createBulkWrite = (
   connection: Connection,
   wireVersion: Promise<number> = askWireVersion(connection),
@@ -68,14 +68,14 @@ const oneByOne = async (
   return undefined;
 };
 
-/** The reply of `bulkWrite`, as in the MongoDB manual. */
+/** The reply of `bulkWrite`, as documented in the MongoDB manual. */
 interface BulkReply {
   nMatched: number;
   nErrors: number;
   cursor: { firstBatch: { ok: number; idx: number; n?: number; code?: number; errmsg?: string }[] };
 }
 
-/** Sends the raw command: `bulkWrite` of the driver splits the operations and reads the reply through a cursor. */
+/** Sends the raw command: the driver's `bulkWrite` splits the operations and reads the reply through a cursor. */
 const inOneCommand = async (
   database: string,
   admin: Admin,
@@ -85,8 +85,8 @@ const inOneCommand = async (
   const namespaces: string[] = [];
   const indexOf = ({ name }: Collection): number => {
     const namespace = `${database}.${name}`;
-    const known = namespaces.indexOf(namespace);
-    return known === -1 ? namespaces.push(namespace) - 1 : known;
+    const index = namespaces.indexOf(namespace);
+    return index === -1 ? namespaces.push(namespace) - 1 : index;
   };
   const ops = [
     ...updates.map(({ collection, filter, change }) => ({
@@ -98,7 +98,7 @@ const inOneCommand = async (
       documents.map((document) => ({ insert: indexOf(collection), document })),
     ),
   ];
-  // `nMatched` is enough for a single update; for several, only their own results say which one matched nothing.
+  // `nMatched` is enough for a single update; for several, only the individual results say which one matched nothing.
   const errorsOnly = updates.length <= 1;
   const nsInfo = namespaces.map((ns) => ({ ns }));
   const command = { bulkWrite: 1, ops, nsInfo, ordered: true, errorsOnly };
@@ -111,7 +111,7 @@ const inOneCommand = async (
 
 const WRITE_CONFLICT = 112;
 
-/** As a single write rejects. */
+/** The error that a single write would reject with. */
 const writeError = ({ code, errmsg }: { code?: number; errmsg?: string } = {}): Error =>
   new mongoose.mongo.MongoServerError({
     message: errmsg ?? 'the database rejected a write',

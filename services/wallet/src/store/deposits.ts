@@ -1,4 +1,4 @@
-/** The states of a deposit at the bank gateway. Each change is one conditional update, so that it happens once. */
+/** The states of a deposit at the bank gateway. Each change is one conditional update, so it happens once. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { createTurns } from '@fitness/shared/mongo/turns.ts';
@@ -14,15 +14,14 @@ import type { Models, PaymentDocument } from './models.ts';
 import { fromDocument, toReportedDocument, toResolutionDocument } from './payment-document.ts';
 
 export interface Deposits {
-  /** Returns the credited deposit; undefined when it is credited already or disputed. */
+  /** Returns the credited deposit, or undefined when it is already credited or disputed. */
   markDepositDone(session: ClientSession, id: number, change: VerifiedFields): Promise<Payment | undefined>;
-  /** Closes a deposit that is not credited. False when it is credited, disputed or closed with this state. */
+  /** Closes a deposit that is not credited. False when it is credited, disputed or already closed with this state. */
   closeDeposit(id: number, state: ClosedState): Promise<boolean>;
-  /** Sets the final state `mismatch`. False when the deposit is disputed already or credited. */
+  /** Sets the state `mismatch`. False when the deposit is already disputed or credited. */
   disputeDeposit(session: ClientSession, id: number, reported: GatewayReceipt): Promise<boolean>;
   /**
-   * Closes a deposit in state `mismatch`: as credited with these fields, or as returned. Undefined when it is not in this
-   * state.
+   * Closes a deposit in state `mismatch`, as credited with these fields or as returned. Undefined when it is not in this state.
    */
   resolveDispute(
     session: ClientSession,

@@ -6,16 +6,16 @@ import type { Insert } from './bulk-write.ts';
 import type { EntryDocument, Models } from './models.ts';
 
 export interface Entries {
-  /** The insert of an entry; it fails as a duplicate when its key is booked. */
+  /** The insert of an entry. It fails as a duplicate when the key is already booked. */
   insertOf(entry: LedgerEntry, bookedAt: Date): Insert;
   find(key: string, session?: ClientSession): Promise<BookedEntry | undefined>;
   findMany(keys: readonly string[], session?: ClientSession): Promise<BookedEntry[]>;
   /** At most `limit` entries without a seal. */
   unsealed(limit: number): Promise<BookedEntry[]>;
   countUnsealed(): Promise<number>;
-  /** By the database's own count, which may be off after a crash; for the progress of the audit. */
+  /** An estimate for the progress of the audit: the database's count may be off after a crash. */
   estimate(): Promise<number>;
-  /** Marks the entries of `keys` without a seal with this one; returns their number. */
+  /** Marks the entries of `keys` that have no seal yet with this one. Returns their number. */
   markSealed(session: ClientSession, keys: readonly string[], seal: number): Promise<number>;
   /** Entries marked with this seal. */
   ofSeal(seal: number, session: ClientSession): Promise<BookedEntry[]>;
@@ -25,15 +25,15 @@ export interface Entries {
   ofPayments(paymentIds: readonly number[], session: ClientSession): Promise<BookedEntry[]>;
 }
 
-const fromDocument = (found: EntryDocument): BookedEntry => ({
-  key: found._id,
-  kind: found.kind,
-  inputHash: found.input_hash,
-  rows: found.rows.map(({ account, amount }) => ({ account: account as Account, amount })),
-  paymentIds: found.payment_ids,
-  bookedAt: found.booked_at,
-  hash: found.hash,
-  seal: found.seal,
+const fromDocument = (document: EntryDocument): BookedEntry => ({
+  key: document._id,
+  kind: document.kind,
+  inputHash: document.input_hash,
+  rows: document.rows.map(({ account, amount }) => ({ account: account as Account, amount })),
+  paymentIds: document.payment_ids,
+  bookedAt: document.booked_at,
+  hash: document.hash,
+  seal: document.seal,
 });
 
 const oneOf = (values: readonly (string | number)[]) => trusted({ $in: [...values] as never[] });
@@ -44,12 +44,12 @@ export const createEntries = ({ entries }: Models): Entries => {
     session?: ClientSession,
     limit = 0,
   ): Promise<BookedEntry[]> => {
-    const found = await entries
+    const documents = await entries
       .find(query)
       .limit(limit)
       .session(session ?? null)
       .lean<EntryDocument[]>();
-    return found.map(fromDocument);
+    return documents.map(fromDocument);
   };
   return {
     insertOf: (entry, bookedAt) => {
@@ -80,12 +80,12 @@ export const createEntries = ({ entries }: Models): Entries => {
     },
     ofSeal: (seal, session) => many({ seal }, session),
     after: async (key, limit, session) => {
-      const found = await entries
+      const documents = await entries
         .find({ _id: trusted({ $gt: key }) }, null, { session })
         .sort({ _id: 1 })
         .limit(limit)
         .lean<EntryDocument[]>();
-      return found.map(fromDocument);
+      return documents.map(fromDocument);
     },
     ofPayments: (paymentIds, session) => many({ payment_ids: oneOf(paymentIds) }, session),
   };

@@ -1,4 +1,4 @@
-/** The collections of the wallet's database. Amounts that a double does not hold exactly are rejected. */
+/** The collections of the wallet's database. Amounts that a double cannot represent exactly are rejected. */
 import { erase, personalFieldsOf, privacy, pseudonymise, retain } from '@fitness/shared/mongo/privacy.ts';
 import { type Connection, type Model, Schema } from 'mongoose';
 import { ENTRY_KINDS, type EntryKind } from '../domain/ledger.ts';
@@ -15,7 +15,7 @@ import type { PaymentMeta } from '../domain/payment-meta.ts';
 export interface WalletDocument {
   /** User id. */
   _id: number;
-  /** Spendable, whole Tooman; always the sum of the payments' effects. */
+  /** Spendable balance in whole Tooman, always the sum of the payments' effects. */
   balance: number;
   version: number;
   /** When the account was erased; from then on no personal data is stored. */
@@ -35,14 +35,14 @@ export interface PaymentDocument {
   meta: PaymentMeta | null;
   is_done: boolean;
   rejected_at: Date | null;
-  /** `rejected_at !== null`, so that an index can count by it. */
+  /** `rejected_at !== null`, stored for an index that counts by it. */
   is_rejected: boolean;
   created_at: Date;
   version: number;
   gateway: GatewayDocument | null;
 }
 
-/** What the gateway took; only of a deposit that is or was disputed. */
+/** What the gateway took for a deposit that is or was disputed. */
 export interface ReportedDocument {
   amount_rial: number | null;
   order_id: string | null;
@@ -77,7 +77,7 @@ export interface EntryDocument {
   rows: { account: string; amount: number }[];
   payment_ids: number[];
   booked_at: Date;
-  /** Of all fields above. */
+  /** Hash of all fields above. */
   hash: string;
   /** The number of its seal, null until it is sealed. */
   seal: number | null;
@@ -188,28 +188,43 @@ privacy(
   walletSchema,
   pseudonymise('the user id', '_id'),
   retain('the sum of the payments, and the time of the erasure', 'balance', 'version'),
-  retain('the time of the erasure, and how far it has come', 'erased_at', 'erased_through'),
+  retain('the time of the erasure, and its progress', 'erased_at', 'erased_through'),
 );
 
 privacy(
   paymentSchema,
   erase(
-    'text of the user, and their masked card number',
+    'the user’s text and masked card number',
     'description',
     'meta.card_number',
     'gateway.reported.card_number',
   ),
-  erase('where a withdrawal is paid to; that of an open one when it is settled', 'meta.bank_account_number'),
   erase(
-    'text of an operator for or about the user',
+    'where a withdrawal is paid to; an open one keeps it until it is settled',
+    'meta.bank_account_number',
+  ),
+  erase(
+    'an operator’s text for or about the user',
     'meta.reason',
     'meta.reference',
     'gateway.resolution.note',
   ),
   pseudonymise('the user id', 'user_id'),
   pseudonymise('the id of the operator', 'gateway.resolution.resolved_by'),
-  retain('accounting records: what was paid, when and for what', '_id', 'type', 'amount', 'meta', 'is_done'),
-  retain('likewise', 'payable_type', 'payable_id', 'rejected_at', 'is_rejected', 'created_at', 'version'),
+  retain(
+    'accounting records: what was paid, when and for what',
+    '_id',
+    'type',
+    'amount',
+    'meta',
+    'is_done',
+    'payable_type',
+    'payable_id',
+    'rejected_at',
+    'is_rejected',
+    'created_at',
+    'version',
+  ),
   retain('identify the deposit at the bank gateway', 'gateway.track_id', 'gateway.order_id'),
   retain('the state of the deposit there', 'gateway.state', 'gateway.check_at'),
   retain('the end of a dispute', 'gateway.resolution.outcome', 'gateway.resolution.resolved_at'),

@@ -1,14 +1,14 @@
-/** The payment as it is stored. */
+/** The stored form of a payment. */
 import { exact } from '../domain/money.ts';
 import type { DisputeResolution, GatewayReceipt, Payment } from '../domain/payment.ts';
 import type { PaymentDocument, ReportedDocument, ResolutionDocument } from './models.ts';
 
-const fromReportedDocument = (found: ReportedDocument): GatewayReceipt => ({
-  amountRial: found.amount_rial,
-  orderId: found.order_id,
-  refNumber: found.ref_number,
-  cardNumber: found.card_number,
-  paidAt: found.paid_at,
+const fromReportedDocument = (document: ReportedDocument): GatewayReceipt => ({
+  amountRial: document.amount_rial,
+  orderId: document.order_id,
+  refNumber: document.ref_number,
+  cardNumber: document.card_number,
+  paidAt: document.paid_at,
 });
 
 export const toReportedDocument = (receipt: GatewayReceipt): ReportedDocument => ({
@@ -19,11 +19,11 @@ export const toReportedDocument = (receipt: GatewayReceipt): ReportedDocument =>
   paid_at: receipt.paidAt,
 });
 
-const fromResolutionDocument = (found: ResolutionDocument): DisputeResolution => ({
-  outcome: found.outcome,
-  note: found.note,
-  resolvedBy: found.resolved_by,
-  resolvedAt: found.resolved_at,
+const fromResolutionDocument = (document: ResolutionDocument): DisputeResolution => ({
+  outcome: document.outcome,
+  note: document.note,
+  resolvedBy: document.resolved_by,
+  resolvedAt: document.resolved_at,
 });
 
 export const toResolutionDocument = (resolution: DisputeResolution): ResolutionDocument => ({
@@ -33,31 +33,32 @@ export const toResolutionDocument = (resolution: DisputeResolution): ResolutionD
   resolved_at: resolution.resolvedAt,
 });
 
-export const fromDocument = (found: PaymentDocument): Payment => ({
-  id: found._id,
-  userId: found.user_id,
-  type: found.type,
-  amount: found.amount,
-  description: found.description,
-  payableType: found.payable_type,
-  payableId: found.payable_id,
-  meta: found.meta,
-  isDone: found.is_done,
-  rejectedAt: found.rejected_at,
-  createdAt: found.created_at,
-  version: found.version,
+export const fromDocument = (document: PaymentDocument): Payment => ({
+  id: document._id,
+  userId: document.user_id,
+  type: document.type,
+  amount: document.amount,
+  description: document.description,
+  payableType: document.payable_type,
+  payableId: document.payable_id,
+  meta: document.meta,
+  isDone: document.is_done,
+  rejectedAt: document.rejected_at,
+  createdAt: document.created_at,
+  version: document.version,
   gateway:
-    found.gateway === null
+    document.gateway === null
       ? null
       : {
-          trackId: found.gateway.track_id,
-          orderId: found.gateway.order_id,
-          state: found.gateway.state,
-          checkAt: found.gateway.check_at,
-          reported: found.gateway.reported === null ? null : fromReportedDocument(found.gateway.reported),
-          // An older release stored none.
+          trackId: document.gateway.track_id,
+          orderId: document.gateway.order_id,
+          state: document.gateway.state,
+          checkAt: document.gateway.check_at,
+          reported:
+            document.gateway.reported === null ? null : fromReportedDocument(document.gateway.reported),
+          // Older releases stored no resolution.
           resolution:
-            found.gateway.resolution == null ? null : fromResolutionDocument(found.gateway.resolution),
+            document.gateway.resolution == null ? null : fromResolutionDocument(document.gateway.resolution),
         },
 });
 

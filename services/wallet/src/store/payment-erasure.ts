@@ -1,4 +1,4 @@
-/** What the erasure of an account does to its payments, in steps. */
+/** Removes personal data from the payments of an erased account, in steps. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { Models, PaymentDocument } from './models.ts';
 
@@ -6,7 +6,7 @@ type Erased = Pick<PaymentDocument, '_id' | 'type' | 'is_done' | 'is_rejected' |
 
 const SHOWN = { type: 1, is_done: 1, is_rejected: 1, meta: 1, gateway: 1 };
 
-/** Changes each payment, so that a concurrent settlement conflicts and sees that the account is erased. */
+/** Every payment changes, so a concurrent settlement conflicts and its retry sees that the account is erased. */
 const changeOf = ({ type, is_done, is_rejected, meta, gateway }: Erased): Record<string, object> => {
   const isPaidDeposit = type === 'deposit' && is_done;
   const isClosedWithdrawal = type === 'withdrawal' && (is_done || is_rejected) && meta !== null;
@@ -28,9 +28,9 @@ export const createErasePersonal =
   ({ payments, wallets }: Models) =>
   async (session: ClientSession, userId: number, limit: number): Promise<number> => {
     const wallet = await wallets.findById(userId, { erased_through: 1 }, { session }).lean();
-    const found = await payments
+    const batch = await payments
       .aggregate<Erased>([
-        // Two stages, as in payment-history.ts: every planner serves the first by an index.
+        // Two stages, as in payment-history.ts: every query planner uses an index for the first.
         { $match: { user_id: userId } },
         { $match: { _id: { $gt: wallet?.erased_through ?? 0 } } },
         { $sort: { _id: 1 } },
@@ -38,14 +38,14 @@ export const createErasePersonal =
         { $project: SHOWN },
       ])
       .session(session);
-    const last = found.at(-1);
+    const last = batch.at(-1);
     if (last === undefined) return 0;
-    // A few groups: the kinds of payments.
-    const groups = Map.groupBy(found, (payment) => JSON.stringify(changeOf(payment)));
+    // There are only a few groups, one per kind of payment.
+    const groups = Map.groupBy(batch, (payment) => JSON.stringify(changeOf(payment)));
     for (const [change, alike] of groups) {
       const ids = alike.map(({ _id }) => _id);
       await payments.updateMany({ _id: trusted({ $in: ids }) }, JSON.parse(change), { session });
     }
     await wallets.updateOne({ _id: userId }, { $set: { erased_through: last._id } }, { session });
-    return found.length;
+    return batch.length;
   };

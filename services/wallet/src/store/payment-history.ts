@@ -10,7 +10,7 @@ export interface PaymentFilter {
   type?: PaymentType | undefined;
   isDone?: boolean | undefined;
   rejected?: boolean | undefined;
-  /** Inclusive, as `to`. */
+  /** Inclusive, like `to`. */
   from?: Date | undefined;
   to?: Date | undefined;
   order: 'ASC' | 'DESC';
@@ -19,9 +19,8 @@ export interface PaymentFilter {
 const EITHER = [true, false];
 
 /**
- * Two stages, which MongoDB combines into one condition. The first filters by one indexed field, which every planner
- * serves by an index. The second lists every value of the fields without a filter: for each combination an index is in
- * the order of the ids.
+ * Two stages, which MongoDB combines into one condition. The first filters by one indexed field, for which every query planner
+ * uses an index. The second lists every value of the unfiltered fields: within each combination, the index is ordered by id.
  */
 const toStages = (filter: PaymentFilter): [PipelineStage.Match, PipelineStage.Match] => {
   const { userId, type, isDone, rejected, from, to } = filter;
@@ -47,9 +46,9 @@ interface Extent {
   last: number;
 }
 
-// Also of all payments: the number that the server keeps of them may stay wrong after a crash.
+// Counts even when all payments match, because the server's own count may stay wrong after a crash.
 const extentOf = async (payments: Models['payments'], filter: PaymentFilter): Promise<Extent> => {
-  // Grouped by type, the first field of the index: no payment is read.
+  // Grouping by type, the first field of the index, reads no payments.
   const each = {
     $group: { _id: '$type', total: { $sum: 1 }, first: { $min: '$_id' }, last: { $max: '$_id' } },
   };
@@ -90,7 +89,7 @@ export const createPage =
 
 /** The payments of one type that were created in one hour, complete or not. */
 export interface PaymentHour {
-  /** Its begin. */
+  /** Start of the hour. */
   hour: Date;
   type: PaymentType;
   isDone: boolean;
@@ -104,7 +103,7 @@ interface HourGroup {
 
 const HOUR_OF = { $dateTrunc: { date: '$created_at', unit: 'hour' } };
 
-/** Hours without a payment are missing. All fields are in the index of the filter. */
+/** Hours without payments are left out. The filter's index contains all fields. */
 export const createHours =
   ({ payments }: Models) =>
   async (type: PaymentType, from: Date): Promise<PaymentHour[]> => {

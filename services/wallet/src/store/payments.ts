@@ -13,17 +13,17 @@ import { fromDocument, toDocument } from './payment-document.ts';
 import { createErasePersonal } from './payment-erasure.ts';
 import { createHours, createPage, type PaymentFilter, type PaymentHour } from './payment-history.ts';
 
-/** `deposit`: open at the bank. `withdrawal`: to be paid or rejected. `dispute`: a deposit that an operator decides. */
+/** `deposit`: open at the bank. `withdrawal`: to be paid or rejected. `dispute`: a deposit to be resolved by an operator. */
 type WaitingKind = 'deposit' | 'withdrawal' | 'dispute';
 
 export interface Payments extends Deposits {
-  /** By the path of a stored field. */
+  /** Takes the path of a stored field. */
   isPersonal: IsPersonal;
-  /** Not a part of any transaction, so that concurrent bookings do not conflict on the counter. */
+  /** Runs outside of any transaction, so concurrent bookings do not conflict on the counter. */
   nextId(): Promise<number>;
   /** `count` ids in ascending order. */
   nextIds(count: number): Promise<number[]>;
-  /** The next id is larger than `id`. */
+  /** Makes the next id larger than `id`. */
   skipIds(id: number): Promise<void>;
   /** The insert of payments, to be written with their entry. */
   insertOf(payments: readonly Payment[]): Insert;
@@ -40,8 +40,7 @@ export interface Payments extends Deposits {
   /** What waits for the bank or for an operator. */
   waiting(): Promise<Record<WaitingKind, Waiting>>;
   /**
-   * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is settled already or not a
-   * withdrawal.
+   * Marks a withdrawal as paid, or as rejected with `rejectedAt`. Undefined when it is already settled or not a withdrawal.
    */
   settleWithdrawal(
     session: ClientSession,
@@ -49,13 +48,13 @@ export interface Payments extends Deposits {
     change: { rejectedAt: Date | null; meta: WithdrawalMeta | null },
   ): Promise<Payment | undefined>;
   /**
-   * Removes the personal data from the next payments of a user whose wallet is marked, at most `limit`, and returns how
-   * many; the amounts stay, and the bank account of an open withdrawal until it is settled.
+   * Removes personal data from the next payments of a user whose wallet is marked, at most `limit`. Returns their number. The
+   * amounts stay, and an open withdrawal keeps its bank account until it is settled.
    */
   erasePersonal(session: ClientSession, userId: number, limit: number): Promise<number>;
   /** Ordered by id, after `id`; for the audit. */
   after(id: number, limit: number, session: ClientSession): Promise<Payment[]>;
-  /** By the database's own count, which may be off after a crash; for the progress of the audit. */
+  /** An estimate for the progress of the audit: the database's count may be off after a crash. */
   estimate(): Promise<number>;
   /** All payments of these users, ordered by user and id; for the audit. */
   ofUsers(userIds: readonly number[], session: ClientSession): AsyncIterable<Payment>;
@@ -67,11 +66,11 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     query: Record<string, unknown>,
     session?: ClientSession,
   ): Promise<Payment | undefined> => {
-    const found = await payments
+    const document = await payments
       .findOne(query)
       .session(session ?? null)
       .lean<PaymentDocument>();
-    return found === null ? undefined : fromDocument(found);
+    return document === null ? undefined : fromDocument(document);
   };
   return {
     isPersonal: isPersonalPaymentField,
@@ -84,11 +83,11 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     },
     find: (id, session) => one({ _id: id }, session),
     findMany: async (ids, session) => {
-      const found = await payments
+      const documents = await payments
         .find({ _id: trusted({ $in: [...ids] }) })
         .session(session ?? null)
         .lean<PaymentDocument[]>();
-      return found.map(fromDocument);
+      return documents.map(fromDocument);
     },
     findByTrackId: (trackId) => one({ 'gateway.track_id': trackId }),
     page: createPage(models),
@@ -123,20 +122,20 @@ export const createPayments = (models: Models, sequences: Sequences): Payments =
     },
     erasePersonal: createErasePersonal(models),
     after: async (id, limit, session) => {
-      const found = await payments
+      const documents = await payments
         .find({ _id: trusted({ $gt: id }) }, null, { session })
         .sort({ _id: 1 })
         .limit(limit)
         .lean<PaymentDocument[]>();
-      return found.map(fromDocument);
+      return documents.map(fromDocument);
     },
     estimate: () => payments.estimatedDocumentCount(),
     ofUsers: async function* (userIds, session) {
       const query = payments
         .find({ user_id: trusted({ $in: [...userIds] }) }, null, { session })
         .sort({ user_id: 1, _id: 1 });
-      for await (const found of query.lean<PaymentDocument[]>().cursor())
-        yield fromDocument(found as PaymentDocument);
+      for await (const document of query.lean<PaymentDocument[]>().cursor())
+        yield fromDocument(document as PaymentDocument);
     },
   };
 };

@@ -16,6 +16,6 @@ const sealSchema = new Schema<SealDocument>(sealFields, { collection: 'ledger_se
 
 privacy(sealSchema, sealPrivacy('hashes that the ledger is checked against'));
 
-/** `connection`: to the database of the seals. */
+/** `connection` is to the database of the seals. */
 export const createSeals = (connection: Connection): Seals =>
   createSealsOf(connection.models.LedgerSeal ?? connection.model<SealDocument>('LedgerSeal', sealSchema));

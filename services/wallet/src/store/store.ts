@@ -18,28 +18,29 @@ export interface Store {
   payments: Payments;
   entries: Entries;
   /**
-   * Changes the wallets by the rows of the entry, and inserts the entry and its payments, in one message. Nothing else
-   * changes a balance, so that a balance is the sum of its rows. The wallets come first: a concurrent booking on the
-   * same wallet conflicts with its first write, before it has done any work.
+   * Changes the wallets by the rows of the entry, and inserts the entry and its payments, in one message. Nothing else changes a
+   * balance, so a balance is always the sum of its rows. The wallets come first: a concurrent booking on the same wallet conflicts
+   * with its first write, before it has done any work.
    *
-   * Throws {@link AlreadyBooked} for a key that is booked, `AccountErased` for a payment with a description of an erased
-   * account, `payments.insufficient_balance` and `payments.balance_limit`; abort the transaction then. A repeated key
-   * may fail for the balance first: a caller whose client chose the key then checks whether it is booked (app/book.ts).
+   * Throws {@link AlreadyBooked} for a key that is already booked, `payments.insufficient_balance` and `payments.balance_limit`.
+   * Throws `AccountErased` when an erased account has a payment with a description. Abort the transaction after any of these.
+   * A repeated key may fail because of the balance first. If the client chose the key, check then whether it is booked
+   * (app/book.ts).
    */
   post(session: ClientSession, entry: LedgerEntry, payments?: readonly Payment[]): Promise<void>;
   /**
-   * Runs `work` in one transaction; may run it several times, also to create a missing wallet. Throws `unavailable`
-   * when conflicts last until the transaction deadline.
+   * Runs `work` in one transaction. May run it several times, for example after it has created a missing wallet. Throws
+   * `unavailable` when conflicts last until the transaction deadline.
    */
   transaction<T>(work: (session: ClientSession) => Promise<T>): Promise<T>;
 }
 
-/** More than the users of any booking: more missing wallets are a bug. */
+/** More than the users of any booking, so more missing wallets are a bug. */
 const MAX_MISSING_WALLETS = 200;
 
 /**
- * Adds a move of 0 for users whose payments cancel out, so that a concurrent erasure of their account conflicts with the
- * insert of their descriptions.
+ * Adds a move of 0 for users whose payments cancel out. A concurrent erasure of their account then conflicts with the insert
+ * of their descriptions.
  */
 const withUnmoved = (moves: readonly WalletMove[], described: ReadonlySet<number>): WalletMove[] => {
   const moved = new Set(moves.map(({ userId }) => userId));

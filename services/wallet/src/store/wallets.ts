@@ -14,7 +14,7 @@ export interface WalletMove {
 }
 
 interface MoveOptions {
-  /** Whether the transaction stores personal data of the user: then their account must not be erased. */
+  /** Whether the transaction stores personal data of the user. If so, their account must not be erased. */
   storesPersonalData: boolean;
 }
 
@@ -38,8 +38,8 @@ export class MissingWallet extends Error {
 
 export interface Wallets {
   /**
-   * The update of a move. It always changes the document, so that two bookings on one wallet conflict, and matches no
-   * wallet whose balance would fall below zero or exceed 2^53 - 1; with `storesPersonalData`, no wallet of an erased account.
+   * The update of a move. It always changes the document, so two bookings on one wallet conflict. It matches no wallet whose
+   * balance would fall below zero or exceed 2^53 - 1. With `storesPersonalData`, it matches no wallet of an erased account.
    */
   updateOf(move: WalletMove, options: MoveOptions): Update;
   /**
@@ -48,8 +48,8 @@ export interface Wallets {
    */
   refusalOf(session: ClientSession, move: WalletMove, options: MoveOptions): Promise<Error>;
   /**
-   * False for an erased account. Otherwise writes the wallet, so that a concurrent erasure conflicts with the
-   * transaction and no personal data is stored after it.
+   * False for an erased account. Otherwise writes the wallet: a concurrent erasure conflicts with the transaction, and no
+   * personal data is stored after it.
    */
   lockUnlessErased(session: ClientSession, userId: number): Promise<boolean>;
   /** Undefined for a user without a wallet. */
@@ -60,33 +60,33 @@ export interface Wallets {
   balance(userId: number): Promise<number>;
   /** Spendable balances by user id, in the order of the ids; 0 without a wallet. */
   balances(userIds: readonly number[]): Promise<Map<number, number>>;
-  /** After a restore; reads the whole collection. */
+  /** The erased accounts with a balance, for use after a restore. Reads the whole collection. */
   erasedWithBalance(): Promise<{ userId: number; balance: number }[]>;
   /** Marks the wallet of an erased account. */
   markErased(session: ClientSession, userId: number, at: Date): Promise<void>;
   /** Ordered by user id, after `userId`; for the audit. */
   after(userId: number, limit: number, session: ClientSession): Promise<WalletState[]>;
-  /** Those of these users that have a wallet. */
+  /** The users among these who have a wallet. */
   owners(userIds: readonly number[], session: ClientSession): Promise<Set<number>>;
 }
 
-const fromDocument = (found: WalletDocument): WalletState => ({
-  userId: found._id,
-  balance: found.balance,
-  version: found.version,
-  erased: found.erased_at !== null,
+const fromDocument = (document: WalletDocument): WalletState => ({
+  userId: document._id,
+  balance: document.balance,
+  version: document.version,
+  erased: document.erased_at !== null,
 });
 
 export const createWallets = ({ wallets }: Models): Wallets => {
   const find: Wallets['find'] = async (session, userId) => {
-    const found = await wallets.findById(userId).session(session).lean<WalletDocument>();
-    return found === null ? undefined : fromDocument(found);
+    const document = await wallets.findById(userId).session(session).lean<WalletDocument>();
+    return document === null ? undefined : fromDocument(document);
   };
   const balances: Wallets['balances'] = async (userIds) => {
     const unique = [...new Set(userIds)];
-    const found = await wallets.find({ _id: trusted({ $in: unique }) }, { balance: 1 }).lean();
-    const known = new Map(found.map(({ _id, balance }) => [_id, balance]));
-    return new Map(unique.map((userId) => [userId, known.get(userId) ?? 0]));
+    const documents = await wallets.find({ _id: trusted({ $in: unique }) }, { balance: 1 }).lean();
+    const stored = new Map(documents.map(({ _id, balance }) => [_id, balance]));
+    return new Map(unique.map((userId) => [userId, stored.get(userId) ?? 0]));
   };
   return {
     updateOf: ({ userId, amount }, { storesPersonalData }) => {
@@ -135,25 +135,25 @@ export const createWallets = ({ wallets }: Models): Wallets => {
       );
     },
     erasedWithBalance: async () => {
-      const found = await wallets
+      const documents = await wallets
         .find({ erased_at: trusted({ $ne: null }), balance: trusted({ $gt: 0 }) })
         .sort({ _id: 1 })
         .lean<WalletDocument[]>();
-      return found.map(({ _id, balance }) => ({ userId: _id, balance }));
+      return documents.map(({ _id, balance }) => ({ userId: _id, balance }));
     },
     after: async (userId, limit, session) => {
-      const found = await wallets
+      const documents = await wallets
         .find({ _id: trusted({ $gt: userId }) }, null, { session })
         .sort({ _id: 1 })
         .limit(limit)
         .lean<WalletDocument[]>();
-      return found.map(fromDocument);
+      return documents.map(fromDocument);
     },
     owners: async (userIds, session) => {
-      const found = await wallets
+      const documents = await wallets
         .find({ _id: trusted({ $in: [...userIds] }) }, { _id: 1 }, { session })
         .lean<WalletDocument[]>();
-      return new Set(found.map(({ _id }) => _id));
+      return new Set(documents.map(({ _id }) => _id));
     },
   };
 };
