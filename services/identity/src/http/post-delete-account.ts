@@ -8,7 +8,7 @@ import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-/** One schema for 200 and 202: client generators decode every success of an operation by the first schema that they find. */
+/** One schema for 200 and 202, because client generators use the first schema of an operation for every success. */
 const accountDeletionSchema = z
   .object({
     message: z.string(),

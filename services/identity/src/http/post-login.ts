@@ -22,9 +22,9 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
     responses: { 200: sessionSchema },
     errorStatuses: [429],
     handle: async ({ body, clientAddress, request }) => {
-      // The limits are consumed here and not by the server, because their keys are in the body.
-      const found = await signIn.consumeLimit(body.login, clientAddress);
-      const credentials = { ...body, totp: body.totp, found, client: clientOf(request, clientAddress) };
+      // The limits are consumed here and not by the server, because their keys come from the body.
+      const match = await signIn.consumeLimit(body.login, clientAddress);
+      const credentials = { ...body, totp: body.totp, match, client: clientOf(request, clientAddress) };
       return ok(await toSession(await signIn.signIn(credentials), presentUser));
     },
   });

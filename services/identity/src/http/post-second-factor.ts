@@ -49,8 +49,7 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
     handle: async ({ caller, body, clientAddress }) => {
       const { current_password: currentPassword, totp } = body;
       if (totp !== undefined) return ok({ recovery_codes: await ownSecondFactor.arm(caller, totp) });
-      const given = { currentPassword, clientAddress };
-      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller, given);
+      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller, { currentPassword, clientAddress });
       return ok({ secret, otpauth_url: otpauthUrl });
     },
   });
