@@ -226,7 +226,7 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
 
 export type SecuritySms = 'all' | 'phone_changed' | 'none';
 
-/** By default all in production; elsewhere only the SMS to a replaced phone, which has no other way to learn of it. */
+/** All by default in production; elsewhere only the SMS to a replaced phone, which is notified in no other way. */
 export const securitySmsOf = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): SecuritySms => {
   if (isOn !== undefined) return isOn ? 'all' : 'none';
   return mode === 'production' ? 'all' : 'phone_changed';

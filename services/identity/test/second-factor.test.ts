@@ -410,9 +410,9 @@ describe('wrong codes', () => {
       const { signIn } = createUseCases(other.dependencies);
       const client = { address: '192.0.2.1', userAgent: undefined };
       const { username: login } = person.user;
-      const found = await other.dependencies.store.users.findLogin(login);
+      const match = await other.dependencies.store.users.findLogin(login);
       const signInWith = (totp: string | undefined) =>
-        signIn.signIn({ login, password: PASSWORD, totp, client, found });
+        signIn.signIn({ login, password: PASSWORD, totp, client, match });
       await expect(signInWith(codeOf(harness, secret))).rejects.toMatchObject({
         kind: 'validation',
         fields: { totp: [{ key: 'auth.totp_rejected' }] },
@@ -564,8 +564,8 @@ describe('a log-in whose second factor is changed after it was verified', () => 
   const signIn = async ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
     meanwhile = during;
     const client = { address: '192.0.2.1', userAgent: undefined };
-    const found = await replica.dependencies.store.users.findLogin(user.username);
-    const credentials = { login: user.username, password: PASSWORD, totp, client, found };
+    const match = await replica.dependencies.store.users.findLogin(user.username);
+    const credentials = { login: user.username, password: PASSWORD, totp, client, match };
     return createUseCases(replica.dependencies).signIn.signIn(credentials);
   };
   const tokensOf = ({ id }: Person): Promise<number> =>

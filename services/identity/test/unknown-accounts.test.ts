@@ -140,8 +140,8 @@ describe('a refused sign-in', () => {
     const client = { address: ADDRESS, userAgent: undefined };
     const credentials = { login, password: 'not the password', totp: undefined, client };
     const signIn = createSignIn(dependencies);
-    const found = await signIn.consumeLimit(login, ADDRESS);
-    await expect(signIn.signIn({ ...credentials, found })).rejects.toMatchObject({
+    const match = await signIn.consumeLimit(login, ADDRESS);
+    await expect(signIn.signIn({ ...credentials, match })).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };

@@ -22,7 +22,7 @@ const MAX_CONCURRENT = Math.min(3, availableParallelism());
 /** The weight of the newest duration in the average. */
 const NEWEST_WEIGHT = 0.1;
 
-/** As many callers may wait as can be served in `queueMs`. */
+/** The queue holds the number of callers that can be served in `queueMs`. */
 export const createPasswords = async (queueMs: number, cost = COST): Promise<Passwords> => {
   const options: Options = { algorithm: ARGON2ID, ...cost };
   // Two systems may encode the same typed text in different Unicode forms.

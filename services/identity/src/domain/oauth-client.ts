@@ -71,8 +71,8 @@ export const withoutUnknownSchemes = (
 };
 
 /**
- * Whether a request may name the redirect URI `requested`. It must equal a registered one, except for the port of a loopback
- * address, which a native client knows only once it listens (RFC 8252, 7.3).
+ * Whether a request may name the redirect URI `requested`. It must equal a registered one. Only the port of a loopback
+ * address may differ: a native client learns it when it starts to listen (RFC 8252, 7.3).
  */
 export const isRegistered = (registered: readonly string[], requested: string): boolean => {
   if (registered.includes(requested)) return true;

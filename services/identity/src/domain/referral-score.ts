@@ -28,7 +28,7 @@ const MAX_LEVELS = 160;
  * Whether further levels could change the resulting double.
  *
  * When this is false, reading further levels gives the same number. A user of a further level adds at most half a unit of
- * the last level, so all of them together add some x, 0 ≤ x < USER_LIMIT / 2 in that unit. Rounding is monotonic:
+ * the last level. All of them together add some x in that unit: 0 ≤ x < USER_LIMIT / 2. Rounding is monotonic:
  * round(sum) ≤ round(sum + x) ≤ round(sum + USER_LIMIT / 2), and the outer two are equal.
  *
  * It becomes false at about level 107, where x is below half of the last digit of a sum of 1 or more. It becomes false later
@@ -50,7 +50,7 @@ export interface ReferralTree {
 const BATCH_SIZE = 1_000;
 
 /**
- * The score, level by level. Users without referrals, the majority, are only counted as referrals of others; no query
+ * The score, level by level. Users without referrals, the majority, are only counted among the referrals of others; no query
  * asks about them. It holds the ids of at most two levels of users with referrals, 8 bytes each: at most about 16 MiB
  * for a million users.
  */

@@ -256,8 +256,8 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /**
-     * Ends a live session of the user at `idleEnd`, which a later call moves, and at the latest at `end`, which a later
-     * call can only move earlier. The session belongs to `page` from now on, unless it already belongs to a page.
+     * Ends a live session of the user at `idleEnd`, and at the latest at `end`. A later call replaces `idleEnd`, but can move
+     * `end` only to an earlier time. The session belongs to `page` from now on, unless it already belongs to a page.
      */
     limitSession: async (
       session: ClientSession,

@@ -10,9 +10,9 @@ export const ROLE_MANAGEMENT: Permission = 'roles.manage';
 export const canManageRoles = (roles: readonly Role[]): boolean => permissionsOf(roles).has(ROLE_MANAGEMENT);
 
 /**
- * 409 unless another account without a pending deletion can manage roles once this user, or this role, no longer can.
- * The remaining account is written to: two concurrent transactions that remove the permission from each other's account
- * conflict, and the second one finds no remaining account.
+ * Throws 409 unless another account without a pending deletion can manage roles once this user or role no longer can. Writes
+ * to the remaining account. Two transactions that remove the permission from each other's account therefore conflict, and
+ * the second one finds no remaining account.
  */
 export const assertRoleManagerRemains = async (
   { store }: Pick<Dependencies, 'store'>,
