@@ -22,7 +22,7 @@ const figuresOf = (env?: Record<string, string>) =>
   );
 
 describe('the limits', () => {
-  test('are those of the contract by default', () => {
+  test('every limit has the value of the contract by default', () => {
     expect(figuresOf()).toEqual({
       accountCodes: [5, 60],
       countedAnonymousCodes: 2,
@@ -48,7 +48,7 @@ describe('the limits', () => {
     });
   });
 
-  test('are raised for demonstrations only where the contract says so, and never in production', () => {
+  test('demonstrations raise only the limits that the contract allows, and production refuses SEED_DEMO', () => {
     expect(figuresOf({ SEED_DEMO: '1' })).toEqual({
       ...figuresOf(),
       signedInSmsPerPhone: [200, 86_400],
@@ -60,12 +60,12 @@ describe('the limits', () => {
     expect(() => read({ SEED_DEMO: '1', NODE_ENV: 'production' })).toThrow('SEED_DEMO');
   });
 
-  test('a configured number of SMS counts for demonstrations too', () => {
+  test('a configured SMS limit applies to demonstrations too', () => {
     const configured = { SMS_SIGNED_IN_PER_PHONE: '20', SEED_DEMO: '1' };
     expect(figuresOf(configured)).toMatchObject({ signedInSmsPerPhone: [20, 86_400] });
   });
 
-  test('have names of their own: limits with the same name would share their counts', () => {
+  test('no two limits share a name, under which their calls are counted', () => {
     const names = Object.values(limitsOf(read())).flatMap((limit) =>
       typeof limit === 'object' ? [limit.name] : [],
     );
@@ -82,12 +82,12 @@ describe('the limits', () => {
     ['RESETS_PER_ADDRESS', 'many'],
     ['OAUTH_REDIRECT_SCHEMES', 'cursor://'],
     ['OAUTH_REDIRECT_SCHEMES', 'cursor,javascript'],
-  ])('%s cannot be %j', (name, value) => {
+  ])('the configuration refuses %s with the value %j', (name, value) => {
     expect(() => read({ [name]: value })).toThrow(name);
   });
 });
 
-const OF_PRODUCTION = {
+const PRODUCTION = {
   AMQP_URL: 'amqp://identity:Kq3vT9@broker.example',
   PUBLIC_BASE_URL: 'https://api.fitness.example',
 };
@@ -100,8 +100,8 @@ test.each([
   [{ NODE_ENV: 'production', SECURITY_SMS: '0' }, 'none'],
   [{ SECURITY_SMS: '1' }, 'all'],
   [{ NODE_ENV: 'production', SECURITY_SMS: '' }, 'all'],
-])('security notices by SMS with %j: %j', (env, expected) => {
-  expect(securitySmsOf(read({ ...OF_PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
+])('with %j security notices are sent by SMS as %j', (env, expected) => {
+  expect(securitySmsOf(read({ ...PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
 });
 
 test.each([
@@ -111,8 +111,6 @@ test.each([
   [{ NODE_ENV: 'production' }, true],
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: '' }, true],
   [{ NODE_ENV: 'production', STAFF_SECOND_FACTOR: 'optional' }, false],
-])('whether staff needs a second factor with %j: %j', (env, expected) => {
-  expect(staffNeedsSecondFactor(read({ ...OF_PRODUCTION, ...(env as Record<string, string>) }))).toBe(
-    expected,
-  );
+])('with %j whether staff needs a second factor is %j', (env, expected) => {
+  expect(staffNeedsSecondFactor(read({ ...PRODUCTION, ...(env as Record<string, string>) }))).toBe(expected);
 });

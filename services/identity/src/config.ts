@@ -22,7 +22,7 @@ const milliseconds = z.coerce.number().int().min(50).max(60_000);
 
 const count = z.coerce.number().int().min(1).max(1_000_000_000);
 
-const SCHEMES_OF_BROWSERS: ReadonlySet<string> = new Set([
+const BROWSER_SCHEMES: ReadonlySet<string> = new Set([
   ...['about', 'blob', 'chrome', 'content', 'data', 'file', 'filesystem', 'ftp', 'http', 'https', 'intent'],
   ...['javascript', 'mailto', 'resource', 'sms', 'tel', 'vbscript', 'view-source', 'ws', 'wss'],
 ]);
@@ -34,36 +34,36 @@ const shape = {
   CONTENT_GRPC_ADDRESS: grpcAddresses.CONTENT_GRPC_ADDRESS,
   MEDIA_GRPC_ADDRESS: grpcAddresses.MEDIA_GRPC_ADDRESS,
   STORE_BILLING_GRPC_ADDRESS: grpcAddresses.STORE_BILLING_GRPC_ADDRESS,
-  /** The lifetime of session tokens, and the default one of personal tokens. */
+  /** Lifetime of session tokens, and default lifetime of personal tokens. */
   TOKEN_LIFETIME_DAYS: days.default(30),
-  /** A secret: signs the cookies and the forms of the OAuth pages. */
+  /** Secret that signs the cookies and the forms of the OAuth pages. */
   OAUTH_SECRET: z.string().min(32, 'must have at least 32 characters'),
-  /** The lifetime of OAuth access tokens. */
+  /** Lifetime of OAuth access tokens. */
   OAUTH_ACCESS_TOKEN_MINUTES: z.coerce.number().int().min(1).max(1_440).default(60),
-  /** The lifetime of OAuth refresh tokens that are not used. */
+  /** Lifetime of unused OAuth refresh tokens. */
   OAUTH_REFRESH_TOKEN_DAYS: z.coerce.number().int().min(1).max(365).default(30),
-  /** URI schemes of apps that are no reversed domain names; each one is reviewed (ADR 11). */
+  /** URI schemes of apps that are not reversed domain names; each one is reviewed (ADR 11). */
   OAUTH_REDIRECT_SCHEMES: z
     .string()
     .regex(/^[a-z][a-z\d-]*(?:,[a-z][a-z\d-]*)*$/, 'must be URI schemes such as cursor,vscode')
     .refine(
-      (list) => !list.split(',').some((scheme) => SCHEMES_OF_BROWSERS.has(scheme)),
-      'must not have a scheme that a browser itself acts on',
+      (list) => !list.split(',').some((scheme) => BROWSER_SCHEMES.has(scheme)),
+      'must not contain a scheme that browsers handle themselves',
     )
     .default('cursor,vscode,vscode-insiders,windsurf'),
-  /** From the confirmation of a deletion to the erasure; fractions are for demonstrations. */
+  /** Time from the confirmation of a deletion to the erasure; fractions are for demonstrations. */
   DELETION_GRACE_DAYS: z.coerce.number().positive().max(3_650).default(14),
-  /** How often each replica purges accounts whose grace period is over. */
+  /** How often each replica purges accounts whose grace period has ended. */
   PURGE_INTERVAL_MS: z.coerce.number().int().min(50).max(86_400_000).default(30_000),
   ...journalShape,
-  /** For the evaluation of each deletion blocker. */
+  /** Deadline for evaluating one deletion blocker. */
   BLOCKER_DEADLINE_MS: milliseconds.default(3_000),
-  /** How long a request waits for the outcome of an SMS; an SMS that was not sent by then is dropped. */
+  /** How long a request waits for the outcome of an SMS; an SMS that is not sent by then is dropped. */
   SMS_DEADLINE_MS: milliseconds.default(6_000),
   KAVENEGAR_BASE_URL: providerUrl('https://api.kavenegar.com'),
-  /** A secret. Kavenegar takes it in the path of the URL. */
+  /** Secret. Kavenegar expects it in the path of the URL. */
   KAVENEGAR_API_KEY: z.string().min(1),
-  /** Template names at Kavenegar; the locale is appended: `-en`, `-fa`. */
+  /** Names of templates at Kavenegar. The locale is appended: `-en`, `-fa`. */
   KAVENEGAR_DELETION_TEMPLATE: z.string().min(1).default('account-deletion'),
   KAVENEGAR_RESET_TEMPLATE: z.string().min(1).default('password-reset'),
   KAVENEGAR_PHONE_TEMPLATE: z.string().min(1).default('phone-change'),
@@ -73,14 +73,14 @@ const shape = {
   /** The Firebase project and the service account that may send its messages. */
   FCM_PROJECT_ID: z.string().min(1).optional(),
   FCM_CLIENT_EMAIL: z.string().min(1).optional(),
-  /** A secret: PEM. Without it no push messages are sent. A line break may be written as `\\n`. */
+  /** Secret, in PEM. Without it no push messages are sent. A line break may be written as `\\n`. */
   FCM_PRIVATE_KEY: z
     .string()
     .min(1)
     .transform((pem) => pem.replaceAll('\\n', '\n'))
     .optional(),
   FCM_TIMEOUT_MS: milliseconds.default(4_000),
-  /** A secret, because of the password in it. Without it no e-mails are sent. */
+  /** Secret, because it contains a password. Without it no e-mails are sent. */
   SMTP_URL: smtpUrl,
   /** The From header of e-mails; needed with SMTP_URL. */
   SMTP_FROM: z
@@ -88,52 +88,54 @@ const shape = {
     .regex(/^[^\r\n]*[^\s@<]+@[^\s@>]+>?$/, 'must be an e-mail address')
     .optional(),
   SMTP_TIMEOUT_MS: milliseconds.default(5_000),
-  /** ISO 3166 codes, separated by commas: the countries of the phones that accounts may have. */
+  /** Countries whose phone numbers accounts may have, as ISO 3166 codes separated by commas. */
   SMS_COUNTRIES: z
     .string()
     .regex(/^[A-Z]{2}(?:,[A-Z]{2})*$/, 'must be country codes such as IR,AE')
     .default('IR'),
-  /** SMS in a day that nobody signed in has asked for: to one phone, and in all. */
+  /** Daily limits for SMS that anonymous callers ask for: to one phone, and in total. */
   SMS_ANONYMOUS_PER_PHONE: count.default(6),
   SMS_ANONYMOUS_DAILY_LIMIT: count.default(10_000),
-  /** SMS in a day to one phone that signed-in callers ask for; see {@link SIGNED_IN_SMS_PER_PHONE}. */
+  /** Daily limit for SMS to one phone that signed-in callers ask for; see {@link SIGNED_IN_SMS_PER_PHONE}. */
   SMS_SIGNED_IN_PER_PHONE: count.optional(),
-  /** E-mails in a day, of one account and to one address each: those that can be switched off, and those that cannot. */
+  /** Daily limit for e-mails that can be switched off; each account and each address has its own count. */
   EMAILS_PER_DAY: count.default(30),
+  /** The same limit for e-mails that cannot be switched off. */
   SECURITY_EMAILS_PER_DAY: count.default(20),
-  /** E-mails in a day that tell previous addresses of an account that it has another one. */
+  /** Daily limit for e-mails that notify an account's previous addresses of a new one. */
   EMAIL_CHANGE_EMAILS_PER_DAY: count.default(3),
-  /** Whether a changed phone or password and a scheduled deletion are also told by SMS; by default in production only. */
+  /** Whether a new phone or password and a scheduled deletion also trigger an SMS; by default in production only. */
   SECURITY_SMS: flag.optional(),
-  /** Calls in a minute of account deletion and password reset together, and how many anonymous ones of them count. */
+  /** Calls per minute to account deletion and password reset together. */
   CODE_CALLS_PER_ACCOUNT: count.default(5),
+  /** How many anonymous calls per minute are included in that count. */
   CODE_CALLS_ANONYMOUS: z.coerce.number().int().min(0).max(100).default(2),
-  /** Anonymous calls of password reset in a minute. */
+  /** Anonymous calls to password reset per minute. */
   RESETS_PER_ACCOUNT_AND_ADDRESS: count.default(5),
   RESETS_PER_ACCOUNT: count.default(20),
   RESETS_PER_ADDRESS: count.default(30),
-  /** Wrong tries that a reset code survives: of one network, and over all of them. */
+  /** Wrong attempts that a reset code survives: from one network, and from all networks together. */
   RESET_CODE_TRIES: z.coerce.number().int().min(1).max(20).default(MAX_FAILED_ATTEMPTS),
   RESET_CODE_TRIES_IN_ALL: z.coerce.number().int().min(1).max(100).default(MAX_FAILED_ATTEMPTS_IN_ALL),
-  /** Sign-ins in a minute. */
+  /** Sign-ins per minute. */
   LOGINS_PER_ACCOUNT_AND_ADDRESS: count.default(10),
-  /** Over all accounts. Large, because a mobile carrier puts thousands of phones behind one address. */
+  /** Limit over all accounts. It is high because a mobile carrier puts thousands of phones behind one address. */
   FAILED_LOGINS_PER_ADDRESS: count.default(300),
-  /** Checks of `current_password` in a minute, without those of account deletion. */
+  /** Checks of `current_password` per minute, except by account deletion. */
   PASSWORD_CHECKS_PER_ACCOUNT: count.default(10),
-  /** In a day, heard after a right password; codes of the second factor. */
+  /** Wrong second-factor codes per day that are checked after a correct password. */
   WRONG_SECOND_FACTOR_CODES_PER_ACCOUNT: count.default(30),
-  /** A secret: encrypts the secrets of second factors. Without it no code can be verified, only recovery codes. */
+  /** Secret that encrypts those of second factors. With another key only recovery codes can be verified. */
   SECOND_FACTOR_KEY: z.string().min(32, 'must have at least 32 characters'),
-  /** Of roles with an operator's permission; by default required in production only. */
+  /** Whether roles with an operator's permission need a second factor; by default in production only. */
   STAFF_SECOND_FACTOR: z.enum(['required', 'optional']).optional(),
-  /** In an hour, of accounts, as many changes of their user names, e-mails and phones, and of OAuth clients. */
+  /** Registrations per hour. Changes of user names, e-mails and phones have a separate count with the same limit. */
   REGISTRATIONS_PER_ADDRESS: count.default(100),
   CLIENT_REGISTRATIONS_PER_ADDRESS: count.default(100),
   AUTHORIZATIONS_PER_ADDRESS: count.default(600),
-  /** As many password checks may wait as are finished in this time. */
+  /** Length of the queue of password checks, as the time that it takes to finish them. */
   PASSWORD_QUEUE_MS: z.coerce.number().int().min(1).max(600_000).default(2_000),
-  /** Created at start when no administrator exists; all four or none. */
+  /** Account that is created at start when no administrator exists. Set all four variables or none. */
   FIRST_ADMINISTRATOR_USERNAME: newUsernameField.optional(),
   FIRST_ADMINISTRATOR_EMAIL: emailField.optional(),
   FIRST_ADMINISTRATOR_PHONE: phoneField.optional(),
@@ -144,7 +146,7 @@ const schema = z.object(shape);
 
 export type IdentityConfig = z.output<typeof schema>;
 
-/** Throws ConfigError, naming each wrong variable. */
+/** Throws a ConfigError that names each invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): IdentityConfig => {
   const config = parseConfig(schema, env);
   assertChannels(config);
@@ -167,7 +169,7 @@ const assertChannels = (config: IdentityConfig): void => {
   }
 };
 
-/** Undefined without push messages. */
+/** Undefined when push messages are not configured. */
 export const fcmOf = (config: IdentityConfig): FcmOptions | undefined => {
   const { FCM_PROJECT_ID: projectId, FCM_CLIENT_EMAIL: clientEmail, FCM_PRIVATE_KEY: privateKey } = config;
   if (projectId === undefined || clientEmail === undefined || privateKey === undefined) return undefined;
@@ -181,14 +183,14 @@ export const fcmOf = (config: IdentityConfig): FcmOptions | undefined => {
   };
 };
 
-/** Undefined without e-mails. */
+/** Undefined when e-mails are not configured. */
 export const smtpOf = (config: IdentityConfig): SmtpOptions | undefined => {
   const { SMTP_URL: url, SMTP_FROM: from } = config;
   if (url === undefined || from === undefined) return undefined;
   return { url, from, timeoutMs: config.SMTP_TIMEOUT_MS, requireTls: config.NODE_ENV === 'production' };
 };
 
-/** Without a configured value. */
+/** Defaults when no value is configured. */
 export const SIGNED_IN_SMS_PER_PHONE = { usual: 20, demo: 200 };
 
 export const limitsOf = (config: IdentityConfig): Limits => ({
@@ -224,18 +226,18 @@ export const limitsOf = (config: IdentityConfig): Limits => ({
 
 export type SecuritySms = 'all' | 'phone_changed' | 'none';
 
-/** By default all in production; elsewhere only the one that the old phone needs, because it is told in no other way. */
+/** All by default in production; elsewhere only the SMS to a replaced phone, which is notified in no other way. */
 export const securitySmsOf = ({ SECURITY_SMS: isOn, NODE_ENV: mode }: IdentityConfig): SecuritySms => {
   if (isOn !== undefined) return isOn ? 'all' : 'none';
   return mode === 'production' ? 'all' : 'phone_changed';
 };
 
 export const staffNeedsSecondFactor = ({
-  STAFF_SECOND_FACTOR: given,
+  STAFF_SECOND_FACTOR: setting,
   NODE_ENV: mode,
-}: IdentityConfig): boolean => (given === undefined ? mode === 'production' : given === 'required');
+}: IdentityConfig): boolean => (setting === undefined ? mode === 'production' : setting === 'required');
 
-/** Undefined when none is configured. */
+/** Undefined when no administrator is configured. */
 export const firstAdministratorOf = (config: IdentityConfig) => {
   const {
     FIRST_ADMINISTRATOR_USERNAME: username,

@@ -1,4 +1,4 @@
-/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+/** The stores, clients and platform services of the use cases. Each use case takes the part that it needs. */
 import type { BlockerOwner } from '@fitness/contracts/blockers.ts';
 import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import { createSubscriptionReader, type SubscriptionReader } from '@fitness/contracts/subscription.ts';
@@ -51,42 +51,42 @@ export interface Dependencies {
   subscriptions: SubscriptionReader;
   blockers: Blockers;
   sms: SmsSender;
-  /** Sends an SMS that is no code, without the command that has a deadline. */
+  /** Sends an SMS that contains no code. Unlike a code, it is not sent by a command with a deadline. */
   textSms: Pick<Kavenegar, 'sendText'>;
   /** Whether security notices are also sent by SMS. */
   securitySms: SecuritySms;
-  /** Undefined when push messages, or e-mails, are not configured. */
+  /** Undefined when push messages or e-mails are not configured. */
   pushes: PushSender | undefined;
   mails: MailSender | undefined;
-  /** Tries to tell a notification, by outcome: sent, skipped (not wanted any more), gone, limited, refused, failed. */
+  /** Attempts to send a notification, by outcome: sent, skipped (no longer wanted), gone, limited, refused, failed. */
   sentNotifications: CounterMetric<'channel' | 'outcome'>;
   passwords: Passwords;
-  /** For the secrets of second factors. */
+  /** Encrypts the secrets of second factors. */
   secretBox: SecretBox;
-  /** Of a client's network; the owner is an account. */
+  /** Hashes a client's network; the owner is an account. */
   networkHash: KeyedHash;
-  /** Whether roles with an operator's permission cannot be used without a second factor. */
+  /** Whether roles with an operator's permission are withheld without a second factor. */
   staffNeedsSecondFactor: boolean;
-  /** It has all erasures, and a restore does not undo it. */
+  /** Records all erasures. A restore of the database does not affect it. */
   erasureJournal: Journal<Erasure>;
   scoreLocks: ScoreLocks;
   /**
-   * Runs assignments of roles one after the other in this process: those that take role management away write to the same
-   * remaining account. The database alone would restart the losing transactions until some exceed their timeout.
+   * Runs role assignments one after the other in this process. Those that remove role management write to the same
+   * remaining account: the database would restart the losing transactions until some exceed their timeout.
    */
   roleQueue: KeyedQueue;
   backgroundTasks: BackgroundTasks;
   outbox: Outbox;
   audit: AuditLog;
-  /** Of all services. */
+  /** The audit logs of all services. */
   auditSources: readonly AuditSource[];
   sequences: Sequences;
   limiter: RateLimiter;
   limits: Limits;
   logins: CounterMetric<'outcome'>;
-  /** SMS that were asked for anonymously, by the state of their daily limit: ok, alert (from 80 %), spent (not sent). */
+  /** SMS that anonymous callers asked for, by the state of their daily limit: ok, alert (from 80 %), spent (not sent). */
   anonymousSmsCounter: CounterMetric<'budget'>;
-  /** ISO 3166 codes. */
+  /** ISO 3166 codes of the countries to which SMS are sent. */
   smsCountries: ReadonlySet<string>;
   idempotency: Idempotency;
   clock: Clock;
@@ -94,21 +94,21 @@ export interface Dependencies {
   realTime: Clock;
   random: Random;
   log: Logger;
-  /** The lifetime of session tokens, and the default one of personal tokens. */
+  /** Lifetime of session tokens, and default lifetime of personal tokens. */
   tokenLifetimeDays: number;
-  /** From the confirmation of a deletion to the erasure. */
+  /** Days from the confirmation of a deletion to the erasure. */
   graceDays: number;
   /** The public origin. */
   baseUrl: string;
 }
 
-/** With what only `createUseCases` hands on, to one use case. */
+/** Includes what `createUseCases` passes to one use case only. */
 export interface AllDependencies extends Dependencies {
   newNotifications: NewNotifications;
 }
 
 export interface DependencyOverrides {
-  /** Of hashing; default: that of production. */
+  /** Cost of hashing a password; by default the cost of production. */
   passwordCost?: PasswordCost | undefined;
 }
 
@@ -138,7 +138,7 @@ export const createDependencies = async (
   });
   const kavenegar = createKavenegar(kavenegarOf(config), metrics);
   const sms = await createSms(runtime, config, kavenegar);
-  // Deferred after the SMS sender, which the tasks need, and so closed before it.
+  // Deferred after the SMS sender, so that the tasks, which need it, are closed first.
   const backgroundTasks = createBackgroundTasks(log);
   runtime.cleanup.defer('background tasks', () => backgroundTasks.idle());
   return {

@@ -1,4 +1,7 @@
-/** `npm run rebuild:identity`: corrects by which texts accounts are found, and the copies of their public files; it may run beside the service. */
+/**
+ * `npm run rebuild:identity`: rebuilds the search texts of accounts and the copies of their public files.
+ * The service may run meanwhile.
+ */
 import { counted } from '@fitness/shared/kernel/counted.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';

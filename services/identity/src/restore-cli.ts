@@ -1,8 +1,12 @@
 /**
- * `npm run restore:identity -- --operator <name>`: after a restore of its database from a backup and after `npm run upgrade -- identity`,
- * before any service starts: a job of identity erases what is due in the backup, and members may have cancelled since. Ends every credential
- * of the backup, repeats the erasures in the journal, and gives every pending deletion the whole grace period. It needs MongoDB, Redis
- * and RabbitMQ, and no service; events wait in the outbox for the services. The name is recorded in the audit log. Repeatable. Exit codes as those of `npm run rebuild:identity`, and 64 for wrong usage.
+ * `npm run restore:identity -- --operator <name>` completes a restore of identity's database from a backup.
+ *
+ * Run it after `npm run upgrade -- identity` and before any service starts. Otherwise a job of identity would erase the
+ * accounts that are due in the backup, although members may have cancelled since.
+ *
+ * It ends every credential of the backup, repeats the erasures in the journal, and gives every pending deletion the whole
+ * grace period. It needs MongoDB, Redis and RabbitMQ, but no service: events wait in the outbox. The name is recorded in
+ * the audit log. It may be repeated. The exit codes are those of `npm run rebuild:identity`, and 64 for wrong usage.
  */
 import { parseArgs } from 'node:util';
 import { counted } from '@fitness/shared/kernel/counted.ts';

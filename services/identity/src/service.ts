@@ -15,7 +15,7 @@ import { createOauthPlugin } from './oauth/plugin.ts';
 import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases } from './use-cases.ts';
 
-/** What tests replace. */
+/** Replacements for tests. */
 export interface IdentityOverrides extends Overrides, DependencyOverrides {}
 
 export const startIdentity = async (

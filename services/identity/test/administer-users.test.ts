@@ -29,7 +29,7 @@ const put = (as: Person, id: number | string, body: unknown) =>
 const stored = (id: number) => harness.database.collection('users').findOne({ _id: id as never });
 
 describe('PUT /users/{id}', () => {
-  test('changes profile fields without the password and returns the full resource', async () => {
+  test('an operator changes profile fields without the password and gets the full resource', async () => {
     const person = await join(harness);
     const fresh = registration();
     const changes = {
@@ -49,7 +49,7 @@ describe('PUT /users/{id}', () => {
     expect((await logIn(harness, String(fresh.phone))).body.user.id).toBe(person.id);
   });
 
-  test('accepts a bank account that a bank can have, in any spelling, and one that is stored already', async () => {
+  test('a valid bank account is accepted in any spelling, and the stored one as it is', async () => {
     const person = await join(harness);
     const set = async (bank_account_number: string) => {
       const { status, body } = await put(operator, person.id, { bank_account_number });
@@ -63,7 +63,7 @@ describe('PUT /users/{id}', () => {
     expect(await set('IR-1')).toEqual([200, 'IR-1']);
   });
 
-  test('ignores is_trainer, is_gym_owner, deletion timestamps, and the password', async () => {
+  test('the update ignores is_trainer, is_gym_owner, deletion timestamps and the password', async () => {
     const person = await join(harness);
     const { status, body } = await put(operator, person.id, {
       is_trainer: true,
@@ -78,7 +78,7 @@ describe('PUT /users/{id}', () => {
     expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 
-  test('without any known field changes nothing', async () => {
+  test('an update without any known field changes nothing', async () => {
     const person = await join(harness);
     const before = await stored(person.id);
     for (const body of [{}, { version: 9, is_trainer: true }]) {
@@ -88,13 +88,13 @@ describe('PUT /users/{id}', () => {
     }
   });
 
-  test('answers 401 to a guest, and 403 without users.update_any before it validates the body', async () => {
+  test('a guest gets 401, and a caller without users.update_any gets 403 before the body is validated', async () => {
     const person = await join(harness);
     expect((await harness.send('PUT', `/users/${person.id}`, { body: {} })).status).toBe(401);
     expect((await put(person, operator.id, { height: 'x' })).status).toBe(403);
   });
 
-  test('answers 404 for an unknown and a malformed id, and 422 before 404', async () => {
+  test('an unknown or malformed id returns 404, and invalid fields return 422 before that', async () => {
     expect((await put(operator, 999_999_999, { height: 180 })).status).toBe(404);
     expect((await put(operator, 'x', { height: 180 })).status).toBe(404);
     expect((await put(operator, 999_999_999, { height: 1 })).status).toBe(422);
@@ -113,20 +113,20 @@ describe('PUT /users/{id}', () => {
     ['trainer_license_approved', { trainer_license_approved: 'yes' }],
     ['trainer_license_rejection_reason', { trainer_license_rejection_reason: 'x'.repeat(2_001) }],
     ['trainer_license_image', { trainer_license_image: 'x.png' }],
-  ])('answers an invalid %s with 422 under its name', async (field, body) => {
+  ])('an invalid %s returns 422 under its name', async (field, body) => {
     const person = await join(harness);
     const answer = await put(operator, person.id, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('answers 422 under the field for a value of another account', async () => {
+  test('a value of another account returns 422 under its field', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     const { status, body } = await put(operator, person.id, { email: other.user.email });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['email']]);
   });
 });
 
-describe('the permissions of an operator are a limit', () => {
+describe('the limits of an operator’s permissions', () => {
   test('an account with a permission that the caller lacks cannot be changed', async () => {
     const { status } = await put(operator, administrator.id, { first_name: 'Fallen' });
     expect(status).toBe(403);
@@ -136,14 +136,14 @@ describe('the permissions of an operator are a limit', () => {
     expect((await put(restricted, member.id, { first_name: 'X' })).status).toBe(403);
   });
 
-  test('a role with such a permission cannot be assigned, neither to others nor to oneself', async () => {
+  test('a role with a permission that the caller lacks cannot be assigned, even to oneself', async () => {
     const person = await join(harness);
     expect((await put(operator, person.id, { role_ids: [1, 3] })).status).toBe(403);
     expect((await put(operator, operator.id, { role_ids: [3] })).status).toBe(403);
     expect((await stored(person.id))?.role_ids).toEqual([1]);
   });
 
-  test('other roles can be assigned by who manages roles, with effect on the next request', async () => {
+  test('a role manager can assign other roles, which apply from the next request on', async () => {
     const person = await join(harness);
     const { status, body } = await put(administrator, person.id, { role_ids: [1, 2, 2] });
     expect(status).toBe(200);
@@ -151,18 +151,18 @@ describe('the permissions of an operator are a limit', () => {
     const { permissions } = await harness.identity.call('Introspect', { token: person.token });
     expect(permissions).toContain('users.delete');
     expect(await isLive(harness, person.token)).toBe(true);
-    const taken = await put(administrator, person.id, { role_ids: [] });
-    expect(taken.body.user.roles).toEqual([]);
+    const withoutRoles = await put(administrator, person.id, { role_ids: [] });
+    expect(withoutRoles.body.user.roles).toEqual([]);
   });
 
-  test('a role that gains such a permission during the request is not assigned', async () => {
+  test('a role that gains a permission that the caller lacks during the request is not assigned', async () => {
     const person = await join(harness);
     const roles = harness.database.collection('roles');
     const replica = await openReplica(harness.config, harness.clock, (dependencies) => ({
       ...dependencies,
       store: {
         ...dependencies.store,
-        // After the permissions were compared, and before anything is written.
+        // Runs after the permissions were compared and before anything is written.
         transaction: async (work) => {
           await roles.updateOne({ _id: 2 as never }, { $push: { permissions: 'roles.manage' as never } });
           return dependencies.store.transaction(work);
@@ -179,7 +179,7 @@ describe('the permissions of an operator are a limit', () => {
     }
   });
 
-  test('an account that gains such a permission is never changed afterwards', async () => {
+  test('an account that gains a permission that the caller lacks is never changed afterwards', async () => {
     for (let round = 0; round < 5; round += 1) {
       const person = await join(harness);
       const edits = Array.from({ length: 10 }, (_, index) =>
@@ -196,13 +196,13 @@ describe('the permissions of an operator are a limit', () => {
   });
 });
 
-describe('who does not manage roles', () => {
+describe('operators who do not manage roles', () => {
   const changesOf = (body: { user: Record<string, unknown> }) => body.user;
   const removeFactor = (as: Person, id: number) =>
     harness.send('DELETE', `/users/${id}/second-factor`, { as: as.caller });
   const remove = (as: Person, id: number) => harness.send('DELETE', `/users/${id}`, { as: as.caller });
 
-  test('changes no other account with a permission of operators, not its second factor, and deletes none', async () => {
+  test('an operator can neither change nor delete a colleague’s account, nor its second factor', async () => {
     const colleague = await joinAs(harness, 'operator');
     await harness.identity.call('AttachLicense', { user_id: colleague.id, media_id: 40, filename: 'l.pdf' });
     await setUp(harness, colleague);
@@ -231,7 +231,7 @@ describe('who does not manage roles', () => {
     expect((await remove(administrator, colleague.id)).status).toBe(204);
   });
 
-  test('changes no account with a role that somebody gave one such permission', async () => {
+  test('an operator cannot change an account whose role was given a single operator permission', async () => {
     const roles = harness.database.collection('roles');
     const role = { name: 'reader', title: 'Reader', permissions: ['users.view_limited', 'audit.view'] };
     await roles.insertOne({ _id: 77 as never, ...role });
@@ -243,25 +243,30 @@ describe('who does not manage roles', () => {
   });
 
   test.each([
-    ['adds a role', [1], [1, 2]],
-    ['replaces one', [1], [2]],
-    ['adds a role without permissions', [1], [1, 78]],
-    ['takes one away', [1, 78], [1]],
-    ['takes all away', [1, 78], []],
-  ])('%s: 403, for others and for themselves', async (_what, from, to) => {
-    const empty = { name: 'empty', title: 'Empty', permissions: [] };
-    await harness.database
-      .collection('roles')
-      .updateOne({ _id: 78 as never }, { $set: empty }, { upsert: true });
-    const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
-    await giveRoles(harness, person.id, from);
-    expect((await put(operator, person.id, { role_ids: to, height: 180 })).status).toBe(403);
-    expect(await stored(person.id)).toMatchObject({ role_ids: from, height: null });
-    expect((await put(own, own.id, { role_ids: [2, ...to.filter((id) => id !== 2), 78] })).status).toBe(403);
-    expect((await put(administrator, person.id, { role_ids: to })).status).toBe(200);
-  });
+    ['add a role', [1], [1, 2]],
+    ['replace a role', [1], [2]],
+    ['add a role without permissions', [1], [1, 78]],
+    ['remove a role', [1, 78], [1]],
+    ['remove all roles', [1, 78], []],
+  ])(
+    'an operator who does not manage roles cannot %s, for others or themselves: 403',
+    async (_what, from, to) => {
+      const empty = { name: 'empty', title: 'Empty', permissions: [] };
+      await harness.database
+        .collection('roles')
+        .updateOne({ _id: 78 as never }, { $set: empty }, { upsert: true });
+      const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
+      await giveRoles(harness, person.id, from);
+      expect((await put(operator, person.id, { role_ids: to, height: 180 })).status).toBe(403);
+      expect(await stored(person.id)).toMatchObject({ role_ids: from, height: null });
+      expect((await put(own, own.id, { role_ids: [2, ...to.filter((id) => id !== 2), 78] })).status).toBe(
+        403,
+      );
+      expect((await put(administrator, person.id, { role_ids: to })).status).toBe(200);
+    },
+  );
 
-  test('sends the roles that are there, in any order, and gives and takes that of members', async () => {
+  test('an operator may send unchanged roles in any order, and add or remove the member role', async () => {
     const [person, own] = [await join(harness), await joinAs(harness, 'operator')];
     const twice = await put(operator, person.id, { role_ids: [1, 1], height: 181 });
     expect([twice.status, changesOf(twice.body).height]).toEqual([200, 181]);
@@ -273,7 +278,7 @@ describe('who does not manage roles', () => {
     expect((await put(own, own.id, { role_ids: [2] })).status).toBe(200);
   });
 
-  test('is told of an unknown role first: 422, then 404, then 403', async () => {
+  test('an unknown role returns 422 first, then an unknown account 404, then a forbidden role 403', async () => {
     const colleague = await joinAs(harness, 'operator');
     expect((await put(operator, colleague.id, { role_ids: [999] })).status).toBe(422);
     expect((await put(operator, 999_999_999, { role_ids: [999] })).status).toBe(422);
@@ -281,7 +286,7 @@ describe('who does not manage roles', () => {
     expect((await put(operator, colleague.id, { role_ids: [2] })).status).toBe(403);
   });
 
-  test('never changes a member who becomes an operator at the same time', async () => {
+  test('an operator never changes a member after they have become an operator concurrently', async () => {
     for (let round = 0; round < 5; round += 1) {
       const person = await join(harness);
       const phones = Array.from({ length: 10 }, () => String(registration().phone));
@@ -308,7 +313,7 @@ describe("a trainer's license", () => {
     body.user.trainer_license_rejection_reason,
   ];
 
-  test('can be approved, rejected with a reason, and reset; only a rejection has a reason', async () => {
+  test('a license can be approved, rejected with a reason, and reset; only a rejection has a reason', async () => {
     const person = await withLicense();
     const review = async (body: unknown) => reviewOf((await put(operator, person.id, body)).body);
     expect(
@@ -325,7 +330,7 @@ describe("a trainer's license", () => {
   });
 
   test.each([true, false, null])(
-    'stores a reason alone while the review is %p, and null clears it; nobody is notified',
+    'while the review is %p a reason alone is stored, null clears it, and nobody is notified',
     async (approved) => {
       const person = await withLicense({ trainer_license_approved: approved });
       const review = async (reason: unknown) => {
@@ -346,23 +351,25 @@ describe("a trainer's license", () => {
     ['an approval', { trainer_license_approved: true }, [true, null]],
     ['a reset', { trainer_license_approved: null }, [null, null]],
     ['a cleared document', { trainer_license_image: null }, [null, null]],
-  ])('drops a reason beside %s', async (_what, body, expected) => {
+  ])('a reason that is sent with %s is dropped', async (_what, body, expected) => {
     const rejected = { trainer_license_approved: false, trainer_license_rejection_reason: 'older' };
     const person = await withLicense(rejected);
     const answer = await put(operator, person.id, { ...body, trainer_license_rejection_reason: 'blurred' });
     expect([answer.status, reviewOf(answer.body)]).toEqual([200, expected]);
   });
 
-  test('keeps the older reason for a rejection with an empty one, and stores one without a document', async () => {
+  test('an empty reason keeps the earlier one, and a reason is stored even without a document', async () => {
     const rejected = { trainer_license_approved: false, trainer_license_rejection_reason: 'older' };
-    const [person, without] = [await withLicense(rejected), await join(harness)];
+    const [person, unlicensed] = [await withLicense(rejected), await join(harness)];
     const again = { trainer_license_approved: false, trainer_license_rejection_reason: '' };
     expect(reviewOf((await put(operator, person.id, again)).body)).toEqual([false, 'older']);
-    const { status, body } = await put(operator, without.id, { trainer_license_rejection_reason: 'send it' });
+    const { status, body } = await put(operator, unlicensed.id, {
+      trainer_license_rejection_reason: 'send it',
+    });
     expect([status, reviewOf(body)]).toEqual([200, [null, 'send it']]);
   });
 
-  test('is cleared with its review, even if the request contains a review', async () => {
+  test('a license is cleared with its review, even if the request contains a review', async () => {
     const person = await withLicense({ trainer_license_approved: true });
     const { body } = await put(operator, person.id, {
       trainer_license_image: null,
@@ -377,16 +384,16 @@ describe("a trainer's license", () => {
     expect(harness.standIns.deletedLicensesOf).toContain(person.id);
   });
 
-  test('is not reviewed when it is not the document that the review names: 409, and no change', async () => {
+  test('a review that names another document returns 409 and changes nothing', async () => {
     const person = await withLicense();
     const before = await stored(person.id);
     const verdict = { trainer_license_approved: true, height: 180 };
     for (const body of [verdict, { trainer_license_image: null }]) {
-      const { status, body: answered } = await put(operator, person.id, {
+      const { status, body: conflict } = await put(operator, person.id, {
         ...body,
         trainer_license_media_id: 8,
       });
-      expect([status, answered]).toEqual([
+      expect([status, conflict]).toEqual([
         409,
         {
           message:
@@ -403,7 +410,7 @@ describe("a trainer's license", () => {
     expect(reviewOf(body)).toEqual([true, null]);
   });
 
-  test('that its owner cleared is not reviewed: 409', async () => {
+  test('a license that its owner has cleared is not reviewed: 409', async () => {
     const person = await join(harness);
     const body = { trainer_license_approved: true, trainer_license_media_id: 9 };
     expect((await put(operator, person.id, body)).body.code).toBe('license_replaced');
@@ -411,7 +418,7 @@ describe("a trainer's license", () => {
     expect((await put(operator, person.id, none)).status).toBe(200);
   });
 
-  test('causes a notification for a new verdict, a reset and a removal, but not for a repeated verdict', async () => {
+  test('a new verdict, a reset and a removal notify the trainer, but a repeated verdict does not', async () => {
     const person = await withLicense();
     await put(operator, person.id, {
       trainer_license_approved: false,
@@ -420,7 +427,7 @@ describe("a trainer's license", () => {
     await put(operator, person.id, { trainer_license_approved: false });
     await put(operator, person.id, { trainer_license_approved: null });
     await put(operator, person.id, { trainer_license_approved: true });
-    // As for gyms: clearing wins, and nobody is notified.
+    // Clearing wins and nobody is notified, as with the license of a gym.
     await put(operator, person.id, { trainer_license_image: null, trainer_license_approved: false });
     await harness.identity.call('AttachLicense', { user_id: person.id, media_id: 10, filename: 'l.pdf' });
     await put(operator, person.id, { trainer_license_image: null });
@@ -438,17 +445,17 @@ describe("a trainer's license", () => {
     ]);
   });
 
-  test('causes no notification for what operators do with their own', async () => {
+  test('operators who change their own license are not notified', async () => {
     const own = await joinAs(harness, 'operator');
     await harness.identity.call('AttachLicense', { user_id: own.id, media_id: 11, filename: 'l.pdf' });
     expect((await put(own, own.id, { trainer_license_image: null })).status).toBe(200);
     expect(await harness.database.collection('notifications').countDocuments({ user_id: own.id })).toBe(0);
   });
 
-  test('that does not exist can only be reset, not reviewed: 422, no change and no notification', async () => {
+  test('a missing license can be reset but not reviewed: 422, no change and no notification', async () => {
     const person = await join(harness);
-    const refused = await put(operator, person.id, { trainer_license_approved: true, height: 180 });
-    expect([refused.status, refused.body.errors]).toEqual([
+    const answer = await put(operator, person.id, { trainer_license_approved: true, height: 180 });
+    expect([answer.status, answer.body.errors]).toEqual([
       422,
       { trainer_license_approved: ['There is no license document to review.'] },
     ]);
@@ -459,7 +466,7 @@ describe("a trainer's license", () => {
     expect((await put(operator, administrator.id, { trainer_license_approved: true })).status).toBe(403);
   });
 
-  test('cannot be reviewed by its holder without the permission', async () => {
+  test('trainers cannot review their own license without the permission', async () => {
     const person = await withLicense();
     expect((await put(person, person.id, { trainer_license_approved: true })).status).toBe(403);
   });

@@ -1,4 +1,4 @@
-/** What operators do is in the audit log, with the effect or not at all; GET /audit-log shows it. */
+/** An operator's action and its audit entry are stored together or not at all. GET /audit-log shows the entries. */
 
 import { type AuditLog, createAuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -32,7 +32,7 @@ let observer: ReturnType<typeof createAuditObserver>;
 let administrator: Person;
 let events: EventWatch;
 
-/** A wallet with an audit log on a database of its own. */
+/** A wallet with an audit log in a separate database. */
 const walletConfig = testConfig('wallet');
 let wallet: {
   server: GrpcServer;
@@ -88,17 +88,17 @@ const change = (id: number, body: unknown, as = administrator.caller): Promise<A
 const ENTRY = () => ({ actorId: administrator.id, service: 'identity' });
 
 describe('an operator’s action and its entry are one transaction', () => {
-  test('a personal token and an app of their own; those of members have no entry', async () => {
+  test('a personal token and an app of an operator have an entry, those of a member have none', async () => {
     const oauth = oauthOf(harness);
     const [member, operator] = [await createOauthUser(harness), await createOauthUser(harness, 'operator')];
-    const both = (person: OauthUser) =>
+    const createBoth = (person: OauthUser) =>
       observer.observe(async () => {
         await oauth.connect(person, { scope: 'posts.view' });
         const body = { name: 'script', permissions: ['posts.view'] };
         return harness.send('POST', '/auth/tokens', { as: person.caller, body });
       });
-    expect((await both(member)).entries).toEqual([]);
-    const { entries, written } = await both(operator);
+    expect((await createBoth(member)).entries).toEqual([]);
+    const { entries, written } = await createBoth(operator);
     const own = { actorId: operator.id, subjectType: 'user', subjectId: operator.id, before: {} };
     expect(entries).toMatchObject([
       { ...own, action: 'app.connect', after: { grant_id: expect.any(Number) } },
@@ -108,7 +108,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toEqual(expect.arrayContaining(['notifications', 'oauth_records', 'tokens', 'users']));
   });
 
-  test('a change of the profile', async () => {
+  test('a change of a profile has an entry with the changed fields', async () => {
     const { id, user } = await join(harness);
     const { result, entries, written } = await observer.observe(() =>
       change(id, { first_name: 'Forugh', bank_account_number: 'IR820540102680020817909002' }),
@@ -129,7 +129,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toContain('users');
   });
 
-  test('roles, and the review of a license: an entry for each kind of change in one request', async () => {
+  test('a request with changes of several kinds has an entry for each kind', async () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 50, filename: 'license.pdf' });
     const { result, entries, written } = await observer.observe(() =>
@@ -155,7 +155,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toEqual(expect.arrayContaining(['notifications', 'users']));
   });
 
-  test('the same verdict for another name is a review, the change of the name is none', async () => {
+  test('a change of the name is not a review, but repeating the verdict for the new name is', async () => {
     const { id, user } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 51, filename: 'license.pdf' });
     const verdict = { trainer_license_approved: true };
@@ -173,7 +173,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect((await observer.observe(() => change(id, verdict))).entries).toEqual([]);
   });
 
-  test('a cleared license; its document is deleted after the commit, by the event when media fails', async () => {
+  test('a cleared license has an entry; its document is deleted after the commit, or on the event', async () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 60, filename: 'license.pdf' });
     let committed: string[] = [];
@@ -203,7 +203,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     });
   });
 
-  test('a license whose clearing cannot be recorded is kept, with its document; a repeat records it', async () => {
+  test('a license whose clearing cannot be recorded keeps its document, and a repetition records it', async () => {
     const { id } = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: id, media_id: 61, filename: 'license.pdf' });
     await observer.observe(() => change(id, { height: 170 }));
@@ -223,7 +223,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(harness.standIns.licenseDeletions).toContainEqual({ userId: id, upTo: 61 });
   });
 
-  test('a role', async () => {
+  test('a change of a role has an entry', async () => {
     const { result, entries, written } = await observer.observe(() =>
       harness.send('PUT', '/roles/2', { as: administrator.caller, body: { title: 'Support' } }),
     );
@@ -241,7 +241,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toContain('roles');
   });
 
-  test('a deletion', async () => {
+  test('a deletion of an account has an entry', async () => {
     const { id } = await join(harness);
     const { result, entries, written } = await observer.observe(() =>
       harness.send('DELETE', `/users/${id}`, { as: administrator.caller }),
@@ -254,7 +254,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(written).toContain('users');
   });
 
-  test('a removed second factor', async () => {
+  test('the removal of a second factor has an entry, and its repetition has none', async () => {
     const person = await join(harness);
     await setUp(harness, person);
     const remove = () =>
@@ -276,7 +276,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect([again.result.status, again.entries]).toEqual([204, []]);
   });
 
-  test('a session that is ended', async () => {
+  test('the end of a session is recorded once', async () => {
     const person = await join(harness);
     const sessions = `/users/${person.id}/sessions`;
     const { data } = (await harness.send('GET', sessions, { as: administrator.caller })).body;
@@ -299,7 +299,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect([again.result.status, again.entries]).toEqual([404, []]);
   });
 
-  test('what is refused, and what changes nothing, has no entry', async () => {
+  test('a refused request and one that changes nothing have no entry', async () => {
     const operator = await joinAs(harness, 'operator');
     const person = await join(harness);
     const { entries } = await observer.observe(async () => {
@@ -317,7 +317,7 @@ describe('an operator’s action and its entry are one transaction', () => {
     expect(entries).toEqual([]);
   });
 
-  test('what a user does with their own account has no entry', async () => {
+  test('a user’s change of their own account has no entry', async () => {
     const { caller: as } = await join(harness);
     const { result, entries } = await observer.observe(() =>
       harness.send('PUT', '/auth/me', { as, body: { first_name: 'Parvin' } }),
@@ -341,7 +341,7 @@ const inWallet = (subjectId: number, actorId = administrator.id): Promise<void> 
   );
 
 describe('GET /audit-log', () => {
-  test('needs audit.view; a third-party app never has access', async () => {
+  test('the audit log requires audit.view, and third-party apps never have access', async () => {
     expect((await harness.send('GET', '/audit-log')).status).toBe(401);
     expect((await list('', (await join(harness)).caller)).status).toBe(403);
     expect((await list('', restrictedCaller(administrator.id, 'users.view_all'))).status).toBe(403);
@@ -350,7 +350,7 @@ describe('GET /audit-log', () => {
     expect((await list('', scopes)).status).toBe(403);
   });
 
-  test('merges the logs of the services, newest first, by page and by cursor', async () => {
+  test('the list merges the logs of all services, newest first, by page and by cursor', async () => {
     const person = await join(harness);
     for (const subject of [1, 2, 3]) {
       await change(person.id, { height: 170 + subject });
@@ -377,7 +377,7 @@ describe('GET /audit-log', () => {
     expect((await list('?per_page=2&page=1000')).body.data).toEqual([]);
   });
 
-  test('filters by actor, subject, action and period', async () => {
+  test('the list can be filtered by actor, subject, action and period', async () => {
     const person = await join(harness);
     await change(person.id, { height: 180, role_ids: [1, 2] });
     await inWallet(9_000, 77);
@@ -407,13 +407,13 @@ describe('GET /audit-log', () => {
     ['?from=yesterday', 'from'],
     ['?actor_id=x', 'actor_id'],
     ['?cursor=x', 'cursor'],
-  ])('%s is 422 under %s', async (query, field) => {
+  ])('the query %s returns 422 under %s', async (query, field) => {
     const { status, body } = await list(query);
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
 
   test.each(['list', 'count'] as const)(
-    'while the %s of one service fails there is no list: 503',
+    'the list returns 503 while the %s of one service fails',
     async (call) => {
       wallet.failing = call;
       expect((await list()).status).toBe(503);
@@ -422,7 +422,7 @@ describe('GET /audit-log', () => {
     },
   );
 
-  test('while one service cannot be reached there is no list: 503', async () => {
+  test('the list returns 503 while one service cannot be reached', async () => {
     const unreachable = await startHarness({ MEDIA_GRPC_ADDRESS: '127.0.0.1:1' });
     const viewer = await joinAs(unreachable, 'administrator');
     const cursor = encodeCursor([Number.MAX_SAFE_INTEGER], { url: '/api/v1/audit-log' });
@@ -433,7 +433,7 @@ describe('GET /audit-log', () => {
     await unreachable.close();
   });
 
-  test('after an erasure it shows that a personal value was there, but not which', async () => {
+  test('after an erasure the log shows that a personal value existed, but not the value', async () => {
     const person = await join(harness);
     await change(person.id, { first_name: 'Mehdi', bank_account_number: 'IR820540102680020817909002' });
     expect((await list(`?subject_type=user&subject_id=${person.id}`)).body.data[0].after).toEqual({

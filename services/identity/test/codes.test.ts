@@ -28,7 +28,7 @@ afterAll(async () => {
 const stored = (userId: number) =>
   connection.collection('confirmation_codes').findOne({ _id: userId as never });
 
-/** An account with a code 123456 of both purposes, after `failures` consecutive failed attempts. Returns its id. */
+/** Creates an account with the code 123456 for both purposes and `failures` consecutive failures. Returns its id. */
 const afterFailures = async (failures: number): Promise<number> => {
   people += 1;
   for (const purpose of ['deletion', 'reset'] as const) {
@@ -54,7 +54,7 @@ const guesses = (userId: number, purpose: CodePurpose, count: number, network?: 
   );
 
 describe('wrong reset codes', () => {
-  test('are five a code and network, exactly, for twenty concurrent guesses', async () => {
+  test('a network has exactly five attempts at a reset code, even with twenty concurrent guesses', async () => {
     const userId = await afterFailures(0);
     await guesses(userId, 'reset', 20, 'one');
     expect(await triesOf(userId)).toEqual({ tries: 5, byNetwork: { one: 5 } });
@@ -63,7 +63,7 @@ describe('wrong reset codes', () => {
     expect(await triesOf(userId)).toEqual({ tries: 5, byNetwork: { one: 5, other: 0 } });
   });
 
-  test('are twenty a code over all networks, exactly, for sixty concurrent guesses', async () => {
+  test('all networks together have exactly twenty attempts, even with sixty concurrent guesses', async () => {
     const userId = await afterFailures(0);
     const networks = Array.from({ length: 12 }, (_, index) => `network-${index}`);
     await Promise.all(networks.map((network) => guesses(userId, 'reset', 5, network)));
@@ -74,19 +74,19 @@ describe('wrong reset codes', () => {
     expect(await codes.check(userId, 'reset', '123456', now, from('another'))).toBeUndefined();
   });
 
-  test('are as many as configured; those of a deletion code stay five', async () => {
-    const few = createCodes(connection, { perNetwork: 2, inAll: 3 });
+  test('the attempts at a reset code can be configured; a deletion code always allows five', async () => {
+    const configured = createCodes(connection, { perNetwork: 2, inAll: 3 });
     const userId = await afterFailures(0);
     for (const purpose of ['deletion', 'reset'] as const) {
       for (const network of ['one', 'other'])
         for (let call = 1; call <= 8; call += 1)
-          await few.check(userId, purpose, '000000', now, purpose === 'reset' ? from(network) : {});
+          await configured.check(userId, purpose, '000000', now, purpose === 'reset' ? from(network) : {});
     }
     const expected = { reset: { tries: 3, tries_by_network: { one: 2, other: 1 } }, deletion: { tries: 5 } };
     expect(await stored(userId)).toMatchObject(expected);
   });
 
-  test('do not lock anything: after a hundred of them the next code and the deletion code are accepted', async () => {
+  test('wrong reset codes lock nothing: after a hundred, the next code and the deletion code work', async () => {
     const userId = await afterFailures(0);
     for (let round = 0; round < 20; round += 1) {
       await codes.replace(userId, 'reset', issueCode(`reset-${userId}-${round}`, '123456', now));
@@ -98,7 +98,7 @@ describe('wrong reset codes', () => {
     expect(await codes.check(userId, 'reset', '123456', now)).toBe('next');
   });
 
-  test('are not affected by the lock of the deletion codes, and do not reset its count', async () => {
+  test('the lock of the deletion codes does not affect reset codes, which do not reset its count', async () => {
     const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '000000', now)).toBeUndefined();
     expect(await codes.check(userId, 'reset', '123456', now)).toBe(`reset-${userId}`);
@@ -107,7 +107,7 @@ describe('wrong reset codes', () => {
 });
 
 describe('the limit of a hundred consecutive failures of deletion codes', () => {
-  test('allows exactly one of twenty concurrent guesses after ninety-nine failures', async () => {
+  test('after ninety-nine failures exactly one of twenty concurrent guesses is checked', async () => {
     for (let round = 0; round < 5; round += 1) {
       const userId = await afterFailures(99);
       await guesses(userId, 'deletion', 20);
@@ -117,7 +117,7 @@ describe('the limit of a hundred consecutive failures of deletion codes', () => 
     }
   });
 
-  test('locks the codes in the same write as the hundredth failure, so that a crash cannot prevent it', async () => {
+  test('the write of the hundredth failure also locks the codes, so a crash cannot prevent it', async () => {
     const userId = await afterFailures(99);
     const sent: string[] = [];
     const crashing = await mongoose
@@ -126,13 +126,13 @@ describe('the limit of a hundred consecutive failures of deletion codes', () => 
     crashing.getClient().on('commandStarted', ({ commandName }) => sent.push(commandName));
     await createCodes(crashing).check(userId, 'deletion', '000000', now);
     await crashing.close();
-    // No other write follows that a crash could prevent.
+    // No further write follows that a crash could prevent.
     const writes = ['insert', 'update', 'delete', 'findAndModify'];
     expect(sent.filter((name) => writes.includes(name)).at(-1)).toBe('findAndModify');
     expect(await stored(userId)).toMatchObject({ wrong_in_row: 100, locked_until: after(LOCKOUT_MS) });
   });
 
-  test('rejects every code for a day, including the right one, and then starts a new count', async () => {
+  test('a lockout rejects every code for a day, even the correct one, and then counts anew', async () => {
     const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '000000', now)).toBeUndefined();
     expect(await codes.check(userId, 'deletion', '123456', now)).toBeUndefined();
@@ -145,7 +145,7 @@ describe('the limit of a hundred consecutive failures of deletion codes', () => 
     expect(await codes.check(userId, 'deletion', '654321', tomorrow)).toBe('next');
   });
 
-  test('is reset by the right code at the hundredth attempt', async () => {
+  test('the correct code at the hundredth attempt resets the count', async () => {
     const userId = await afterFailures(99);
     expect(await codes.check(userId, 'deletion', '123456', now)).toBe(`deletion-${userId}`);
     expect(await stored(userId)).toMatchObject({

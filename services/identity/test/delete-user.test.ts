@@ -30,23 +30,23 @@ afterAll(async () => {
 
 const remove = (id: number | string, as = operator.caller, headers: Record<string, string> = {}) =>
   harness.send('DELETE', `/users/${id}`, { as, headers });
-const OF_ERASURE = ['identity.credentials.revoked', 'identity.account.deleted'];
+const ERASURE_EVENTS = ['identity.credentials.revoked', 'identity.account.deleted'];
 const eventsOf = async (id: number) =>
   (await events.publishedAbout(id))
-    .filter(({ type }) => OF_ERASURE.includes(type))
+    .filter(({ type }) => ERASURE_EVENTS.includes(type))
     .map(({ type, data }) => [type, data]);
 
 describe('DELETE /users/{id}', () => {
-  test('erases the account at once: its credentials are revoked, and it looks like an unknown account', async () => {
+  test('a deletion erases the account at once: credentials are revoked, and it looks unknown', async () => {
     const person = await join(harness);
-    const { body: made } = await harness.send('POST', '/auth/tokens', {
+    const { body: created } = await harness.send('POST', '/auth/tokens', {
       as: person.caller,
       body: { name: 'ci' },
     });
     const answer = await remove(person.id);
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(await isLive(harness, person.token)).toBe(false);
-    expect(await isLive(harness, made.token)).toBe(false);
+    expect(await isLive(harness, created.token)).toBe(false);
     expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
     const login = await logIn(harness, person.user.username);
     const unknown = await logIn(harness, 'nobody.at.all');
@@ -55,7 +55,7 @@ describe('DELETE /users/{id}', () => {
     expect((await remove(person.id)).status).toBe(404);
   });
 
-  test('publishes the revocation and the deletion', async () => {
+  test('a deletion publishes the revocation and the deletion', async () => {
     const person = await join(harness);
     await remove(person.id);
     expect(await eventsOf(person.id)).toEqual([
@@ -67,27 +67,27 @@ describe('DELETE /users/{id}', () => {
     ]);
   });
 
-  test('makes user name, e-mail and phone available again', async () => {
+  test('a deletion makes the user name, e-mail and phone available again', async () => {
     const person = await join(harness);
     await remove(person.id);
     const { username, email, phone } = person.user;
     expect((await join(harness, { username, email, phone })).id).not.toBe(person.id);
   });
 
-  test('answers 403 for the own account, even to an administrator', async () => {
+  test('even an administrator gets 403 for their own account', async () => {
     const administrator = await joinAs(harness, 'administrator');
     expect((await remove(administrator.id, administrator.caller)).status).toBe(403);
     expect(await isLive(harness, administrator.token)).toBe(true);
   });
 
-  test('answers 403 for an account with a permission that the caller lacks', async () => {
+  test('an account with a permission that the caller lacks returns 403', async () => {
     const administrator = await joinAs(harness, 'administrator');
     expect((await remove(administrator.id)).status).toBe(403);
     const restricted = caller(operator.id, ['users.delete']);
     expect((await remove((await join(harness)).id, restricted)).status).toBe(403);
   });
 
-  test('answers 403 and erases nothing if the account gains permissions while its blockers are evaluated', async () => {
+  test('an account that gains permissions while its blockers are evaluated is not erased: 403', async () => {
     const person = await join(harness);
     harness.standIns.whileEvaluating = () => giveRoles(harness, person.id, [3]);
     try {
@@ -99,7 +99,7 @@ describe('DELETE /users/{id}', () => {
     expect(await eventsOf(person.id)).toEqual([]);
   });
 
-  test('answers 401 to a guest, 403 without users.delete, and 404 for an unknown account', async () => {
+  test('a guest gets 401, a caller without users.delete 403, and an unknown account returns 404', async () => {
     const person = await join(harness);
     expect((await harness.send('DELETE', `/users/${person.id}`)).status).toBe(401);
     expect((await remove(operator.id, person.caller)).status).toBe(403);
@@ -107,7 +107,7 @@ describe('DELETE /users/{id}', () => {
     expect((await remove('x')).status).toBe(404);
   });
 
-  test('answers the 409 of self-service deletion, with every blocker in order and in the requested language', async () => {
+  test('a blocked deletion returns 409 with every blocker, in order and in the requested language', async () => {
     const person = await join(harness);
     harness.standIns.blockers.push(
       { userId: person.id, code: 'active_premium', extras: { expires_at: '2026-02-01 00:00:00' } },
@@ -129,7 +129,7 @@ describe('DELETE /users/{id}', () => {
     expect(await eventsOf(person.id)).toEqual([]);
   });
 
-  test('answers 503 and erases nothing if a blocker cannot be evaluated', async () => {
+  test('a blocker that cannot be evaluated returns 503, and nothing is erased', async () => {
     const person = await join(harness);
     harness.standIns.brokenBlocker = 'unsettled_balance';
     const { status, headers } = await remove(person.id);
@@ -138,7 +138,7 @@ describe('DELETE /users/{id}', () => {
     expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('erases once and publishes one event for twenty concurrent calls', async () => {
+  test('twenty concurrent deletions erase once and publish one event', async () => {
     const person = await join(harness);
     const answers = await Promise.all(Array.from({ length: 20 }, () => remove(person.id)));
     expect(answers.filter((answer) => answer.status === 204)).toHaveLength(1);
@@ -148,7 +148,7 @@ describe('DELETE /users/{id}', () => {
     );
   });
 
-  test('leaves no valid token of a sign-in that races with it', async () => {
+  test('a sign-in that races with a deletion leaves no valid token', async () => {
     const person = await join(harness);
     const [removed, ...logins] = await Promise.all([
       remove(person.id),

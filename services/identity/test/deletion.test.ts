@@ -81,7 +81,7 @@ const arm = (person: Person) => deleteAccount(person, { current_password: PASSWO
 const commit = (person: Person, code: string) =>
   deleteAccount(person, { current_password: PASSWORD, confirmation_code: code });
 
-/** Asks for the new phone and confirms it. */
+/** Requests a new phone and confirms it. */
 const changePhone = async ({ caller: as }: Person, phone: string) => {
   const request = { phone, current_password: PASSWORD };
   expect((await harness.send('PUT', '/auth/me', { as, body: request })).status).toBe(200);
@@ -103,7 +103,7 @@ const pendingOf = async (person: Person) =>
   (await harness.send('GET', '/auth/me', { as: person.caller })).body.user.deletion_scheduled_at;
 
 describe('a code', () => {
-  test('is valid for exactly ten minutes', async () => {
+  test('a deletion code is valid for exactly ten minutes', async () => {
     const late = await armed();
     harness.clock.advance(10 * MINUTE_MS);
     expect((await commit(late.person, late.code)).status).toBe(422);
@@ -112,7 +112,7 @@ describe('a code', () => {
     expect((await commit(inTime.person, inTime.code)).status).toBe(202);
   });
 
-  test('stays valid after four failed attempts and is invalid after the fifth', async () => {
+  test('a code stays valid after four failed attempts and becomes invalid with the fifth', async () => {
     const four = await armed();
     for (let offset = 1; offset <= 4; offset += 1) await commit(four.person, wrong(four.code, offset));
     expect((await commit(four.person, four.code)).status).toBe(202);
@@ -124,7 +124,7 @@ describe('a code', () => {
   test.each([
     ['Persian', '۰۱۲۳۴۵۶۷۸۹'],
     ['Arabic', '٠١٢٣٤٥٦٧٨٩'],
-  ])('is accepted in %s digits, for a deletion and for a reset', async (_name, digits) => {
+  ])('a code in %s digits is accepted for a deletion and for a reset', async (_name, digits) => {
     const typed = (code: string) => code.replaceAll(/\d/g, (digit) => digits.charAt(Number(digit)));
     const { person, code } = await armed();
     expect((await commit(person, typed(wrong(code)))).status).toBe(422);
@@ -139,7 +139,7 @@ describe('a code', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('is stored only as a hash', async () => {
+  test('a code is stored only as a hash', async () => {
     const { person, code } = await armed();
     const stored = await harness.database
       .collection('confirmation_codes')
@@ -148,7 +148,7 @@ describe('a code', () => {
     expect(stored?.deletion).toMatchObject({ tries: 0 });
   });
 
-  test('is rejected for a day after a hundred consecutive failures over all codes of the account', async () => {
+  test('after a hundred consecutive failures all codes of the account are rejected for a day', async () => {
     const { person } = await armed();
     await harness.database
       .collection('confirmation_codes')
@@ -165,7 +165,7 @@ describe('a code', () => {
     expect((await commit(person, afterwards)).status).toBe(202);
   });
 
-  test('stays valid when blockers prevent the deletion', async () => {
+  test('a code stays valid when blockers prevent the deletion', async () => {
     const { person, code } = await armed();
     harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
     expect((await commit(person, code)).status).toBe(409);
@@ -173,7 +173,7 @@ describe('a code', () => {
     expect((await commit(person, code)).status).toBe(202);
   });
 
-  test('is checked before the blockers: a wrong one is 422, and no blocker is evaluated', async () => {
+  test('a wrong code returns 422 before any blocker is evaluated', async () => {
     const { person, code } = await armed();
     harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
     harness.standIns.brokenBlocker = 'active_premium';
@@ -183,7 +183,7 @@ describe('a code', () => {
     expect(harness.standIns.calls.blockers).toBe(0);
   });
 
-  test('is rejected with the same bytes for every reason', async () => {
+  test('a rejected code returns the same bytes for every reason', async () => {
     const none = await commit(await join(harness), '123456');
     const guessed = await armed();
     const exhausted = await armed();
@@ -208,7 +208,7 @@ describe('a code', () => {
     for (const { status, text } of answers) expect([status, text]).toEqual([422, none.text]);
   });
 
-  test('stays valid when the SMS of its successor is refused, but not when the outcome is unknown', async () => {
+  test('a code stays valid when the next SMS is refused, but not when its outcome is unknown', async () => {
     const refused = await armed();
     await control('PUT', '/sms/mode', { mode: 'refuse', receptor: refused.person.user.phone });
     expect((await arm(refused.person)).status).toBe(500);
@@ -221,7 +221,7 @@ describe('a code', () => {
 });
 
 describe('blockers', () => {
-  test('are all listed, in the order of the specification', async () => {
+  test('all blockers are listed in the order of the specification', async () => {
     const person = await join(harness);
     harness.standIns.blockers = [
       { userId: person.id, code: 'active_trainees', extras: { count: 3 } },
@@ -252,7 +252,7 @@ describe('blockers', () => {
     'pending_withdrawal',
     'active_premium',
     'active_trainees',
-  ])('that cannot be evaluated (%s) give 503, without an SMS or a scheduled deletion', async (code) => {
+  ])('a blocker that cannot be evaluated (%s) returns 503, and no SMS is sent', async (code) => {
     const person = await join(harness);
     harness.standIns.brokenBlocker = code;
     const answer = await arm(person);
@@ -261,7 +261,7 @@ describe('blockers', () => {
     expect(await pendingOf(person)).toBeNull();
   });
 
-  test('are not revealed without the password, and do not affect an account whose deletion is pending', async () => {
+  test('blockers are not revealed without the password, and do not affect a pending deletion', async () => {
     const person = await join(harness);
     const [broken, blocked] = ['active_trainees', 'gym_ownership'];
     harness.standIns.brokenBlocker = broken;
@@ -280,12 +280,12 @@ describe('blockers', () => {
 
 describe('authorization', () => {
   const tokens: [string, Partial<Person['caller']>][] = [
-    ['session', {}],
-    ['personal', { tokenKind: 'personal' }],
-    ['restricted, without any permission', { tokenKind: 'restricted', permissions: new Set() }],
-    ['OAuth, with any scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
+    ['session token', {}],
+    ['personal token', { tokenKind: 'personal' }],
+    ['restricted token without permissions', { tokenKind: 'restricted', permissions: new Set() }],
+    ['OAuth token with any scope', { tokenKind: 'oauth', permissions: new Set(['posts.view']) }],
   ];
-  test.each(tokens)('needs only a valid token: %s', async (_kind, token) => {
+  test.each(tokens)('a deletion requires no more than a valid %s', async (_kind, token) => {
     const { user, ...person } = await join(harness);
     const as = { ...person, user, caller: { ...person.caller, ...token } };
     const wrongPassword = await deleteAccount(as, { current_password: 'not the password' });
@@ -302,7 +302,7 @@ describe('authorization', () => {
 });
 
 describe('scheduling', () => {
-  test('happens once for twenty concurrent calls with the right code, and revokes all credentials', async () => {
+  test('twenty concurrent calls with the correct code schedule once and revoke all credentials', async () => {
     const broker = await connectBroker({
       url: harness.config.AMQP_URL,
       namespace: harness.config.EVENTS_NAMESPACE,
@@ -322,18 +322,18 @@ describe('scheduling', () => {
     expect(statuses.filter((status) => status === 202)).toHaveLength(1);
     expect(statuses.filter((status) => ![202, 422, 429].includes(status))).toEqual([]);
     expect(await isLive(harness, person.token)).toBe(false);
-    const wanted = ['identity.account.deletion_requested', 'identity.credentials.revoked'];
+    const types = ['identity.account.deletion_requested', 'identity.credentials.revoked'];
     const published = () =>
       tap.events
-        .filter(({ subject, type }) => subject === String(person.id) && wanted.includes(type))
+        .filter(({ subject, type }) => subject === String(person.id) && types.includes(type))
         .map(({ type }) => type);
     await eventually(() => published().length >= 2);
-    expect(published().sort()).toEqual(wanted);
+    expect(published().sort()).toEqual(types);
     await tap.close();
     await broker.close();
   });
 
-  test('creates one notification, which only the user can mark as read', async () => {
+  test('a scheduled deletion creates one notification, which only its user can mark as read', async () => {
     const { person, code } = await armed();
     await commit(person, code);
     const list = () => harness.send('GET', '/notifications', { as: person.caller });
@@ -362,7 +362,7 @@ describe('password reset', () => {
       headers: newAddress(),
     });
 
-  test('sets the password, revokes and publishes it, and accepts the code once', async () => {
+  test('a reset sets the password, revokes and publishes, and accepts the code only once', async () => {
     const events = await watchEvents(harness);
     const person = await join(harness);
     expect((await forgot(person.user.email)).status).toBe(200);
@@ -378,7 +378,7 @@ describe('password reset', () => {
     await events.close();
   });
 
-  test('answers with the same bytes for a known and an unknown account', async () => {
+  test('a reset returns the same bytes for a known and an unknown account', async () => {
     const person = await join(harness);
     const [known, unknown] = [await forgot(person.user.username), await forgot('nobody-has-this-name')];
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
@@ -399,11 +399,11 @@ describe('password reset', () => {
     return { person, code };
   };
 
-  test('over the rate limit sends no SMS and rejects every code, with the usual answers', async () => {
+  test('beyond the rate limit no SMS is sent and every code is rejected, with the usual responses', async () => {
     const { person } = await requested();
     expect((await forgot(person.user.email)).status).toBe(200);
     const sent = await waitForCodes(person, 2);
-    // With these the five calls of the minute are spent; both endpoints share the limit.
+    // These use up the five calls per minute, because both endpoints share the limit.
     const body = { current_password: 'not the password' };
     for (let call = 3; call <= 5; call += 1) {
       const refused = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
@@ -423,7 +423,7 @@ describe('password reset', () => {
     expect((await reset(person.user.username, sent[0] ?? '')).status).toBe(200);
   });
 
-  test('rejects codes sent to a previous phone, whether the user or an operator changed it', async () => {
+  test('codes for a previous phone are rejected, whether the user or an operator changed it', async () => {
     const operator = await joinAs(harness, 'operator');
     const own = (person: Person, body: { phone: string }) => changePhone(person, body.phone);
     const byOperator = (person: Person, body: { phone: string }) =>
@@ -439,7 +439,7 @@ describe('password reset', () => {
     }
   });
 
-  test('accepts a code after other changes of the account; no change resets the failure count', async () => {
+  test('other changes of the account neither invalidate a code nor reset the failure count', async () => {
     const { person, code: deletionCode } = await armed();
     expect((await commit(person, wrong(deletionCode))).status).toBe(422);
     await forgot(person.user.username);
@@ -457,7 +457,7 @@ describe('password reset', () => {
     expect(await stored()).toMatchObject({ wrong_in_row: 1, reset: null });
   });
 
-  test('rejects a code after the password was changed', async () => {
+  test('a reset code is rejected after the password was changed', async () => {
     const { person, code } = await requested();
     const body = { current_password: PASSWORD, password: 'another password of mine' };
     expect((await harness.send('PUT', '/auth/change-password', { as: person.caller, body })).status).toBe(
@@ -467,34 +467,34 @@ describe('password reset', () => {
     expect((await logIn(harness, person.user.username, 'another password of mine')).status).toBe(200);
   });
 
-  test('rejects a deletion code without invalidating it', async () => {
+  test('a deletion code does not reset the password, and stays valid', async () => {
     const { person, code } = await armed();
     expect((await reset(person.user.username, code)).status).toBe(422);
     expect((await commit(person, code)).status).toBe(202);
   });
 });
 
-test('a rejected code does not wait for anything while the deletion is pending already, also without Redis', async () => {
-  const without = await startHarness({
+test('while a deletion is pending a code is rejected without delay, even without Redis', async () => {
+  const withoutRedis = await startHarness({
     KAVENEGAR_BASE_URL: `${sandbox.url}/kavenegar`,
     REDIS_URL: 'redis://127.0.0.1:1',
   });
   try {
-    const person = await join(without);
+    const person = await join(withoutRedis);
     const dates = { deletion_requested_at: new Date(), deletion_scheduled_at: new Date() };
     const set = { $set: { ...dates, standing: 'pending' } };
     const millisecondsOf = async (): Promise<number> => {
       const body = { current_password: PASSWORD, confirmation_code: '000000' };
       const startedAt = performance.now();
-      const answer = await without.send('POST', '/auth/delete-account', { as: person.caller, body });
+      const answer = await withoutRedis.send('POST', '/auth/delete-account', { as: person.caller, body });
       expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['confirmation_code']]);
       return performance.now() - startedAt;
     };
     await millisecondsOf();
-    await without.database.collection('users').updateOne({ _id: person.id as never }, set);
+    await withoutRedis.database.collection('users').updateOne({ _id: person.id as never }, set);
     // Without Redis a revocation takes more than five seconds.
     expect(await millisecondsOf()).toBeLessThan(4_000);
   } finally {
-    await without.close();
+    await withoutRedis.close();
   }
 });

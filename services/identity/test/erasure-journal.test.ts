@@ -1,4 +1,4 @@
-/** The erasure journal knows exactly the erasures that were committed, whatever is killed, refused or repeated. */
+/** The erasure journal contains exactly the committed erasures, whatever is killed, refused or repeated. */
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join as pathOf } from 'node:path';
 import { type Clock, DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 const LATER = 3 * MINUTE_MS;
 
-/** The ids of the accounts in the files, by state. */
+/** Ids of the accounts in the journal's files by state. */
 const inJournal = async (): Promise<{ begun: number[]; done: number[] }> => {
   const ids = { begun: [] as number[], done: [] as number[] };
   for (const name of (await readdir(directory)).sort()) {
@@ -36,7 +36,7 @@ const inJournal = async (): Promise<{ begun: number[]; done: number[] }> => {
   return ids;
 };
 
-test('an erasure by an operator and one at the end of the grace period are in the journal with ids and times only', async () => {
+test('the journal has erasures by operators and by the purge, with ids and times only', async () => {
   const operator = await joinAs(harness, 'operator');
   const person = await join(harness);
   const created = (await accountOf(harness, person.id))?.created_at as Date;
@@ -57,7 +57,7 @@ test('an erasure by an operator and one at the end of the grace period are in th
   expect((await stat(pathOf(directory, file))).mode & 0o077).toBe(0);
 });
 
-test('three replicas that purge one account at once leave one done entry', async () => {
+test('three replicas that purge an account at the same time leave one done entry', async () => {
   const replicas = await Promise.all([1, 2].map(() => openReplica(harness.config, harness.clock)));
   const due = await addMember(replica, 'once');
   await makeDue(replica, due);
@@ -66,7 +66,7 @@ test('three replicas that purge one account at once leave one done entry', async
   expect(await inJournal()).toEqual({ begun: [], done: [due] });
 });
 
-test('what is refused or cancelled leaves no entry', async () => {
+test('a refused erasure and a cancelled deletion leave no entry', async () => {
   const operator = await joinAs(harness, 'operator');
   const person = await join(harness);
   harness.standIns.blockers.push({ userId: person.id, code: 'gym_ownership', extras: { count: 1 } });
@@ -84,7 +84,7 @@ test('what is refused or cancelled leaves no entry', async () => {
   expect(await inJournal()).toEqual({ begun: [], done: [] });
 });
 
-test('without the journal nothing is erased', async () => {
+test('nothing is erased without the journal', async () => {
   const due = await addMember(replica, 'nojournal');
   await makeDue(replica, due);
   const operator = await joinAs(harness, 'operator');
@@ -102,7 +102,7 @@ test('without the journal nothing is erased', async () => {
   expect(await replica.purge()).toMatchObject({ erased: 1 });
 });
 
-/** A replica whose process dies at this point: after the entry is begun, before or after the commit. */
+/** A replica whose process dies after the entry was begun, either before or after the commit. */
 const dyingReplica = (dies: 'before' | 'after'): Promise<Replica> =>
   openReplica(harness.config, harness.clock, (dependencies) => {
     const { erasureJournal } = dependencies;
@@ -117,7 +117,7 @@ const dyingReplica = (dies: 'before' | 'after'): Promise<Replica> =>
     return { ...dependencies, erasureJournal: dying };
   });
 
-test('an erasure that was begun is settled by the database: done when it was committed, withdrawn when it was not', async () => {
+test('a begun entry becomes done if the database has the erasure, and is withdrawn otherwise', async () => {
   const committed = await addMember(replica, 'committed');
   const aborted = await addMember(replica, 'aborted');
   for (const [id, dies] of [
@@ -134,7 +134,7 @@ test('an erasure that was begun is settled by the database: done when it was com
   // A transaction may still be open.
   expect(await replica.useCases.settleErasures()).toEqual({ done: 0, withdrawn: 0 });
   harness.clock.advance(LATER);
-  // Nor by a clock that is fast: another replica may be about to commit. A member who lives needs no haste.
+  // Not withdrawn yet: with a fast clock, another replica might be about to commit.
   expect(await replica.useCases.settleErasures()).toEqual({ done: 1, withdrawn: 0 });
   expect(await inJournal()).toEqual({ begun: [aborted], done: [committed] });
   harness.clock.advance(DAY_MS);

@@ -11,11 +11,11 @@ interface PublishedEvent {
 }
 
 export interface EventWatch {
-  /** Resolves when the outbox is empty and all its events were received here. */
+  /** Resolves when the outbox is empty and this watch has received all of its events. */
   settled(): Promise<void>;
   /** The received events about an account, without duplicates, in the order of publication. */
   received(userId: number): PublishedEvent[];
-  /** As `received`, after `settled`. */
+  /** Like `received`, but waits for `settled` first. */
   publishedAbout(userId: number): Promise<PublishedEvent[]>;
   close(): Promise<void>;
 }

@@ -141,13 +141,13 @@ const filters = {
   'several filters': { search: nameSearch('farid'), isTrainer: false, roleId: 2 },
 };
 
-/** Only these grams are stored: an index of all grams of all accounts takes minutes to fill. */
+/** Only these grams are stored, because an index of all grams of all accounts takes minutes to fill. */
 const SEARCHED = new Set(
   Object.values(filters).flatMap((filter) => ('search' in filter ? (filter.search?.grams ?? []) : [])),
 );
 const searched = (grams: readonly string[]): string[] => grams.filter((gram) => SEARCHED.has(gram));
 
-/** The filled rows belong to users from this id on. No tested command deletes them, so the collections stay full. */
+/** The filled rows belong to users with this id or a higher one. No tested command deletes them. */
 const OWNER = 1_000;
 const ownerOf = (n: number): number => OWNER + (n % 4_000);
 
@@ -235,19 +235,19 @@ const forOneAndSeveral = async (query: (ids: number[]) => Promise<unknown>): Pro
   await query([1, 2]);
 };
 
-describe('with 20,000 rows in each collection, an index serves', () => {
+describe('query plans with 20,000 rows in each collection', () => {
   test.each(Object.entries(filters))(
-    'the list and the count of users filtered by %s, by page and by cursor',
+    'an index serves the list and the count of users filtered by %s, by page and by cursor',
     async (_name, filter) => {
-      const asked = { ...base, ...filter };
-      const faults = await faultsOf(() => users.count(asked));
+      const query = { ...base, ...filter };
+      const faults = await faultsOf(() => users.count(query));
       for (const order of ['DESC', 'ASC'] as const) {
         const first = { ...page, order };
-        const both = { ...asked, standings: ['live', 'pending'] as const };
+        const both = { ...query, standings: ['live', 'pending'] as const };
         faults.push(
-          ...(await faultsOf(() => users.list(asked, size, { ...first, skip: 2 }))),
-          ...(await faultsOf(() => users.list(asked, size, { ...first, skip: 1_000 }))),
-          ...(await faultsOf(() => users.list(asked, size, { ...first, after: 10_000, counted: false }))),
+          ...(await faultsOf(() => users.list(query, size, { ...first, skip: 2 }))),
+          ...(await faultsOf(() => users.list(query, size, { ...first, skip: 1_000 }))),
+          ...(await faultsOf(() => users.list(query, size, { ...first, after: 10_000, counted: false }))),
           ...(await faultsOf(() => users.list(both, size, first))),
         );
       }
@@ -255,7 +255,7 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     },
   );
 
-  test('a search is counted only if its count reads at most 1,000 accounts, found or not', async () => {
+  test('a search is counted only if counting reads at most 1,000 accounts', async () => {
     const read = (search: string) =>
       users.list({ standings: ['live', 'pending'], search: nameSearch(search) }, size, page);
     // 250 of the 500 with its rarest gram.
@@ -270,9 +270,12 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['accounts by id', () => users.findMany([1, 2, 3])],
     ['erased accounts by id', () => users.findErased([1, 2, 3])],
     ['the licenses to review', () => users.licensesToReview({ skip: 0, limit: 5, afterMediaId: 3 })],
-    ['their number', () => users.countLicensesToReview()],
-    ['those renamed since', () => users.renamedSinceReview({ skip: 0, limit: 5, afterId: 3 })],
-    ['the number of these', () => users.countRenamedSinceReview()],
+    ['the number of licenses to review', () => users.countLicensesToReview()],
+    [
+      'the accounts renamed since a review',
+      () => users.renamedSinceReview({ skip: 0, limit: 5, afterId: 3 }),
+    ],
+    ['the number of accounts renamed since a review', () => users.countRenamedSinceReview()],
     [
       'the pending deletions',
       async () => {
@@ -320,11 +323,11 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     [
       'the session of a log-in',
       async () => {
-        const found = await users.findLogin('user.5');
-        if (found === null) throw new Error('there is no user.5');
+        const match = await users.findLogin('user.5');
+        if (match === null) throw new Error('there is no user.5');
         const session = { ...token(5), _id: 'of a log-in' };
         expect(
-          await transaction((within) => tokens.insertSession(within, session, found.key, 'network')),
+          await transaction((within) => tokens.insertSession(within, session, match.key, 'network')),
         ).toBe(true);
       },
     ],
@@ -433,11 +436,11 @@ describe('with 20,000 rows in each collection, an index serves', () => {
     ['a role by name', () => roles.findByName('member')],
     ['the last known scores', () => scores.findLast([1, 2])],
     ['a saved score', () => scores.save({ _id: 1, score: 1, computed_at: now })],
-  ])('%s', async (_name, work) => {
+  ])('an index serves %s', async (_name, work) => {
     expect(await faultsOf(work)).toEqual([]);
   });
 });
 
-test('each listed scatter is a command of these', () => {
+test('every listed scatter belongs to one of these commands', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

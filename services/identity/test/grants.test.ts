@@ -1,4 +1,4 @@
-/** What apps may do in the name of a member: told when it begins, listed, and ended. */
+/** Grants of apps that act for a member: they are notified, listed and ended. */
 import type { OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
@@ -24,7 +24,7 @@ const changesOf = async ({ caller: as }: OauthUser): Promise<unknown[]> =>
   (await harness.send('GET', '/notifications', { as })).body.data.map(({ data }: { data: unknown }) => data);
 
 describe('the list of grants', () => {
-  test('names the app, what it may do and for which resource, newest first', async () => {
+  test('the list names the app, its scopes and its resource, newest first', async () => {
     const person = await createOauthUser(harness);
     const first = await oauth.newClient({ client_name: 'First app' });
     await oauth.connect(person, { client_id: first, scope: 'posts.view' });
@@ -50,7 +50,7 @@ describe('the list of grants', () => {
     expect(next.body.data).toEqual([oldest]);
   });
 
-  test('has the last use of a token, to the minute, and that of a refresh', async () => {
+  test('the list shows the last use of a token or a refresh, to the minute', async () => {
     const person = await createOauthUser(harness);
     const { accessToken, clientId, refreshToken } = await oauth.connect(person);
     const lastUse = async () => (await grantsOf(person))[0].last_used_at;
@@ -64,7 +64,7 @@ describe('the list of grants', () => {
     expect((await lastUse()) > used).toBe(true);
   });
 
-  test('has neither grants of others nor those that are over', async () => {
+  test('the list contains neither other users’ grants nor ended ones', async () => {
     const [person, other] = [await createOauthUser(harness), await createOauthUser(harness)];
     const { clientId, refreshToken } = await oauth.connect(person);
     await oauth.connect(other);
@@ -74,7 +74,7 @@ describe('the list of grants', () => {
   });
 
   test.each(['personal', 'restricted', 'oauth'] as const)(
-    'and their end are 403 with a %s token',
+    'a %s token can neither list nor end grants: 403',
     async (kind) => {
       const person = await createOauthUser(harness);
       await oauth.connect(person);
@@ -86,9 +86,9 @@ describe('the list of grants', () => {
 });
 
 describe('ending a grant', () => {
-  test('refuses all of its tokens and unused codes from the answer on, and no others', async () => {
+  test('an ended grant’s tokens are refused at once, and those of other grants are not', async () => {
     const person = await createOauthUser(harness);
-    const kept = await oauth.connect(person);
+    const other = await oauth.connect(person);
     const client_id = await oauth.newClient();
     const ended = await oauth.connect(person, { client_id });
     const refreshed = await oauth.refresh(client_id, ended.refreshToken);
@@ -100,7 +100,7 @@ describe('ending a grant', () => {
     }
     const refused = await oauth.refresh(client_id, refreshed.body.refresh_token);
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant']);
-    expect([await isLive(harness, kept.accessToken), await isLive(harness, person.token)]).toEqual([
+    expect([await isLive(harness, other.accessToken), await isLive(harness, person.token)]).toEqual([
       true,
       true,
     ]);
@@ -108,7 +108,7 @@ describe('ending a grant', () => {
     expect(await grantsOf(person)).toHaveLength(1);
   });
 
-  test('of somebody else, of an unknown and of a malformed id is the same 404', async () => {
+  test('another user’s grant, an unknown id and a malformed id return the same 404', async () => {
     const [owner, other] = [await createOauthUser(harness), await join(harness)];
     const { accessToken } = await oauth.connect(owner);
     const [{ id }] = await grantsOf(owner);
@@ -119,7 +119,7 @@ describe('ending a grant', () => {
     expect([answers[0]?.status, await isLive(harness, accessToken)]).toEqual([404, true]);
   });
 
-  test('that races with twenty refreshes leaves no token', async () => {
+  test('ending a grant during twenty refreshes leaves no token', async () => {
     const person = await createOauthUser(harness);
     const client_id = await oauth.newClient();
     const { refreshToken, accessToken } = await oauth.connect(person, { client_id });
@@ -137,8 +137,8 @@ describe('ending a grant', () => {
   });
 });
 
-describe('what acts in the name of an account', () => {
-  test('is told to its owner: an app that was connected, a personal token that was made', async () => {
+describe('notifications of new credentials', () => {
+  test('the owner is notified of a connected app and of a new personal token', async () => {
     const person = await createOauthUser(harness);
     await oauth.connect(person);
     await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'script' } });
@@ -149,7 +149,7 @@ describe('what acts in the name of an account', () => {
   });
 });
 
-test('a grant of an older release gets a public id at the start, and can be ended', async () => {
+test('a grant of an older release gets a public id at start, and can be ended', async () => {
   const person = await createOauthUser(harness);
   const { accessToken } = await oauth.connect(person);
   const records = harness.database.collection('oauth_records');

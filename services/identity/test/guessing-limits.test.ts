@@ -1,4 +1,4 @@
-/** Passwords cannot be guessed in numbers, and one address cannot occupy the service. */
+/** Passwords cannot be guessed in large numbers, and one address cannot occupy the service. */
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
@@ -56,7 +56,7 @@ describe.each([
       body: { email: String(registration().email), current_password: password },
     });
 
-  test('is checked ten times a minute for an account, over both routes, exactly', async () => {
+  test('both routes together check current_password exactly ten times a minute for an account', async () => {
     const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -68,7 +68,7 @@ describe.each([
     expectLimited(await changeEmail(person, PASSWORD), 10);
   });
 
-  test('does not limit requests that need no password, the deletion, or other accounts', async () => {
+  test('the limit of current_password spares other requests, the deletion and other accounts', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     for (let call = 1; call <= 3; call += 1) expect((await changeEmail(person)).status).toBe(INVALID);
     await Promise.all(Array.from({ length: 10 }, () => changePassword(person, WRONG)));
@@ -88,7 +88,7 @@ describe('sign-ins of an account and an address', () => {
   });
   afterAll(() => harness.close());
 
-  test('are ten a minute over user name, e-mail and phone together, exactly', async () => {
+  test('an account and an address have exactly ten sign-ins a minute over all of its names', async () => {
     const person = await join(harness);
     const names = [person.user.username, person.user.email, person.user.phone];
     const address = newAddress();
@@ -111,7 +111,7 @@ describe.each([
   });
   afterAll(() => harness.close());
 
-  test('are limited over all accounts, exactly, and then a right password is not heard either', async () => {
+  test('an address is limited over all accounts, and then even a correct password is refused', async () => {
     const person = await join(harness);
     const address = newAddress();
     const answers = await Promise.all(
@@ -122,7 +122,7 @@ describe.each([
     expect((await logIn(harness, person.user.username, PASSWORD)).status).toBe(200);
   });
 
-  test('are limited for all addresses of an IPv6 network together', async () => {
+  test('all addresses of an IPv6 network share one limit of failed sign-ins', async () => {
     const from = (address: string) => ({ 'x-client-address': address });
     const answers = [];
     for (let call = 1; call <= 6; call += 1) {
@@ -132,7 +132,7 @@ describe.each([
     expect((await logIn(harness, 'nobody', WRONG, from('2001:db8:1:3::1'))).status).toBe(INVALID);
   });
 
-  test('are not counted for right passwords', async () => {
+  test('correct passwords do not count as failed sign-ins', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, () => join(harness)));
     const address = newAddress();
     for (const { user } of people) {
@@ -153,7 +153,7 @@ describe('registrations from an address', () => {
       ...(as === undefined ? {} : { as }),
     });
 
-  test('are limited an hour, exactly, also for signed-in callers', async () => {
+  test('an address has an exact hourly limit of registrations, even for signed-in callers', async () => {
     const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '3' });
     try {
       const address = newAddress();
@@ -168,7 +168,7 @@ describe('registrations from an address', () => {
     }
   });
 
-  test('are limited before their body is validated', async () => {
+  test('registrations are limited before their body is validated', async () => {
     const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '2' });
     try {
       const headers = newAddress();
@@ -183,7 +183,7 @@ describe('registrations from an address', () => {
     }
   });
 
-  test('are unlimited for demonstrations', async () => {
+  test('registrations are unlimited for demonstrations', async () => {
     const harness = await startHarness({ REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
     try {
       const address = newAddress();
@@ -208,21 +208,21 @@ describe('new user names, e-mails and phones of accounts, from an address', () =
       body: { current_password: PASSWORD, ...body },
     });
 
-  test('are limited an hour over all accounts, exactly, whether or not somebody has them', async () => {
+  test('an address has an exact hourly limit of name changes, whether the names are taken or not', async () => {
     const [one, other] = [await join(harness), await join(harness)];
     const address = newAddress();
-    const asked = await Promise.all([
+    const answers = await Promise.all([
       ...Array.from({ length: 4 }, () => put(one, address, { email: other.user.email })),
       ...Array.from({ length: 4 }, () => put(other, address, { phone: one.user.phone })),
     ]);
-    expect([countOf(asked, INVALID), countOf(asked, LIMITED)]).toEqual([3, 5]);
+    expect([countOf(answers, INVALID), countOf(answers, LIMITED)]).toEqual([3, 5]);
     const free = String(registration().username);
     for (const username of [one.user.username, free])
       expectLimited(await put(other, address, { username }), 3);
     expect((await put(other, newAddress(), { username: free })).body.user.username).toBe(free);
   });
 
-  test('are not counted where nothing of it changes', async () => {
+  test('a request that changes none of the names is not counted', async () => {
     const person = await join(harness);
     const address = newAddress();
     const { username, email, phone } = person.user;
@@ -238,7 +238,7 @@ describe('new user names, e-mails and phones of accounts, from an address', () =
     }
   });
 
-  test('are unlimited for demonstrations', async () => {
+  test('name changes are unlimited for demonstrations', async () => {
     const demo = await startHarness({ REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
     try {
       const person = await join(demo);
@@ -268,7 +268,7 @@ describe('registrations of OAuth clients from an address', () => {
     return { answer, body: (await answer.json()) as Record<string, unknown> };
   };
 
-  test('are limited an hour, exactly', async () => {
+  test('an address has an exact hourly limit of client registrations', async () => {
     const harness = await startHarness({ CLIENT_REGISTRATIONS_PER_ADDRESS: '3' });
     try {
       const statuses = await Promise.all(
@@ -284,7 +284,7 @@ describe('registrations of OAuth clients from an address', () => {
     }
   });
 
-  test('are unlimited for demonstrations', async () => {
+  test('client registrations are unlimited for demonstrations', async () => {
     const harness = await startHarness({ CLIENT_REGISTRATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
     try {
       for (let call = 1; call <= 3; call += 1) {
@@ -315,7 +315,7 @@ describe('requests for an OAuth authorization from an address', () => {
     return client;
   };
 
-  test('are limited a minute, exactly; a refused one stores nothing, and one that is too long is an error page', async () => {
+  test('an address has an exact limit of authorizations; refused and too long requests store nothing', async () => {
     const harness = await startHarness({ AUTHORIZATIONS_PER_ADDRESS: '3' });
     try {
       const long = await authorize(harness, '192.0.2.1', 'x'.repeat(4_096));
@@ -337,7 +337,7 @@ describe('requests for an OAuth authorization from an address', () => {
     }
   });
 
-  test('are unlimited for demonstrations', async () => {
+  test('authorizations are unlimited for demonstrations', async () => {
     const harness = await startHarness({ AUTHORIZATIONS_PER_ADDRESS: '1', SEED_DEMO: '1' });
     try {
       for (let call = 1; call <= 3; call += 1) {
@@ -349,8 +349,8 @@ describe('requests for an OAuth authorization from an address', () => {
   });
 });
 
-test('sign-ins without a place in the queue of password checks are 503 with Retry-After', async () => {
-  // With the cost of production a check takes longer than the queue may.
+test('sign-ins that find the queue of password checks full return 503 with Retry-After', async () => {
+  // With the cost of production, a check takes longer than the queue allows.
   const harness = await startHarness({ PASSWORD_QUEUE_MS: '1' }, { passwordCost: undefined });
   try {
     const address = newAddress();

@@ -105,7 +105,7 @@ test('a page far past the end is empty', async () => {
 });
 
 test.each(['POST', 'PUT', 'DELETE'])(
-  'an unsupported %s gives 405 with the allowed methods',
+  'an unsupported %s returns 405 with the allowed methods',
   async (method) => {
     const { status, headers } = await harness.send(method, '/users', { as: administrator.caller });
     expect(status).toBe(405);

@@ -29,12 +29,12 @@ const introspect = (token: string) => harness.identity.call('Introspect', { toke
 const refusal = expect.objectContaining({ kind: 'unauthenticated' });
 
 describe('introspection', () => {
-  test('returns the user, the token and its permissions', async () => {
+  test('introspection returns the user, the token and its permissions', async () => {
     const person = await join(harness);
-    // The first answer of a process may be too early.
+    // A process may not know its store id at the first call.
     const answer = await eventually(async () => {
-      const told = await introspect(person.token);
-      return told.epoch_store_id !== '' && told;
+      const introspected = await introspect(person.token);
+      return introspected.epoch_store_id !== '' && introspected;
     });
     expect(answer).toEqual({
       user_id: person.id,
@@ -56,17 +56,17 @@ describe('introspection', () => {
     ['something else', () => 'Bearer xyz'],
     ['unknown', () => buildToken('session', Buffer.alloc(30, 7))],
     ['long', () => 'fps_'.repeat(50_000)],
-  ])('of an invalid token (%s) is unauthenticated', async (_name, token) => {
+  ])('an invalid token (%s) is unauthenticated', async (_name, token) => {
     await expect(introspect(token())).rejects.toEqual(refusal);
   });
 
-  test('of a token with one changed character is unauthenticated', async () => {
+  test('a token with one changed character is unauthenticated', async () => {
     const { token } = await join(harness);
     const last = token.at(-1) === '0' ? '1' : '0';
     await expect(introspect(token.slice(0, -1) + last)).rejects.toEqual(refusal);
   });
 
-  test('accepts a token for exactly 30 days', async () => {
+  test('a session token is accepted for exactly 30 days', async () => {
     const { token } = await join(harness);
     harness.clock.advance(30 * DAY_MS - 1);
     expect(await isLive(harness, token)).toBe(true);
@@ -75,7 +75,7 @@ describe('introspection', () => {
     harness.clock.advance(-30 * DAY_MS);
   });
 
-  test('reflects a change of roles or of their permissions at the next call', async () => {
+  test('a change of roles or of their permissions applies to the next introspection', async () => {
     const person = await join(harness);
     await giveRoles(harness, person.id, [2]);
     expect((await introspect(person.token)).permissions).toContain('users.view_all');
@@ -87,7 +87,7 @@ describe('introspection', () => {
     expect((await introspect(person.token)).permissions).toEqual([]);
   });
 
-  test('refuses a call that is not signed by the platform', async () => {
+  test('only calls that the gateway has signed are answered', async () => {
     const { createGrpcClient } = await import('@fitness/shared/grpc/client.ts');
     const { grpcDefinitions } = await import('@fitness/shared/grpc/load.ts');
     const { strangerSigner, testSigner } = await import('@fitness/shared/testing/harness.ts');
@@ -106,7 +106,7 @@ describe('introspection', () => {
       }
     };
     await expect(introspectAs(strangerSigner('gateway'))).rejects.toThrow('unsigned call');
-    // A process that was taken over could try out tokens.
+    // A compromised process could try out tokens.
     await expect(introspectAs(testSigner('content'))).rejects.toThrow('not for content');
     await introspectAs(testSigner('gateway'));
   });
@@ -118,7 +118,7 @@ describe('revocation', () => {
     return inTransaction(harness.database, (session) => tokens.revokeAll(session, userId));
   };
 
-  test('takes effect before it returns, under the load of twenty concurrent callers', async () => {
+  test('a revocation takes effect before it returns, even with twenty concurrent callers', async () => {
     const person = await join(harness);
     const others = await Promise.all([1, 2, 3].map(() => logIn(harness, person.user.username)));
     const all = [person.token, ...others.map((answer) => answer.body.token as string)];
@@ -150,7 +150,7 @@ describe('revocation', () => {
     expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(0);
   });
 
-  test('by a change of the password includes tokens of a racing sign-in with the old password', async () => {
+  test('a password change revokes tokens of concurrent sign-ins with the old password', async () => {
     const person = await join(harness);
     const change = () =>
       harness.send('PUT', '/auth/change-password', {
@@ -170,7 +170,7 @@ describe('revocation', () => {
     expect((await logIn(harness, person.user.username, 'another password')).status).toBe(200);
   });
 
-  test('prevents a token from being issued for a password that was checked before', async () => {
+  test('after a revocation no token is issued for a password that was checked before', async () => {
     const person = await join(harness);
     const tokens = createTokens(harness.database, revocations);
     const user = await harness.database.collection('users').findOne({ _id: person.id as never });
@@ -193,7 +193,7 @@ describe('revocation', () => {
     expect(await insert(epoch + 1)).toBe(true);
   });
 
-  test('leaves none of twenty personal tokens that are created concurrently', async () => {
+  test('a revocation leaves none of twenty personal tokens that are created concurrently', async () => {
     const person = await join(harness);
     const make = (index: number) =>
       harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: `token ${index}` } });
@@ -208,7 +208,7 @@ describe('revocation', () => {
 });
 
 describe('GetUsers and GetHiddenUsers', () => {
-  test('return existing users with every field', async () => {
+  test('GetUsers returns existing users with every field', async () => {
     const person = await join(harness);
     const { users } = await harness.identity.call('GetUsers', { ids: [person.id, 999_999_999] });
     expect(users).toEqual([
@@ -228,7 +228,7 @@ describe('GetUsers and GetHiddenUsers', () => {
     ]);
   });
 
-  test('GetUsers tells which permissions of operators an account has by its roles, whether or not it may use them', async () => {
+  test('GetUsers returns the operator permissions of an account’s roles, usable or not', async () => {
     const people = [await join(harness), await joinAs(harness, 'operator'), await join(harness)];
     const [member, operator, raised] = people.map(({ id }) => id) as [number, number, number];
     const roles = harness.database.collection('roles');
@@ -239,31 +239,31 @@ describe('GetUsers and GetHiddenUsers', () => {
       permissions: ['posts.view', 'payments.view_all'],
     });
     await giveRoles(harness, raised, [1, 70]);
-    const told = async () => {
+    const operatorPermissions = async () => {
       const { users } = await harness.identity.call('GetUsers', { ids: [member, operator, raised] });
       return new Map(users.map((user) => [user.id, user.operator_permissions]));
     };
-    const found = await told();
-    expect(found.get(member)).toEqual([]);
-    expect(found.get(raised)).toEqual(['payments.view_all']);
+    const permissions = await operatorPermissions();
+    expect(permissions.get(member)).toEqual([]);
+    expect(permissions.get(raised)).toEqual(['payments.view_all']);
     const ofOperators = [...OPERATOR_PERMISSIONS].filter((permission) => permission !== 'roles.manage');
-    expect(found.get(operator)?.toSorted()).toEqual(ofOperators.toSorted());
+    expect(permissions.get(operator)?.toSorted()).toEqual(ofOperators.toSorted());
     await roles.updateOne({ _id: 1 as never }, { $push: { permissions: 'users.view_all' as never } });
     try {
-      expect((await told()).get(member)).toEqual(['users.view_all']);
+      expect((await operatorPermissions()).get(member)).toEqual(['users.view_all']);
     } finally {
       await roles.updateOne({ _id: 1 as never }, { $pull: { permissions: 'users.view_all' as never } });
     }
   });
 
-  test('refuse more than 200 ids', async () => {
+  test('GetUsers and GetHiddenUsers refuse more than 200 ids', async () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     const refused = expect.objectContaining({ kind: 'validation' });
     await expect(harness.identity.call('GetUsers', { ids })).rejects.toEqual(refused);
     await expect(harness.identity.call('GetHiddenUsers', { ids })).rejects.toEqual(refused);
   });
 
-  test('distinguish pending accounts from erased and unknown ones', async () => {
+  test('GetHiddenUsers distinguishes pending accounts from erased and unknown ones', async () => {
     const [active, pending, erased] = [await join(harness), await join(harness), await join(harness)];
     const { createUsers } = await import('../src/store/users.ts');
     const users = createUsers(harness.database, revocations);
@@ -275,8 +275,8 @@ describe('GetUsers and GetHiddenUsers', () => {
     const ids = [active.id, pending.id, erased.id, 999_999_999];
     const answer = await harness.identity.call('GetHiddenUsers', { ids });
     expect(answer).toEqual({ pending_ids: [pending.id], gone_ids: [erased.id, 999_999_999] });
-    const { users: found } = await harness.identity.call('GetUsers', { ids });
-    expect(new Set(found.map((user) => user.id))).toEqual(new Set([active.id, pending.id]));
+    const { users: visible } = await harness.identity.call('GetUsers', { ids });
+    expect(new Set(visible.map((user) => user.id))).toEqual(new Set([active.id, pending.id]));
     expect(await isLive(harness, erased.token)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Kavenegar, when it fails itself. */
+/** Outcomes of calls to Kavenegar, including failures of Kavenegar itself. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
@@ -22,10 +22,10 @@ const REFUSAL = JSON.stringify({ return: { status: 418, message: 'no credit' } }
 const SENT = JSON.stringify({ return: { status: 200, message: 'ok' } });
 
 test.each([
-  ['a page of its proxy', 503, '<html>unavailable</html>', 'unknown', 'failed'],
+  ['an error page of a proxy', 503, '<html>unavailable</html>', 'unknown', 'failed'],
   ['a refusal', 418, REFUSAL, 'refused', 'answered'],
   ['a success', 200, SENT, 'sent', 'answered'],
-])('%s is counted as what it is', async (_name, status, body, outcome, counted) => {
+])('%s is counted with its own outcome', async (_name, status, body, outcome, counted) => {
   answer = { status, body };
   const metrics = createMetrics('identity', { defaults: false });
   const { port } = server.address() as AddressInfo;

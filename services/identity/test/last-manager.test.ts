@@ -1,4 +1,4 @@
-/** At least one account can always manage roles: the last one cannot be demoted or deleted, or lose the permission. */
+/** One account can always manage roles: the last one cannot be demoted or deleted, and keeps the permission. */
 import { PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -48,7 +48,7 @@ const refused = (answer: { status: number; body: unknown }) =>
   ]);
 
 describe('the last account that may manage roles', () => {
-  test('cannot be demoted, not even by itself, until there is another one', async () => {
+  test('the last role manager cannot be demoted, even by themselves, until there is another', async () => {
     refused(await demote(first, first));
     refused(await demote(first, first, []));
     // A change that keeps the permission is allowed.
@@ -59,7 +59,7 @@ describe('the last account that may manage roles', () => {
     expect(await managers()).toBe(1);
   });
 
-  test('is the last one even if there is another whose deletion is pending', async () => {
+  test('an account with a pending deletion does not replace the last role manager', async () => {
     const second = await joinAs(harness, 'administrator');
     await inTransaction(harness.database, (session) =>
       createUsers(harness.database, revocations).scheduleDeletion(session, second.id, {
@@ -70,7 +70,7 @@ describe('the last account that may manage roles', () => {
     refused(await demote(first, second));
   });
 
-  test('cannot be deleted by an account that was demoted during the request', async () => {
+  test('the last role manager cannot be deleted by an account that was demoted during the request', async () => {
     const second = await joinAs(harness, 'administrator');
     expect((await demote(second, first)).status).toBe(200);
     // The request carries the permissions that the caller had before.
@@ -86,7 +86,7 @@ describe('the last account that may manage roles', () => {
     expect(await managers()).toBe(1);
   });
 
-  test('cannot lose the permission by a change of its role', async () => {
+  test('a change of a role cannot take the permission from the last role manager', async () => {
     expect((await editRole(3, [])).status).toBe(409);
     expect((await editRole(2, PERMISSIONS)).status).toBe(200);
     const second = await joinAs(harness, 'operator');
@@ -97,8 +97,8 @@ describe('the last account that may manage roles', () => {
   });
 });
 
-describe('of administrators who demote each other concurrently', () => {
-  test('one always remains', async () => {
+describe('administrators who demote each other concurrently', () => {
+  test('one of six administrators who demote each other always remains', async () => {
     const people = [
       first,
       ...(await Promise.all(Array.from({ length: 5 }, () => joinAs(harness, 'administrator')))),
@@ -116,7 +116,7 @@ describe('of administrators who demote each other concurrently', () => {
     expect(await managers()).toBe(1);
   });
 
-  test('one of two remains, in each of twenty rounds', async () => {
+  test('one of two administrators who demote each other remains in each of twenty rounds', async () => {
     const second = await join(harness);
     for (let round = 0; round < 20; round += 1) {
       await giveRoles(harness, first.id, [3]);
@@ -132,8 +132,8 @@ describe('of administrators who demote each other concurrently', () => {
   });
 });
 
-describe('PUT /users/{id} for the own account', () => {
-  test('refuses changes of contact and bank data, which require the password', async () => {
+describe('PUT /users/{id} for the caller’s own account', () => {
+  test('operators cannot change their own contact and bank data, which require the password', async () => {
     const change = (body: Record<string, unknown>) =>
       harness.send('PUT', `/users/${first.id}`, { as: first.caller, body });
     for (const body of [

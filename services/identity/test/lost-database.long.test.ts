@@ -1,4 +1,4 @@
-/** The database is lost before, or right after, each command of a request: 503, and what it says is true afterwards. */
+/** The database is lost before or right after each command of a request: 503, and its body is true afterwards. */
 import { CLIENT_ADDRESS_HEADER } from '@fitness/shared/http/server.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { type Answer, gatewayContext, type Send } from '@fitness/shared/testing/harness.ts';
@@ -61,7 +61,7 @@ const isScheduled = async ({ id }: Person): Promise<boolean> => {
 const SIDES = ['before', 'after'] as const;
 
 describe.each(SIDES)('the database is lost %s', (side) => {
-  test('a command of phase 2 of delete-account: 503; without `outcome_unknown` nothing is scheduled', async () => {
+  test('phase 2 of delete-account returns 503, and without `outcome_unknown` nothing is scheduled', async () => {
     const cases = await Promise.all(
       (await people(armed)).map(async (person) => ({ person, code: await newestCode(person) })),
     );
@@ -69,13 +69,13 @@ describe.each(SIDES)('the database is lost %s', (side) => {
       deleteAccount(send, person, { confirmation_code: code }),
     );
     expect(losses.map(({ at }) => at)).toContain('commitTransaction');
-    for (const { at, answer, case: lost } of losses) {
+    for (const { at, answer, case: lostCase } of losses) {
       expect({ at, status: answer.status }).toEqual({ at, status: 503 });
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
       const { code } = answer.body;
       expect([undefined, 'outcome_unknown']).toContain(code);
       if (code === undefined)
-        expect({ at, scheduled: await isScheduled(lost.person) }).toEqual({ at, scheduled: false });
+        expect({ at, scheduled: await isScheduled(lostCase.person) }).toEqual({ at, scheduled: false });
     }
     const committed = losses
       .filter(({ at }) => at === 'commitTransaction')
@@ -83,9 +83,9 @@ describe.each(SIDES)('the database is lost %s', (side) => {
     expect(committed).toContain('outcome_unknown');
   });
 
-  test('a command of a log-in: 503', async () => {
+  test('a log-in returns 503 for a loss at each of its commands', async () => {
     const { user } = await join(harness);
-    // An address each: the budget of log-ins is counted by account and address.
+    // Different addresses, because log-ins are limited by account and address.
     const addresses = Array.from({ length: COMMANDS }, (_, index) => `10.1.${SIDES.indexOf(side)}.${index}`);
     const losses = await instances.loseAtEach(side, addresses, (send, address) =>
       send('POST', '/auth/login', {
@@ -98,7 +98,7 @@ describe.each(SIDES)('the database is lost %s', (side) => {
   });
 });
 
-test('the database is lost while an OAuth client registers: 503 with Retry-After', async () => {
+test('a registration of an OAuth client returns 503 with Retry-After when the database is lost', async () => {
   const proxy = await startMongoProxy(harness.config.MONGODB_URI);
   const instance = await startIdentity(
     { ...harness.config, MONGODB_URI: proxy.uri },

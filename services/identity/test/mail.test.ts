@@ -1,4 +1,4 @@
-/** The e-mail relay, as its client meets it. */
+/** The client of the e-mail relay. */
 import { createMetrics } from '@fitness/shared/kernel/metrics.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Sandbox, startSandbox } from '../../../sandbox/src/service.ts';
@@ -33,7 +33,7 @@ const sendTo = async (to: string, requireTls: boolean) => {
   return { sent, received: ((await answer.json()) as { data: unknown[] }).data.length };
 };
 
-test('a relay without TLS gets neither the e-mail nor the password where TLS is required', async () => {
+test('a relay without TLS gets neither e-mail nor password when TLS is required', async () => {
   expect(await sendTo('required@example.org', true)).toEqual({
     sent: { outcome: 'failed', reason: expect.stringContaining('the e-mail relay failed') },
     received: 0,

@@ -43,7 +43,7 @@ test('an account shows its newest copy, whatever the order of the calls', async 
   expect(await shown()).toEqual([]);
 });
 
-test('of concurrent copies the largest version stays', async () => {
+test('the largest version of concurrent copies is kept', async () => {
   const versions = [5, 9, 2, 7, 10, 1, 8, 3, 6, 4];
   await Promise.all(versions.map((version) => harness.saveMedia(copy([`${version}.png`], version))));
   expect(await shown()).toEqual(['10.png']);
@@ -57,7 +57,7 @@ test('a change of the profile keeps the copy', async () => {
   expect(await shown()).toEqual(['a.png']);
 });
 
-test('an erased account keeps no copy, and gets none', async () => {
+test('an erased account neither keeps nor receives a copy', async () => {
   const operator = await joinAs(harness, 'operator');
   await harness.saveMedia(copy(['a.png'], 1));
   expect((await harness.send('DELETE', `/users/${person.id}`, { as: operator.caller })).status).toBe(204);
@@ -66,7 +66,7 @@ test('an erased account keeps no copy, and gets none', async () => {
   expect(stored).not.toHaveProperty('media');
 });
 
-test('a copy of no account, or of another service, changes nothing', async () => {
+test('a copy for an unknown account or another service changes nothing', async () => {
   await harness.saveMedia(mediaCopy(999_999_999, [], 1));
   const other = {
     ...copy(['a.png'], 1),
@@ -79,7 +79,7 @@ test('a copy of no account, or of another service, changes nothing', async () =>
 test.each([
   ['an upload', mediaAttached],
   ['a deletion', mediaDeleted],
-])('the event of %s whose call was lost asks media', async (_what, definition) => {
+])('the event of %s updates the copy when the call was lost', async (_what, definition) => {
   await harness.saveMedia(copy(['old.png'], 1));
   harness.standIns.media = [{ id: 8, userId: person.id, filename: 'new.png' }];
   harness.standIns.mediaVersion = 2;
@@ -102,7 +102,7 @@ test.each([
   await eventually(async () => (await shown())[0] === 'new.png');
 });
 
-test('the rebuild asks media for all accounts, does not replace newer copies, and corrects by which texts accounts are found', async () => {
+test('the rebuild restores copies and search texts of all accounts, and keeps newer copies', async () => {
   const lost = await join(harness);
   const texts = harness.database.collection('users_texts');
   const written = await texts.countDocuments({ row: lost.id });

@@ -1,4 +1,4 @@
-/** Notifications by push and e-mail, against the sandbox's Firebase and SMTP relay. */
+/** Notifications by push and e-mail, sent to the Firebase and the SMTP relay of the sandbox. */
 import {
   traineeDelivered,
   traineePurchased,
@@ -42,7 +42,7 @@ interface ReceivedEmail {
 
 let sandbox: Sandbox;
 let harness: Harness;
-/** E-mails in a day. */
+/** E-mails per day. */
 const LIMITS = { EMAILS_PER_DAY: 2, SECURITY_EMAILS_PER_DAY: 4, EMAIL_CHANGE_EMAILS_PER_DAY: 3 };
 beforeAll(async () => {
   sandbox = await startSandbox();
@@ -88,7 +88,7 @@ const register = (person: Pick<Person, 'caller'>, token: string, locale = 'en') 
 const signInAgain = async ({ user }: Person): Promise<Person['caller']> =>
   callerOf(harness, (await logIn(harness, user.username)).body.token);
 
-/** Its security alert ends the other sessions, and keeps the one that asks. */
+/** Causes a security alert. Ends the other sessions of the person, but not this one. */
 const changePassword = async ({ caller }: Pick<Person, 'caller'>): Promise<void> => {
   const body = {
     current_password: PASSWORD,
@@ -108,7 +108,7 @@ const arrived = <Row>(list: () => Promise<Row[]>, count = 1): Promise<Row[]> =>
 const preferences = (person: Person, body: unknown) =>
   harness.send('PUT', '/notifications/preferences', { as: person.caller, body });
 
-/** Until everything that was requested for the account has been sent or skipped. */
+/** Waits until every requested message has been sent or skipped. */
 const settled = async (): Promise<void> => {
   await eventually(async () => (await harness.database.collection('outbox').countDocuments()) === 0);
   let last = '';
@@ -128,7 +128,7 @@ const metrics = async (): Promise<string> => {
 };
 
 describe('a notification', () => {
-  test('is pushed to every device in its language, and sent by e-mail', async () => {
+  test('a notification is pushed to every device in its language, and sent by e-mail', async () => {
     const person = await join(harness);
     const [english, persian] = [newPushToken(), newPushToken()];
     expect((await register(person, english)).status).toBe(201);
@@ -143,20 +143,20 @@ describe('a notification', () => {
     expect(push?.tag).toBe(`notification-${push?.data.notification_id}`);
     const [translated] = await arrived(() => pushesTo(persian));
     expect(translated?.title).toMatch(/[\u0600-\u06ff]/);
-    // The language of the newest device.
+    // In the language of the newest device.
     const [email] = await arrived(() => emailsTo(person.user.email));
     expect(email?.subject).toBe(translated?.title);
     expect(email?.html).toContain('dir="rtl"');
     expect(email?.from).toContain('no-reply@fitness.example');
 
-    // The chosen language wins over that of the device, which stays.
+    // The chosen language wins over the language of the device, which does not change.
     expect((await preferences(person, { locale: 'en' })).body.data.locale).toBe('en');
     await changeBankAccount(person);
     const emails = await arrived(() => emailsTo(person.user.email), 2);
     expect(emails[0]?.subject).toBe('Bank account changed');
   });
 
-  test('about a new e-mail address goes to the previous one', async () => {
+  test('the notification of a new e-mail address is sent to the previous one', async () => {
     const person = await join(harness);
     const email = `new.${person.user.email}`;
     const body = { current_password: PASSWORD, email };
@@ -167,14 +167,14 @@ describe('a notification', () => {
   });
 });
 
-/** Another bank account each time. */
+/** Sets a different bank account each time. */
 let bankAccounts = 0;
 const changeBankAccount = async ({ caller }: Person): Promise<void> => {
   bankAccounts += 1;
   const body = { current_password: PASSWORD, bank_account_number: newBankAccount(bankAccounts) };
   expect((await harness.send('PUT', '/auth/me', { as: caller, body })).status).toBe(200);
 };
-/** An IBAN with its check digits. */
+/** An IBAN with valid check digits. */
 const newBankAccount = (number: number): string => {
   const account = `06296${String(number).padStart(17, '0')}`;
   const check = 98n - (BigInt(`${account}182700`) % 97n);
@@ -206,8 +206,8 @@ const publish = <Definition extends EventDefinition>(
   );
 };
 
-describe('the review of a trainer licence', () => {
-  test('is pushed and sent by e-mail', async () => {
+describe('the review of a trainer license', () => {
+  test('the review of a trainer license is pushed and sent by e-mail', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -221,7 +221,7 @@ describe('the review of a trainer licence', () => {
     expect(email?.subject).toBe('Trainer license rejected');
   });
 
-  test('is pushed with as much of a long reason as a push message may have', async () => {
+  test('a long reason is cut to the size of a push message', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -277,7 +277,7 @@ describe('an e-mail', () => {
     ],
   ];
 
-  test.each(byType)('about %s contains no text that somebody chose', async (type, cause) => {
+  test.each(byType)('an e-mail about %s contains no text that a user chose', async (type, cause) => {
     const person = await join(harness);
     await cause(person.id);
     const [email] = await arrived(() => emailsTo(person.user.email));
@@ -301,7 +301,7 @@ describe('the budget of e-mails', () => {
   const limited = async (): Promise<number> =>
     Number(/channel="email",outcome="limited"[^}]*\} (\d+)/.exec(await metrics())?.[1] ?? 0);
 
-  /** Exactly so many arrive in all; an e-mail beyond the budget is refused sooner than another one is sent. */
+  /** Expects exactly this number of e-mails to arrive in total. */
   const expectEmails = async (addresses: readonly string[], count: number): Promise<void> => {
     const all = async () => (await Promise.all(addresses.map(emailsTo))).flat();
     await arrived(all, count);
@@ -309,7 +309,7 @@ describe('the budget of e-mails', () => {
     expect(await all()).toHaveLength(count);
   };
 
-  test('ends the e-mails of a day, not the notifications', async () => {
+  test('a spent budget stops e-mails for the day, but not notifications', async () => {
     const person = await join(harness);
     const before = await limited();
     await times(LIMITS.EMAILS_PER_DAY + 2, () => sell(person.id));
@@ -318,7 +318,7 @@ describe('the budget of e-mails', () => {
     expect(await rowsOf(person)).toHaveLength(LIMITS.EMAILS_PER_DAY + 2);
   });
 
-  test('of security notices cannot be used up by others, and is limited too', async () => {
+  test('security notices have a limited budget that other e-mails cannot use up', async () => {
     const person = await join(harness);
     const before = await limited();
     await times(LIMITS.EMAILS_PER_DAY + 1, () => sell(person.id));
@@ -334,19 +334,19 @@ describe('the budget of e-mails', () => {
     expect([answer.status, answer.body.errors]).toEqual([200, undefined]);
   };
 
-  test('lets an account mail its previous addresses a few times a day', async () => {
+  test('an account may send a few e-mails a day to its previous addresses', async () => {
     const person = await join(harness);
     const before = await limited();
     const address = (n: number) => (n === 0 ? person.user.email : `${n}.${person.user.email}`);
     for (let n = 1; n <= LIMITS.EMAIL_CHANGE_EMAILS_PER_DAY + 2; n += 1) await setEmail(person, address(n));
     await eventually(async () => (await limited()) === before + 2);
     await expectEmails([0, 1, 2, 3, 4, 5].map(address), LIMITS.EMAIL_CHANGE_EMAILS_PER_DAY);
-    // The account's other notices have their own budget.
+    // The account's other notices have a separate budget.
     await changeBankAccount(person);
     await arrived(() => emailsTo(address(5)));
   });
 
-  test('of an address is one for all accounts that have had it', async () => {
+  test('an address has one budget for all accounts that have had it', async () => {
     const before = await limited();
     const victim = `victim.${(await join(harness)).user.email}`;
     const spellings = [victim, victim.toUpperCase()];
@@ -358,14 +358,14 @@ describe('the budget of e-mails', () => {
     }
     await eventually(async () => (await limited()) === before + 2);
     await expectEmails([victim], LIMITS.SECURITY_EMAILS_PER_DAY);
-    // What the address refuses is not counted for the account: of its three e-mails one was sent.
+    // E-mails beyond the budget of the address are not counted for the account, which has sent one of its three.
     const own = [last.user.email, `second.${last.user.email}`, `third.${last.user.email}`];
     await setEmail(last, own[1] ?? '');
     await setEmail(last, own[2] ?? '');
     await expectEmails(own, 3);
   });
 
-  test('is not used by e-mails that were not sent', async () => {
+  test('failed e-mails do not use up the budget', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'busy', to: person.user.email });
     const failed = async () =>
@@ -377,7 +377,7 @@ describe('the budget of e-mails', () => {
     await arrived(() => emailsTo(person.user.email));
   });
 
-  test('is not sent when its type was switched off after the request', async () => {
+  test('an e-mail whose type was switched off after the request is not sent', async () => {
     const person = await join(harness);
     const count = async (outcome: string) =>
       Number(
@@ -393,7 +393,7 @@ describe('the budget of e-mails', () => {
     expect(await emailsTo(person.user.email)).toEqual([]);
   });
 
-  test('is counted exactly among concurrent e-mails', async () => {
+  test('concurrent e-mails are counted exactly', async () => {
     const person = await join(harness);
     const before = await limited();
     await Promise.all(Array.from({ length: 20 }, () => sell(person.id)));
@@ -404,14 +404,14 @@ describe('the budget of e-mails', () => {
 
 describe('a failure', () => {
   test.each(['unavailable', 'quota', 'unreachable'])(
-    '%s of Firebase is tried again, once per device',
+    'a push message is retried after %s of Firebase, once per device',
     async (mode) => {
       const person = await join(harness);
       const [broken, working] = [newPushToken(), newPushToken()];
       await register({ caller: await signInAgain(person) }, working);
       await register(person, broken);
       await control('push/mode', { mode, token: broken });
-      // Ends no session.
+      // A change that ends no session.
       await harness.send('PUT', '/auth/me', {
         as: person.caller,
         body: { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' },
@@ -425,22 +425,25 @@ describe('a failure', () => {
     },
   );
 
-  test.each(['unavailable', 'quota'])('%s is not tried again before its Retry-After', async (mode) => {
-    const person = await join(harness);
-    const token = newPushToken();
-    await register(person, token);
-    // Longer than the usual delay after the first failure, a second.
-    await control('push/mode', { mode, token, retry_after: 4 });
-    const before = Date.now();
-    const retried = retriedPushes(await metrics());
-    await changePassword(person);
-    await eventually(async () => retriedPushes(await metrics()) > retried);
-    await control('push/mode', { mode: 'ok', token });
-    await arrived(() => pushesTo(token));
-    expect(Date.now() - before).toBeGreaterThanOrEqual(4_000);
-  });
+  test.each(['unavailable', 'quota'])(
+    'a push message is not retried before the Retry-After of %s',
+    async (mode) => {
+      const person = await join(harness);
+      const token = newPushToken();
+      await register(person, token);
+      // Longer than the usual delay of one second after the first failure.
+      await control('push/mode', { mode, token, retry_after: 4 });
+      const before = Date.now();
+      const retried = retriedPushes(await metrics());
+      await changePassword(person);
+      await eventually(async () => retriedPushes(await metrics()) > retried);
+      await control('push/mode', { mode: 'ok', token });
+      await arrived(() => pushesTo(token));
+      expect(Date.now() - before).toBeGreaterThanOrEqual(4_000);
+    },
+  );
 
-  test('of the e-mail relay is tried again with the same Message-ID', async () => {
+  test('an e-mail is retried with the same Message-ID after a failure of the relay', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'busy', to: person.user.email });
     await changePassword(person);
@@ -451,7 +454,7 @@ describe('a failure', () => {
     expect(email?.message_id).toMatch(/^<notification-[0-9a-f-]{36}@fitness\.example>$/);
   });
 
-  test('an address that the relay refuses for good is not tried again', async () => {
+  test('an address that the relay refuses permanently is not retried', async () => {
     const person = await join(harness);
     await control('emails/mode', { mode: 'refuse', to: person.user.email });
     const before = refused(await metrics());
@@ -462,7 +465,7 @@ describe('a failure', () => {
     expect(await emailsTo(person.user.email)).toEqual([]);
   });
 
-  test('a message that Firebase refuses for good is not tried again, and its device stays', async () => {
+  test('a message that Firebase refuses permanently is not retried, and its device stays', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -478,7 +481,7 @@ describe('a failure', () => {
     expect((await pushesTo(token)).map(({ tag }) => tag)).toEqual([push?.tag]);
   });
 
-  test.each(['unregistered', 'sender_mismatch'])('%s removes the device', async (mode) => {
+  test.each(['unregistered', 'sender_mismatch'])('the Firebase error %s removes the device', async (mode) => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -514,24 +517,24 @@ describe('a session that has ended', () => {
       'revocation',
       async (person, caller) => {
         const { data } = (await harness.send('GET', '/auth/sessions', { as: caller })).body;
-        // The newest first: the one that has signed in again.
+        // Newest first: the session of the second sign-in.
         return harness.send('DELETE', `/auth/sessions/${data[0].id}`, { as: person.caller });
       },
     ],
     ['changed password', (person) => changePassword(person)],
   ];
 
-  test.each(ends)('by %s gets no push any more', async (_how, end) => {
+  test.each(ends)('a session that was ended by a %s receives no more push messages', async (_how, end) => {
     const person = await join(harness);
-    const [kept, ended] = [newPushToken(), newPushToken()];
-    await register(person, kept);
+    const [liveToken, endedToken] = [newPushToken(), newPushToken()];
+    await register(person, liveToken);
     const caller = await signInAgain(person);
-    await register({ caller }, ended);
+    await register({ caller }, endedToken);
     await end(person, caller);
-    expect((await devicesOf(person)).map(({ push_token }) => push_token)).toEqual([kept]);
+    expect((await devicesOf(person)).map(({ push_token }) => push_token)).toEqual([liveToken]);
   });
 
-  test('gets no push and decides no language once its session has ended, before the database has removed it', async () => {
+  test('an expired device that is still stored gets no push and determines no language', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token, 'fa');
@@ -545,7 +548,7 @@ describe('a session that has ended', () => {
     expect(await pushesTo(token)).toEqual([]);
   });
 
-  test('gets no push that was requested before', async () => {
+  test('a push that was requested before the session ended is not sent', async () => {
     const person = await join(harness);
     const token = newPushToken();
     await register(person, token);
@@ -555,7 +558,7 @@ describe('a session that has ended', () => {
       body: { current_password: PASSWORD, bank_account_number: 'IR062960000000100324200001' },
     });
     await arrived(() => emailsTo(person.user.email));
-    // Without the deletion of its device, as after an expiry.
+    // The device stays, as after an expiry.
     await harness.database.collection('tokens').deleteMany({ user_id: person.id });
     await control('push/mode', { mode: 'ok', token });
     await eventually(async () => /channel="push",outcome="skipped"[^}]*\} [1-9]/.test(await metrics()));
@@ -564,7 +567,7 @@ describe('a session that has ended', () => {
 });
 
 describe('devices', () => {
-  test('a session has one, and a push token belongs to one account', async () => {
+  test('a session has one device, and a push token belongs to one account', async () => {
     const [first, second] = [await join(harness), await join(harness)];
     const [token, renewed] = [newPushToken(), newPushToken()];
     const { id } = (await register(first, token)).body.data;
@@ -574,7 +577,7 @@ describe('devices', () => {
     expect([(await devicesOf(first)).length, (await devicesOf(second)).length]).toEqual([0, 1]);
   });
 
-  test('are removed by their owner only', async () => {
+  test('only the owner of a device can remove it', async () => {
     const [owner, stranger] = [await join(harness), await join(harness)];
     const { id } = (await register(owner, newPushToken())).body.data;
     const remove = (person: Person) =>
@@ -588,7 +591,7 @@ describe('devices', () => {
     ['token', { token: 'with a space', platform: 'ios', locale: 'fa' }],
     ['platform', { token: 'x'.repeat(30), platform: 'fax', locale: 'fa' }],
     ['locale', { token: 'x'.repeat(30), platform: 'ios', locale: 'xx' }],
-  ])('a wrong %s is 422 under its name', async (field, body) => {
+  ])('a device with a wrong %s returns 422 under its name', async (field, body) => {
     const { caller } = await join(harness);
     const answer = await harness.send('POST', '/notifications/devices', { as: caller, body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
@@ -604,7 +607,7 @@ describe('devices', () => {
 });
 
 describe('preferences', () => {
-  test('everything is on until it is switched off', async () => {
+  test('every channel is on until it is switched off', async () => {
     const person = await join(harness);
     const shown = await harness.send('GET', '/notifications/preferences', { as: person.caller });
     expect(shown.body.data.locale).toBeNull();
@@ -634,7 +637,7 @@ describe('preferences', () => {
     },
   );
 
-  test('a wrong value is 422 under its name', async () => {
+  test('a wrong preference returns 422 under its name', async () => {
     const answer = await preferences(await join(harness), {
       locale: 'xx',
       types: { boost_ended: { push: 'no' } },

@@ -1,4 +1,4 @@
-/** Notifications of a process that is killed between their commit and their delivery, with the sandbox's Firebase and relay. */
+/** Notifications of a process that is killed between commit and delivery, with the sandbox's Firebase and relay. */
 import { fileURLToPath } from 'node:url';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type Connection, connectMongo } from '@fitness/shared/mongo/connect.ts';
@@ -74,7 +74,7 @@ const join = async (): Promise<Member> => {
   return { as, pushToken, email, password: String(body.password) };
 };
 
-/** Makes one notification, a security alert. */
+/** Creates one notification, a security alert. */
 const changePassword = async (member: Member): Promise<void> => {
   const password = `${member.password} again`;
   const body = { current_password: member.password, password, password_confirmation: password };
@@ -88,7 +88,7 @@ const read = async <Row>(path: string): Promise<Row[]> => {
   const answer = await fetch(`${sandbox.url}/_sandbox/${path}`);
   return ((await answer.json()) as { data: Row[] }).data;
 };
-/** What the device shows in place of an earlier one, of each message that was accepted for it; the newest first. */
+/** Tags of the messages that were accepted for the device, newest first. Equal tags replace each other. */
 const tags = async ({ pushToken }: Member): Promise<string[]> =>
   (await read<{ tag: string }>(`push?token=${pushToken}`)).map(({ tag }) => tag);
 const messageIds = async ({ email }: Member): Promise<string[]> =>
@@ -110,7 +110,7 @@ const setModes = async (mode: 'ok' | 'unanswered'): Promise<void> => {
 const arrived = (member: Member, count: number): Promise<unknown> =>
   eventually(async () => (await tags(member)).length >= count && (await messageIds(member)).length >= count);
 
-test('one that was committed and not yet published arrives exactly once', async () => {
+test('a notification that was committed but not yet published arrives exactly once', async () => {
   const member = await join();
   broker.hold();
   await changePassword(member);
@@ -120,7 +120,7 @@ test('one that was committed and not yet published arrives exactly once', async 
   broker.restore();
   await start();
   await arrived(member, 1);
-  // A second one shows that no repetition of the first follows.
+  // The second notification shows that the first is not repeated.
   await changePassword(member);
   await arrived(member, 2);
   expect(new Set(await tags(member)).size).toBe(2);
@@ -128,7 +128,7 @@ test('one that was committed and not yet published arrives exactly once', async 
   expect([(await tags(member)).length, (await messageIds(member)).length]).toEqual([2, 2]);
 });
 
-test('one that was accepted and not yet answered arrives again, under the same tag and Message-ID', async () => {
+test('an accepted but unanswered notification is repeated with the same tag and Message-ID', async () => {
   const member = await join();
   await setModes('unanswered');
   await changePassword(member);

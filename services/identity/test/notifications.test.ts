@@ -88,7 +88,7 @@ const until = (person: Person, count: number) =>
   });
 
 describe('a gym license review', () => {
-  test('notifies the owner at the time of the event, in the language of the request', async () => {
+  test('a gym review notifies the owner with the time of the event, in the request’s language', async () => {
     const owner = await join(harness);
     await review(owner, { approved: false, rejection_reason: 'The stamp is missing.' });
     await until(owner, 1);
@@ -118,7 +118,7 @@ describe('a gym license review', () => {
     });
   });
 
-  test('tells of a document that an operator has deleted', async () => {
+  test('the owner is notified of a gym license document that an operator has deleted', async () => {
     const owner = await join(harness);
     await review(owner, { approved: null });
     const { body } = await until(owner, 1);
@@ -132,12 +132,12 @@ describe('a gym license review', () => {
     expect((await list(owner, '', 'fa')).body.data[0].title).toBe('مدرک مجوز باشگاه حذف شد');
   });
 
-  test('that is delivered twenty times causes one notification', async () => {
+  test('a gym review that is delivered twenty times causes one notification', async () => {
     const owner = await join(harness);
     const id = randomUUID();
     await Promise.all(Array.from({ length: 20 }, () => review(owner, { approved: true }, id)));
     await review(owner, { approved: false });
-    // Events of one gym are handled in order: after the last one, all of them are.
+    // Events of one gym are handled in order, so the last event shows that all are handled.
     const { body } = await until(owner, 2);
     expect((await list(owner)).body.meta.total).toBe(2);
     expect(body.meta.unread_count).toBe(2);
@@ -145,7 +145,7 @@ describe('a gym license review', () => {
 });
 
 describe('a trainer license review', () => {
-  test('has created a notification with its reason when the operator receives the answer', async () => {
+  test('a trainer review is notified with its reason before the operator gets the response', async () => {
     const trainer = await join(harness);
     await harness.identity.call('AttachLicense', { user_id: trainer.id, media_id: 5, filename: 'a.pdf' });
     await harness.send('PUT', `/users/${trainer.id}`, {
@@ -164,7 +164,7 @@ describe('a trainer license review', () => {
   });
 });
 
-test('a trainer license that an operator resets and clears: a text for each in both languages', async () => {
+test('a reset and a cleared trainer license have their own texts in both languages', async () => {
   const trainer = await join(harness);
   await harness.identity.call('AttachLicense', { user_id: trainer.id, media_id: 6, filename: 'a.pdf' });
   const { caller: as } = operator;
@@ -224,7 +224,7 @@ describe('the payments of the wallet', () => {
       product_id: 'premium_plus',
       outcome,
     });
-  test('notify the user of a deposit and of the end of a withdrawal, in the language of the request', async () => {
+  test('deposits and settled withdrawals are notified in the language of the request', async () => {
     const person = await join(harness);
     await payment(person, 'deposit');
     await until(person, 1);
@@ -275,7 +275,7 @@ describe('the payments of the wallet', () => {
     ]);
   });
 
-  test('notify the user of what an operator has decided, in the language of the request', async () => {
+  test('returned deposits and resolved refunds are notified in the language of the request', async () => {
     const person = await join(harness);
     await returned(person);
     await until(person, 1);
@@ -316,24 +316,24 @@ describe('the payments of the wallet', () => {
   test.each([
     ['a returned deposit', returned],
     ['a resolved refund', (person: Person, id?: string) => resolved(person, 'refunded', id)],
-  ])('notify once for twenty deliveries: %s', async (_name, deliver) => {
+  ])('%s that is delivered twenty times is notified once', async (_name, deliver) => {
     const person = await join(harness);
     const id = randomUUID();
     await Promise.all(Array.from({ length: 20 }, () => deliver(person, id)));
     await deliver(person);
-    // Events with one subject are handled in order: after the last one, all of them are.
+    // Events with the same subject are handled in order, so the last event shows that all are handled.
     await until(person, 2);
     expect((await list(person)).body.meta.total).toBe(2);
   });
 
-  test('notify once for twenty deliveries, and not of a requested withdrawal or a store purchase', async () => {
+  test('a deposit that is delivered twenty times is notified once, and other payments are not', async () => {
     const person = await join(harness);
     const id = randomUUID();
     await payment(person, 'withdrawal', randomUUID(), 41);
     await payment(person, 'store_purchase', randomUUID(), 41);
     await Promise.all(Array.from({ length: 20 }, () => payment(person, 'deposit', id, 41)));
     await payment(person, 'deposit', randomUUID(), 41);
-    // Events of one payment are handled in order: after the last one, all of them are.
+    // Events of one payment are handled in order, so the last event shows that all are handled.
     const { body } = await until(person, 2);
     expect(body.data.map(({ type }: { type: string }) => type)).toEqual([
       'deposit_credited',
@@ -379,7 +379,7 @@ describe('sales, subscriptions and boosts', () => {
       seller_user_id: seller.id,
     });
 
-  test('notify a sale to the seller and its delivery to the buyer, in the language of the request', async () => {
+  test('the seller is notified of a sale and the buyer of its delivery, in the request’s language', async () => {
     const [seller, buyer] = [await join(harness), await join(harness)];
     await sold(seller, buyer);
     await delivered(seller, buyer);
@@ -416,7 +416,7 @@ describe('sales, subscriptions and boosts', () => {
     ]);
   });
 
-  test('notify the end of a subscription and of boosts, in the language of the request', async () => {
+  test('an expiring subscription and ended boosts are notified in the language of the request', async () => {
     const person = await join(harness);
     await expiring(person);
     await until(person, 1);
@@ -452,22 +452,22 @@ describe('sales, subscriptions and boosts', () => {
   test.each([
     ['a sale', (person: Person, id?: string) => sold(person, operator, id)],
     ['a delivery', (person: Person, id?: string) => delivered(operator, person, id)],
-    ['a subscription that ends', expiring],
+    ['an expiring subscription', expiring],
     ['a boost of a gym', gymBoost],
     ['a boost of a training service', serviceBoost],
-  ])('notify once for twenty deliveries: %s', async (_name, deliver) => {
+  ])('%s whose event is delivered twenty times is notified once', async (_name, deliver) => {
     const person = await join(harness);
     const id = randomUUID();
     await Promise.all(Array.from({ length: 20 }, () => deliver(person, id)));
     await deliver(person);
-    // Events with one subject are handled in order: after the last one, all of them are.
+    // Events with the same subject are handled in order, so the last event shows that all are handled.
     await until(person, 2);
     expect((await list(person)).body.meta.total).toBe(2);
   });
 });
 
 describe('the list of notifications', () => {
-  test('has the newest first, by page and by cursor, and counts all unread ones', async () => {
+  test('the list is newest first, by page and by cursor, and counts all unread notifications', async () => {
     const owner = await join(harness);
     for (let index = 0; index < 5; index += 1) {
       await review(owner, { approved: index % 2 === 0 });
@@ -492,7 +492,7 @@ describe('the list of notifications', () => {
     expect((await list(owner, '?per_page=1')).body.meta.unread_count).toBe(4);
   });
 
-  test('contains only notifications of the caller, who alone can mark them as read', async () => {
+  test('the list has only the caller’s notifications, which nobody else can mark as read', async () => {
     const [owner, stranger] = [await join(harness), await join(harness)];
     await review(owner, { approved: true });
     const { body } = await until(owner, 1);

@@ -39,7 +39,7 @@ const refused = ({ status, body }: { status: number; body: { error?: string } })
 const INVALID_GRANT = [400, 'invalid_grant'];
 
 describe('a code', () => {
-  test('that is used twice revokes the tokens issued for it', async () => {
+  test('a second use of a code revokes the tokens that were issued for it', async () => {
     const { clientId, code, verifier } = await oauth.newCode(targetUser);
     const { body } = await oauth.exchange(clientId, code, verifier);
     expect(await isLive(harness, body.access_token)).toBe(true);
@@ -48,16 +48,16 @@ describe('a code', () => {
     expect(refused(await oauth.refresh(clientId, body.refresh_token))).toEqual(INVALID_GRANT);
   });
 
-  test('that is used twenty times concurrently gives tokens at most once, and revokes them', async () => {
+  test('twenty concurrent uses of a code give tokens at most once, and revoke them', async () => {
     const person = await createOauthUser(harness);
     const { clientId, code, verifier } = await oauth.newCode(person);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => oauth.exchange(clientId, code, verifier)),
     );
-    const won = answers.filter(({ status }) => status === 200);
-    expect(won.length).toBeLessThanOrEqual(1);
+    const successes = answers.filter(({ status }) => status === 200);
+    expect(successes.length).toBeLessThanOrEqual(1);
     for (const answer of answers) if (answer.status !== 200) expect(refused(answer)).toEqual(INVALID_GRANT);
-    for (const { body } of won) expect(await isLive(harness, body.access_token)).toBe(false);
+    for (const { body } of successes) expect(await isLive(harness, body.access_token)).toBe(false);
     expect(await grantsOf(person)).toBe(0);
   });
 
@@ -73,7 +73,7 @@ describe('a code', () => {
     ['without a redirect URI', () => ({ redirect_uri: undefined })],
     ['replaced by one that was never issued', () => ({ code: `fpc_${'a'.repeat(48)}` })],
     ['replaced by an object', () => ({ code: undefined, 'code[$ne]': 'x' })],
-  ])('%s is refused, and stays valid for its client', async (_what, change) => {
+  ])('a code %s is refused, and stays valid for its client', async (_what, change) => {
     const { clientId, code, verifier } = await oauth.newCode(targetUser);
     const answer = await oauth.exchange(clientId, code, verifier, change({ verifier }));
     expect(answer.status).toBe(400);
@@ -81,7 +81,7 @@ describe('a code', () => {
     expect((await oauth.exchange(clientId, code, verifier)).status).toBe(200);
   });
 
-  test('is refused for a resource of another origin', async () => {
+  test('a code is refused for a resource of another origin', async () => {
     const { clientId, code, verifier } = await oauth.newCode(targetUser);
     const resource = 'https://elsewhere.example/mcp';
     expect(refused(await oauth.exchange(clientId, code, verifier, { resource }))).toEqual([
@@ -90,18 +90,18 @@ describe('a code', () => {
     ]);
   });
 
-  test('of one client is refused from another', async () => {
+  test('a code of one client is refused for another client', async () => {
     const { code, verifier } = await oauth.newCode(targetUser);
     expect(refused(await oauth.exchange(clientId, code, verifier))).toEqual(INVALID_GRANT);
   });
 
-  test('that was stolen and is injected into an own authorization request fails for its verifier', async () => {
+  test('a stolen code that is injected into another request fails because of its verifier', async () => {
     const stolen = await oauth.newCode(targetUser, { client_id: clientId });
-    const own = await oauth.newCode(await createOauthUser(harness), { client_id: clientId });
-    expect(refused(await oauth.exchange(clientId, stolen.code, own.verifier))).toEqual(INVALID_GRANT);
+    const injected = await oauth.newCode(await createOauthUser(harness), { client_id: clientId });
+    expect(refused(await oauth.exchange(clientId, stolen.code, injected.verifier))).toEqual(INVALID_GRANT);
   });
 
-  test('is not accepted as an access token or a refresh token', async () => {
+  test('a code is not accepted as an access token or a refresh token', async () => {
     const { clientId, code } = await oauth.newCode(targetUser);
     expect(await isLive(harness, code)).toBe(false);
     expect(refused(await oauth.refresh(clientId, code))).toEqual(INVALID_GRANT);
@@ -109,7 +109,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  test('that is used again within ten seconds gives tokens, because its first answer may be lost', async () => {
+  test('a refresh token works again within ten seconds, because its first response may be lost', async () => {
     const { clientId, accessToken, refreshToken } = await oauth.connect(targetUser);
     const lost = await oauth.refresh(clientId, refreshToken);
     harness.clock.advance(9_000);
@@ -121,14 +121,14 @@ describe('a refresh token', () => {
     expect((await oauth.refresh(clientId, next.body.refresh_token)).status).toBe(200);
   });
 
-  test('that is used again within ten seconds by another client gives nothing, and stays usable', async () => {
+  test('a repeated use by another client within ten seconds is refused and changes nothing', async () => {
     const connected = await oauth.connect(targetUser);
     expect((await oauth.refresh(connected.clientId, connected.refreshToken)).status).toBe(200);
     expect(refused(await oauth.refresh(clientId, connected.refreshToken))).toEqual(INVALID_GRANT);
     expect((await oauth.refresh(connected.clientId, connected.refreshToken)).status).toBe(200);
   });
 
-  test('that is used a third time within ten seconds revokes the grant', async () => {
+  test('a third use of a refresh token within ten seconds revokes the grant', async () => {
     const { clientId, accessToken, refreshToken } = await oauth.connect(targetUser);
     for (const expected of [200, 200, 400]) {
       expect((await oauth.refresh(clientId, refreshToken)).status).toBe(expected);
@@ -136,7 +136,7 @@ describe('a refresh token', () => {
     expect(await isLive(harness, accessToken)).toBe(false);
   });
 
-  test('that came with another for one token is used up by that one: the other may be a thief’s', async () => {
+  test('of two tokens issued for one, using the first retires the second, which may be stolen', async () => {
     const { clientId, refreshToken } = await oauth.connect(targetUser);
     const [one, other] = await Promise.all([
       oauth.refresh(clientId, refreshToken),
@@ -150,7 +150,7 @@ describe('a refresh token', () => {
     expect(await isLive(harness, next.body.access_token)).toBe(false);
   });
 
-  test('that came with another for one token ends the grant when both are used, also within ten seconds', async () => {
+  test('using both tokens that were issued for one ends the grant, even within ten seconds', async () => {
     const { clientId, refreshToken } = await oauth.connect(targetUser);
     const one = await oauth.refresh(clientId, refreshToken);
     const other = await oauth.refresh(clientId, refreshToken);
@@ -161,7 +161,7 @@ describe('a refresh token', () => {
     expect(await isLive(harness, next.body.access_token)).toBe(false);
   });
 
-  test('that came with another for one token never gives two chains, in each of twenty races of both', async () => {
+  test('two tokens issued for one never give two chains, in each of twenty races', async () => {
     const connected = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(targetUser)));
     const races: Awaited<ReturnType<typeof oauth.refresh>>[][] = [];
     for (const { clientId, refreshToken } of connected) {
@@ -171,12 +171,12 @@ describe('a refresh token', () => {
         await Promise.all([one, other].map(({ body }) => oauth.refresh(clientId, body.refresh_token))),
       );
     }
-    const won = races.map((answers) => answers.filter(({ status }) => status === 200).length);
-    expect(Math.max(...won)).toBeLessThanOrEqual(1);
+    const successes = races.map((answers) => answers.filter(({ status }) => status === 200).length);
+    expect(Math.max(...successes)).toBeLessThanOrEqual(1);
     for (const { accessToken } of connected) expect(await isLive(harness, accessToken)).toBe(false);
   });
 
-  test('that is used again after its answer was used gives one that ends the grant: no second chain begins', async () => {
+  test('a repetition after its response was used gives a token that ends the grant', async () => {
     const { clientId, refreshToken } = await oauth.connect(targetUser);
     const answer = await oauth.refresh(clientId, refreshToken);
     const next = await oauth.refresh(clientId, answer.body.refresh_token);
@@ -186,7 +186,7 @@ describe('a refresh token', () => {
     for (const { body } of [answer, next, late]) expect(await isLive(harness, body.access_token)).toBe(false);
   });
 
-  test('gives tokens to both of two concurrent uses, in each of twenty races, and the session goes on', async () => {
+  test('two concurrent uses of a refresh token both succeed in twenty races, and the app goes on', async () => {
     const connected = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(targetUser)));
     const races: Awaited<ReturnType<typeof oauth.refresh>>[][] = [];
     // One race at a time: forty transactions at once may wait longer than one of them lives.
@@ -198,15 +198,15 @@ describe('a refresh token', () => {
     expect(races.flat().filter(({ status }) => status !== 200)).toEqual([]);
     harness.clock.advance(60_000);
     for (const [index, answers] of races.entries()) {
-      // The app keeps one of the two answers, whichever came last.
+      // The app keeps one of the two responses, whichever came last.
       const { clientId = '' } = connected[index] ?? {};
-      const kept = answers[index % 2]?.body;
-      expect((await oauth.refresh(clientId, kept.refresh_token)).status).toBe(200);
-      expect(await isLive(harness, kept.access_token)).toBe(true);
+      const last = answers[index % 2]?.body;
+      expect((await oauth.refresh(clientId, last.refresh_token)).status).toBe(200);
+      expect(await isLive(harness, last.access_token)).toBe(true);
     }
   });
 
-  test('that is used twice revokes the grant after ten seconds, because one of the two users may be a thief', async () => {
+  test('a second use after ten seconds revokes the grant, because the token may be stolen', async () => {
     const { clientId, accessToken, refreshToken } = await oauth.connect(targetUser);
     const next = await oauth.refresh(clientId, refreshToken);
     expect(next.status).toBe(200);
@@ -217,23 +217,23 @@ describe('a refresh token', () => {
     expect(refused(await oauth.refresh(clientId, next.body.refresh_token))).toEqual(INVALID_GRANT);
   });
 
-  test('that is used twenty times concurrently gives tokens at most twice, and revokes them', async () => {
+  test('twenty concurrent uses of a refresh token succeed at most twice, and revoke the tokens', async () => {
     const person = await createOauthUser(harness);
     const { clientId, refreshToken } = await oauth.connect(person);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => oauth.refresh(clientId, refreshToken)),
     );
-    const won = answers.filter(({ status }) => status === 200);
-    expect(won.length).toBeLessThanOrEqual(2);
+    const successes = answers.filter(({ status }) => status === 200);
+    expect(successes.length).toBeLessThanOrEqual(2);
     for (const answer of answers) if (answer.status !== 200) expect(refused(answer)).toEqual(INVALID_GRANT);
-    for (const { body } of won) {
+    for (const { body } of successes) {
       expect(await isLive(harness, body.access_token)).toBe(false);
       expect(refused(await oauth.refresh(clientId, body.refresh_token))).toEqual(INVALID_GRANT);
     }
     expect(await grantsOf(person)).toBe(0);
   });
 
-  test('of one client is refused from another, and is not accepted as an access token', async () => {
+  test('a refresh token is refused for another client, and is not an access token', async () => {
     const { refreshToken } = await oauth.connect(targetUser);
     expect(refused(await oauth.refresh(clientId, refreshToken))).toEqual(INVALID_GRANT);
     expect(await isLive(harness, refreshToken)).toBe(false);
@@ -246,13 +246,13 @@ describe('a refresh token', () => {
     ['an implicit grant', { grant_type: 'implicit' }],
     ['two grants', { grant_type: 'authorization_code refresh_token' }],
     ['a device', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: 'x' }],
-  ])('is not issued for %s', async (_what, params) => {
+  ])('no token is issued for %s', async (_what, params) => {
     const answer = await oauth.token({ client_id: clientId, ...params });
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^(unsupported_grant_type|invalid_request)$/);
   });
 
-  test('is refused from an unknown client', async () => {
+  test('a refresh token is refused for an unknown client', async () => {
     const answer = await oauth.token({
       grant_type: 'refresh_token',
       client_id: 'nobody',
@@ -266,7 +266,7 @@ describe('two requests that both read a secret as unused', () => {
   test.each([
     ['AuthorizationCode', 1],
     ['RefreshToken', 2],
-  ])('%s: a use after the first %i revokes the grant', async (kind, uses) => {
+  ])('%s: a further use after %i revokes the grant', async (kind, uses) => {
     const person = await createOauthUser(harness);
     const grantId = randomBytes(8).toString('hex');
     const grant = { accountId: String(person.id), grantId };
@@ -289,8 +289,8 @@ describe('two requests that both read a secret as unused', () => {
       createInteractionCompletedError: () => new Error('completed'),
     })(kind);
     await adapter.upsert('secret', grant, 60);
-    const found = await Promise.all([adapter.find('secret'), adapter.find('secret')]);
-    expect(found.map((payload) => payload?.consumed)).toEqual([undefined, undefined]);
+    const payloads = await Promise.all([adapter.find('secret'), adapter.find('secret')]);
+    expect(payloads.map((payload) => payload?.consumed)).toEqual([undefined, undefined]);
     for (let use = 1; use <= uses; use += 1) await adapter.consume('secret');
     expect(await grantsOf(person)).toBe(1);
     await expect(adapter.consume('secret')).rejects.toThrow('revoked');
@@ -300,7 +300,7 @@ describe('two requests that both read a secret as unused', () => {
 });
 
 describe('an authorization request', () => {
-  const ask = async (params: Params) =>
+  const request = async (params: Params) =>
     oauth
       .browse()
       .get(oauth.authorizeUrl({ client_id: clientId, code_challenge: createPkce().challenge, ...params }));
@@ -309,8 +309,8 @@ describe('an authorization request', () => {
     ['no challenge and no method', { code_challenge: undefined, code_challenge_method: undefined }],
     ['a method but no challenge', { code_challenge: undefined }],
     ['an empty challenge', { code_challenge: '' }],
-  ])('without PKCE (%s) shows an error page and is not redirected', async (_what, params) => {
-    const page = await ask({ state: 'kept', ...params });
+  ])('a request without PKCE (%s) shows an error page and is not redirected', async (_what, params) => {
+    const page = await request({ state: 'kept', ...params });
     expect([page.status, page.location]).toEqual([400, undefined]);
     expect(page.html).toContain('invalid_request');
     expect(page.html).not.toContain(REDIRECT_URI);
@@ -333,8 +333,8 @@ describe('an authorization request', () => {
     'javascript:alert(1)',
     '//evil.example/callback',
     '',
-  ])('with the unregistered redirect URI %j is not redirected', async (redirect_uri) => {
-    const page = await ask({ redirect_uri, state: 'kept' });
+  ])('a request with the unregistered redirect URI %j is not redirected', async (redirect_uri) => {
+    const page = await request({ redirect_uri, state: 'kept' });
     expect([page.status, page.location]).toEqual([400, undefined]);
     expect(page.html).not.toContain('evil.example');
     expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -348,32 +348,32 @@ describe('an authorization request', () => {
     ['localhost', 'web'],
     ['localhost', 'native'],
   ])(
-    'may name any port of %s (%s client), also where none was registered',
+    'a request may name any port of %s (%s client), even if none was registered',
     async (host, application_type) => {
       for (const port of ['', ':7777']) {
         const redirect_uris = [`http://${host}${port}/callback`];
         const client_id = await oauth.newClient({ application_type, redirect_uris });
         for (const other of ['', ':9999']) {
-          const page = await ask({ client_id, redirect_uri: `http://${host}${other}/callback` });
+          const page = await request({ client_id, redirect_uri: `http://${host}${other}/callback` });
           expect([port, other, page.status]).toEqual([port, other, 303]);
         }
       }
     },
   );
 
-  test('may not change the port of an https redirect URI', async () => {
+  test('a request may not change the port of an https redirect URI', async () => {
     const redirect_uris = ['https://localhost:7777/callback', 'https://127.0.0.1:7777/callback'];
     const client_id = await oauth.newClient({ redirect_uris });
     for (const redirect_uri of redirect_uris) {
-      expect((await ask({ client_id, redirect_uri })).status).toBe(303);
-      const page = await ask({ client_id, redirect_uri: redirect_uri.replace('7777', '9999') });
+      expect((await request({ client_id, redirect_uri })).status).toBe(303);
+      const page = await request({ client_id, redirect_uri: redirect_uri.replace('7777', '9999') });
       expect([page.status, page.location]).toEqual([400, undefined]);
     }
   });
 
-  test('may change the port of a loopback redirect URI (RFC 8252), and nothing else', async () => {
+  test('a request may change only the port of a loopback redirect URI (RFC 8252)', async () => {
     const native = await oauth.newClient();
-    const sentTo = (redirect_uri: string) => ask({ client_id: native, redirect_uri });
+    const sentTo = (redirect_uri: string) => request({ client_id: native, redirect_uri });
     expect((await sentTo('http://127.0.0.1:9999/callback')).status).toBe(303);
     for (const other of [
       'http://127.0.0.1:9999/callback/',
@@ -388,29 +388,29 @@ describe('an authorization request', () => {
       const page = await sentTo(other);
       expect([other, page.status, page.location]).toEqual([other, 400, undefined]);
     }
-    // The code is valid only for the requested port.
+    // The code is valid only for the port of the request.
     const redirect_uri = 'http://127.0.0.1:9999/callback';
-    const given = await oauth.newCode(targetUser, { client_id: native, redirect_uri });
+    const issued = await oauth.newCode(targetUser, { client_id: native, redirect_uri });
     const elsewhere = { redirect_uri: 'http://127.0.0.1:9998/callback' };
-    expect((await oauth.exchange(native, given.code, given.verifier, elsewhere)).status).toBe(400);
-    expect((await oauth.exchange(native, given.code, given.verifier, { redirect_uri })).status).toBe(200);
+    expect((await oauth.exchange(native, issued.code, issued.verifier, elsewhere)).status).toBe(400);
+    expect((await oauth.exchange(native, issued.code, issued.verifier, { redirect_uri })).status).toBe(200);
   });
 
   test.each([undefined, '', 'nobody', 'a'.repeat(5_000), '__proto__', '{"$ne":1}'])(
-    'of the unknown client %j is not redirected',
+    'a request of the unknown client %j is not redirected',
     async (client_id) => {
-      const page = await ask({ client_id });
+      const page = await request({ client_id });
       expect([page.status, page.location]).toEqual([400, undefined]);
     },
   );
 
-  test('with a second redirect URI is not redirected there', async () => {
+  test('a request with a second redirect URI is not redirected there', async () => {
     const url = oauth.authorizeUrl({ client_id: clientId, code_challenge: createPkce().challenge });
     const page = await oauth.browse().get(`${url}&redirect_uri=https://evil.example/`);
     expect(page.location?.host ?? '').not.toBe('evil.example');
   });
 
-  test('with forwarded headers of another host is answered with the configured origin', async () => {
+  test('forwarded headers of another host do not replace the configured origin', async () => {
     const url = oauth.authorizeUrl({ client_id: clientId, code_challenge: createPkce().challenge });
     const headers = {
       'x-forwarded-host': 'evil.example',
@@ -425,29 +425,29 @@ describe('an authorization request', () => {
 
 describe('a registration', () => {
   test.each(['cursor', 'vscode', 'vscode-insiders', 'windsurf'])(
-    'of the known app with the scheme %s is accepted, and its user is shown the scheme',
+    'a registration with the known scheme %s is accepted',
     async (scheme) => {
       const redirect_uri = `${scheme}://publisher.extension/callback`;
       const { status, body } = await oauth.register({ redirect_uris: [redirect_uri] });
       expect([status, body.redirect_uris, body.application_type]).toEqual([201, [redirect_uri], 'native']);
-      const given = await oauth.newCode(targetUser, { client_id: body.client_id, redirect_uri });
-      const tokens = await oauth.exchange(body.client_id, given.code, given.verifier, { redirect_uri });
+      const issued = await oauth.newCode(targetUser, { client_id: body.client_id, redirect_uri });
+      const tokens = await oauth.exchange(body.client_id, issued.code, issued.verifier, { redirect_uri });
       expect(tokens.status).toBe(200);
     },
   );
 
-  test('leaves out the URIs of unknown schemes beside others, and its answer says so (RFC 7591, 3.2.1)', async () => {
-    const known = ['cursor://a.b/callback', 'http://127.0.0.1/callback'];
+  test('a registration omits URIs with unknown schemes, and its response says so (RFC 7591, 3.2.1)', async () => {
+    const accepted = ['cursor://a.b/callback', 'http://127.0.0.1/callback'];
     const unknown = ['myapp://callback', 'file:///etc/passwd', 'javascript:/alert(1)'];
-    const { status, body } = await oauth.register({ redirect_uris: [...unknown, ...known] });
-    expect([status, body.redirect_uris]).toEqual([201, known]);
+    const { status, body } = await oauth.register({ redirect_uris: [...unknown, ...accepted] });
+    expect([status, body.redirect_uris]).toEqual([201, accepted]);
     for (const redirect_uri of unknown) {
       const params = { client_id: body.client_id, redirect_uri, code_challenge: createPkce().challenge };
       const page = await oauth.browse().get(oauth.authorizeUrl(params));
       expect([redirect_uri, page.status, page.location?.href]).toEqual([redirect_uri, 400, undefined]);
     }
-    // A mistake in another one is told.
-    const mistaken = await oauth.register({ redirect_uris: [...known, 'http://client.example/'] });
+    // A mistake in another URI is reported.
+    const mistaken = await oauth.register({ redirect_uris: [...accepted, 'http://client.example/'] });
     expect([mistaken.status, mistaken.body.error]).toEqual([400, 'invalid_redirect_uri']);
   });
 
@@ -535,12 +535,12 @@ describe('a registration', () => {
       'invalid_client_metadata',
     ],
     ['for the password grant', { grant_types: ['password'] }, 'invalid_client_metadata'],
-  ])('%s is refused', async (_what, metadata, error) => {
+  ])('a registration %s is refused', async (_what, metadata, error) => {
     expect(refused(await oauth.register(metadata))).toEqual([400, error]);
   });
 
   test.each(['not json', '[]', 'null', '"text"', '1', '{"redirect_uris":', ''])(
-    'with the body %j is refused',
+    'a registration with the body %j is refused',
     async (body) => {
       const headers = { ...(await fromGateway()), 'content-type': 'application/json' };
       const { status } = await fetch(`${harness.url}${OAUTH_PATHS.register}`, {
@@ -594,7 +594,7 @@ describe('a registration', () => {
     { $ne: 1 },
   ];
 
-  test.each(FIELDS)('with any value of %s is answered with 201 or 400', async (field) => {
+  test.each(FIELDS)('a registration with any value of %s returns 201 or 400', async (field) => {
     for (const value of STRANGE) {
       const { status } = await oauth.register(Object.fromEntries([[field, value]]));
       expect([field, value, [201, 400].includes(status)]).toEqual([field, value, true]);
@@ -608,13 +608,13 @@ describe('a registration', () => {
     ],
     ['with a body of 4 KiB', { redirect_uris: ['https://c.example/'], x: 'x'.repeat(4_096) }],
     ['with a body of 1 MB', { redirect_uris: ['https://c.example/'], x: 'x'.repeat(1_000_000) }],
-  ])('%s is refused', async (_what, metadata) => {
+  ])('a registration %s is refused with 413', async (_what, metadata) => {
     const { status, body } = await oauth.register(metadata as Record<string, unknown>);
     expect([status, body]).toEqual([413, { message: 'The request body is too large.' }]);
   });
 
   test.each([OAUTH_PATHS.token, OAUTH_PATHS.revoke])(
-    'a form of more than 16 KiB for %s is 413',
+    'a form of more than 16 KiB for %s returns 413',
     async (path) => {
       const post = async (body: string) =>
         fetch(`${harness.url}${path}`, {
@@ -627,7 +627,7 @@ describe('a registration', () => {
     },
   );
 
-  test('with a large body of unknown length is refused', async () => {
+  test('a registration with a large body of unknown length is refused', async () => {
     const text = JSON.stringify({ redirect_uris: ['https://c.example/'], x: 'x'.repeat(10_000) });
     const answer = await fetch(`${harness.url}${OAUTH_PATHS.register}`, {
       method: 'POST',
@@ -638,13 +638,13 @@ describe('a registration', () => {
     expect(answer.status).toBe(413);
   });
 
-  test('that is nested a thousand levels deep is refused', async () => {
+  test('a registration that is nested a thousand levels deep is refused', async () => {
     const nested = JSON.parse(`${'['.repeat(1_000)}${']'.repeat(1_000)}`);
     expect((await oauth.register({ redirect_uris: nested })).status).toBe(400);
   });
 
   test.each([undefined, 'web', 'native'])(
-    'with a private-use scheme (RFC 8252, 7.1) and the type %s is that of a native client',
+    'a registration with a private-use scheme and the type %s becomes that of a native client',
     async (application_type) => {
       const redirect_uris = ['com.example.app:/callback', 'ir.example://oauth/callback?x=1'];
       const { status, body } = await oauth.register({ redirect_uris, application_type });
@@ -652,7 +652,7 @@ describe('a registration', () => {
     },
   );
 
-  test('stores no metadata that would cause requests to other hosts or give the client more trust', async () => {
+  test('metadata that would cause requests to other hosts or add trust is not stored', async () => {
     const { status, body } = await oauth.register({
       sector_identifier_uri: 'http://169.254.169.254/',
       jwks_uri: 'http://169.254.169.254/',
@@ -689,7 +689,7 @@ describe('a form', () => {
   test.each<[string, Record<string, string>]>([
     ['no CSRF token', { csrf: '' }],
     ['a wrong CSRF token', { csrf: 'A'.repeat(43) }],
-  ])('of consent with %s grants nothing', async (_what, fields) => {
+  ])('a consent form with %s grants nothing', async (_what, fields) => {
     const person = await createOauthUser(harness);
     const { browser, consent } = await open(person);
     const answer = await browser.submit(consent, 'allow', fields);
@@ -701,7 +701,7 @@ describe('a form', () => {
     ['of another site', { 'sec-fetch-site': 'cross-site' }],
     ['of another subdomain', { 'sec-fetch-site': 'same-site' }],
     ['of another origin', { origin: 'https://evil.example' }],
-  ])('%s is refused, even with its CSRF token', async (_what, headers) => {
+  ])('a form %s is refused, even with its CSRF token', async (_what, headers) => {
     const { browser, consent } = await open();
     expect((await browser.submit(consent, 'allow', {}, headers)).status).toBe(403);
     expect((await browser.submit(consent, 'allow', {}, { 'sec-fetch-site': 'same-origin' })).status).toBe(
@@ -709,7 +709,7 @@ describe('a form', () => {
     );
   });
 
-  test('of one browser is refused from another', async () => {
+  test('a form of one browser is refused in another', async () => {
     const person = await createOauthUser(harness);
     const { consent } = await open(person);
     const stranger = await oauth.browse().submit(consent, 'allow');
@@ -720,7 +720,7 @@ describe('a form', () => {
     expect(await grantsOf(person)).toBe(0);
   });
 
-  test('of one request with the cookie of another request grants neither', async () => {
+  test('a form of one request with the cookie of another request grants neither', async () => {
     const [person, other] = [await createOauthUser(harness), await createOauthUser(harness)];
     const [own, foreign] = [await open(person), await open(other)];
     // The cookies that a browser would send to the other page.
@@ -734,7 +734,7 @@ describe('a form', () => {
     expect([await grantsOf(person), await grantsOf(other)]).toEqual([0, 0]);
   });
 
-  test('with a forged cookie is refused', async () => {
+  test('a form with a forged cookie is refused', async () => {
     const { consent } = await open();
     const { action } = formOf(consent.html);
     const forger = oauth.browse();
@@ -743,7 +743,7 @@ describe('a form', () => {
     expect(answer.status).toBe(400);
   });
 
-  test('of the wrong step is refused: no consent before signing in, no second sign-in', async () => {
+  test('a form of the wrong step is refused: no consent before signing in, no second sign-in', async () => {
     const browser = oauth.browse();
     const params = { client_id: clientId, code_challenge: createPkce().challenge };
     const login = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
@@ -758,7 +758,7 @@ describe('a form', () => {
     ).toBe(400);
   });
 
-  test('that is submitted twenty times concurrently gives one code', async () => {
+  test('a consent form that is submitted twenty times concurrently gives one code', async () => {
     const person = await createOauthUser(harness);
     const { browser, consent } = await open(person);
     const answers = await Promise.all(
@@ -770,7 +770,7 @@ describe('a form', () => {
     for (const { status } of answers) expect(status).toBeLessThan(500);
   });
 
-  test('gives one code when its redirect is followed twenty times concurrently', async () => {
+  test('a redirect that is followed twenty times concurrently gives one code', async () => {
     const person = await createOauthUser(harness);
     const { browser, consent } = await open(person);
     const { location } = await browser.submit(consent, 'allow');
@@ -787,7 +787,7 @@ describe('a form', () => {
   });
 
   test.each(['%', '..%2f..', 'x'.repeat(300), '__proto__'])(
-    'of the unknown interaction %s is refused',
+    'a form of the unknown interaction %s is refused',
     async (uid) => {
       const page = await oauth.browse().get(`${OAUTH_PATHS.interaction}/${uid}`);
       expect(page.status).toBeGreaterThanOrEqual(400);

@@ -1,4 +1,4 @@
-/** The sign-in and consent pages: their content, their language, and what they allow a browser to do. */
+/** The sign-in and consent pages: content, language, and what they allow a browser to do. */
 import { READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createPkce, type OauthClient, type Params } from '@fitness/contracts/testing/oauth-client.ts';
 import { formOf } from '@fitness/shared/testing/browser.ts';
@@ -29,14 +29,14 @@ const openLogin = async (metadata?: Record<string, unknown>, headers?: Record<st
 };
 
 describe('a page', () => {
-  test('is in Persian, from right to left, if the browser prefers Persian', async () => {
+  test('a page is in Persian, from right to left, if the browser prefers Persian', async () => {
     const { login } = await openLogin({}, { 'accept-language': 'fa-IR, en;q=0.5' });
     expect(login.html).toContain('<html lang="fa" dir="rtl">');
     expect(login.html).toContain('رمز عبور');
     expect(login.headers.get('content-language')).toBe('fa');
   });
 
-  test('is in English, from left to right, otherwise', async () => {
+  test('a page is in English, from left to right, for any other language', async () => {
     const { login } = await openLogin({}, { 'accept-language': 'xx' });
     expect(login.html).toContain('<html lang="en" dir="ltr">');
     expect(login.html).toContain('Password');
@@ -49,20 +49,23 @@ describe('a page', () => {
     ['http://localhost:1/callback', 'http://localhost:1'],
     // A content security policy cannot name an IPv6 address.
     ['http://[::1]:7777/callback', 'http:'],
-  ])('allows its form to lead only to itself and to %s, and no scripts', async (redirect_uri, target) => {
-    const browser = oauth.browse();
-    const params = { ...(await paramsFor({ redirect_uris: [redirect_uri] })), redirect_uri };
-    const { headers, html } = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
-    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self'; /);
-    expect(headers.get('content-security-policy')).not.toMatch(/script-src|unsafe/);
-    expect(headers.get('content-security-policy')).toContain(`; form-action 'self' ${target};`);
-    expect(headers.get('content-security-policy')).toContain("; frame-ancestors 'none'");
-    expect(headers.get('x-frame-options')).toBe('DENY');
-    expect(headers.get('cache-control')).toBe('no-store');
-    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|https?:\/\/(?!127)/i);
-  });
+  ])(
+    'the form for %s may lead only to this origin and to %s, and no scripts run',
+    async (redirect_uri, target) => {
+      const browser = oauth.browse();
+      const params = { ...(await paramsFor({ redirect_uris: [redirect_uri] })), redirect_uri };
+      const { headers, html } = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'self'; /);
+      expect(headers.get('content-security-policy')).not.toMatch(/script-src|unsafe/);
+      expect(headers.get('content-security-policy')).toContain(`; form-action 'self' ${target};`);
+      expect(headers.get('content-security-policy')).toContain("; frame-ancestors 'none'");
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=|https?:\/\/(?!127)/i);
+    },
+  );
 
-  test('escapes the name of a client', async () => {
+  test('a page escapes the name of a client', async () => {
     const client_name = `<img src=x onerror=alert(1)>"'&`;
     const browser = oauth.browse();
     const consent = await oauth.signIn(browser, await paramsFor({ client_name }), person);
@@ -70,7 +73,7 @@ describe('a page', () => {
     expect(consent.html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;');
   });
 
-  test('sets cookies that are hidden from scripts and from other sites', async () => {
+  test('cookies of the pages are hidden from scripts and from other sites', async () => {
     const browser = oauth.browse();
     const page = await browser.get(oauth.authorizeUrl(await paramsFor()));
     const cookies = page.headers.getSetCookie();
@@ -79,7 +82,7 @@ describe('a page', () => {
   });
 });
 
-test('with an https origin the cookies are secure, however the gateway is reached', async () => {
+test('cookies are secure with an https origin, however the gateway is reached', async () => {
   const secure = await startHarness({ PUBLIC_BASE_URL: 'https://fit.example' });
   try {
     const client = oauthOf(secure);
@@ -88,10 +91,10 @@ test('with an https origin the cookies are secure, however the gateway is reache
     expect(page.status).toBe(303);
     for (const cookie of page.headers.getSetCookie()) expect(cookie).toMatch(/; secure/i);
     const foreign = { ...params, resource: 'http://api.test/mcp' };
-    const refused = await client.browse().get(client.authorizeUrl(foreign));
-    expect([refused.status, refused.location?.href]).toEqual([400, undefined]);
-    expect(refused.html).toContain('error=invalid_target');
-    expect(refused.html).toContain('iss=https%3A%2F%2Ffit.example');
+    const refusal = await client.browse().get(client.authorizeUrl(foreign));
+    expect([refusal.status, refusal.location?.href]).toEqual([400, undefined]);
+    expect(refusal.html).toContain('error=invalid_target');
+    expect(refusal.html).toContain('iss=https%3A%2F%2Ffit.example');
     const own = { ...params, resource: 'HTTPS://FIT.example/mcp/' };
     expect((await client.browse().get(client.authorizeUrl(own))).status).toBe(303);
     expect(
@@ -102,7 +105,7 @@ test('with an https origin the cookies are secure, however the gateway is reache
   }
 });
 
-test('pages lead to themselves in the other language, and the pages after them stay in it', async () => {
+test('a page links to itself in the other language, and the next pages keep that language', async () => {
   const { browser, login } = await openLogin();
   const { action } = formOf(login.html);
   const [path] = action.split('?');
@@ -118,7 +121,7 @@ test('pages lead to themselves in the other language, and the pages after them s
   expect(formOf(english.html).buttons).toEqual(['allow', 'cancel']);
 });
 
-test('a refused authorization request is shown again in the other language, and an answered one is not', async () => {
+test('a refused request can be shown in the other language, but an answered one cannot', async () => {
   const browser = oauth.browse();
   const url = oauth.authorizeUrl({ ...(await paramsFor()), prompt: 'none' });
   const refused = await browser.get(url);
@@ -133,7 +136,7 @@ test('a refused authorization request is shown again in the other language, and 
 });
 
 describe('the consent page', () => {
-  test('names the client, the account, the permissions in words, and the destination', async () => {
+  test('the consent page names the client, the account, the permissions and the destination', async () => {
     const browser = oauth.browse();
     const scope = 'payments.view_own payments.buy_premium users.view_all';
     const consent = await oauth.signIn(
@@ -167,7 +170,7 @@ describe('the consent page', () => {
     'delete your account without your password and the code that we send to your phone',
   ];
 
-  test('says what no app can do, and what this one cannot do with the scopes that it asked for', async () => {
+  test('the consent page says what no app can do, and what this one cannot do with its scopes', async () => {
     expect(await consentWith('posts.view')).toEqual([
       'see your balance or your payments',
       'spend the money in your wallet',
@@ -177,7 +180,7 @@ describe('the consent page', () => {
     expect(await consentWith('payments.view_own payments.boost_own gyms.create')).toEqual(NEVER);
   });
 
-  test('what it says about money and the account is true of the token', async () => {
+  test('the token cannot do what the consent page says no app can do', async () => {
     const scope = 'users.view_limited posts.view payments.view_own payments.buy_premium payments.boost_own';
     const { accessToken } = await oauth.connect(person, { scope });
     const caller = await callerOf(harness, accessToken);
@@ -191,7 +194,7 @@ describe('the consent page', () => {
     }
   });
 
-  test('describes a client without a name, also in Persian', async () => {
+  test('the consent page describes a client without a name, even in Persian', async () => {
     const browser = oauth.browse();
     const params = await paramsFor({ client_name: undefined });
     const login = await browser.follow(await browser.get(oauth.authorizeUrl(params)));
@@ -202,7 +205,7 @@ describe('the consent page', () => {
     expect(fa.html).toContain('موجودی، پرداخت‌ها');
   });
 
-  test('asks for the reading scopes when the client requests none', async () => {
+  test('the consent page asks for the reading scopes when the client requests none', async () => {
     const { accessToken } = await oauth.connect(person, { scope: undefined });
     expect((await callerOf(harness, accessToken)).permissions).toEqual(new Set(READING_SCOPES));
   });
@@ -214,7 +217,7 @@ describe('a sign-in on the page', () => {
     return browser.submit(page, 'login', { login, password }, headers);
   };
 
-  test('with wrong credentials gives the same page whether or not the account exists', async () => {
+  test('wrong credentials give the same page whether or not the account exists', async () => {
     const wrong = await submit(person.login, 'not the password');
     const unknown = await submit('nobody.at.all', 'not the password');
     expect([wrong.status, unknown.status]).toEqual([422, 422]);
@@ -227,7 +230,7 @@ describe('a sign-in on the page', () => {
     expect(anonymous(wrong.html, person.login)).toBe(anonymous(unknown.html, 'nobody.at.all'));
   });
 
-  test('that fails shows the typed login again, escaped, and never the password', async () => {
+  test('a failed sign-in shows the typed login again, escaped, and never the password', async () => {
     const again = await submit('"><img src=x onerror=alert(1)>', 'what was typed as a password');
     expect(again.status).toBe(422);
     expect(again.html).toContain('value="&quot;&gt;&lt;img src=x onerror=alert(1)&gt;"');
@@ -248,11 +251,11 @@ describe('a sign-in on the page', () => {
     ['x', 'x'.repeat(1_001)],
     ['\u0000', '\u0000'],
     ['{"$gt":""}', '{"$gt":""}'],
-  ])('with login %j and password %j is refused', async (login, password) => {
+  ])('a sign-in with login %j and password %j is refused', async (login, password) => {
     expect((await submit(login, password)).status).toBe(422);
   });
 
-  test('shares the limit of ten a minute with POST /auth/login', async () => {
+  test('sign-ins on the page and POST /auth/login share the limit of ten a minute', async () => {
     const other = await createOauthUser(harness);
     const headers = { 'x-client-address': '192.0.2.7' };
     for (let i = 0; i < 5; i += 1) {
@@ -271,25 +274,25 @@ describe('a sign-in on the page', () => {
     expect((await submit(other.login, other.password, elsewhere)).status).toBe(303);
   });
 
-  test('with a body that is too large or of another type is refused', async () => {
+  test('a sign-in with a body that is too large or of another type is refused', async () => {
     const { browser, login } = await openLogin();
     expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) })).status).toBe(413);
     const json = { 'content-type': 'application/json' };
     expect((await browser.submit(login, 'login', {}, json)).status).toBe(415);
-    // By its origin, before it is read.
+    // Refused because of its origin, before it is read.
     const foreign = { origin: 'https://evil.example' };
     expect((await browser.submit(login, 'login', { login: 'x'.repeat(20_000) }, foreign)).status).toBe(403);
   });
 });
 
 describe('GetDeletionBlockers', () => {
-  test('returns the blockers of the calling user and changes nothing', async () => {
-    const asker = await createOauthUser(harness);
+  test('GetDeletionBlockers returns the blockers of the calling user and changes nothing', async () => {
+    const owner = await createOauthUser(harness);
     harness.standIns.blockers = [
-      { userId: asker.id, code: 'unsettled_balance', extras: { balance: -5 } },
-      { userId: asker.id, code: 'gym_ownership', extras: { count: 2 } },
+      { userId: owner.id, code: 'unsettled_balance', extras: { balance: -5 } },
+      { userId: owner.id, code: 'gym_ownership', extras: { count: 2 } },
     ];
-    const { blockers } = await harness.identity.call('GetDeletionBlockers', {}, { caller: asker.caller });
+    const { blockers } = await harness.identity.call('GetDeletionBlockers', {}, { caller: owner.caller });
     expect(blockers).toEqual([
       { code: 'gym_ownership', extras_json: '{"count":2}' },
       { code: 'unsettled_balance', extras_json: '{"balance":-5}' },
@@ -297,11 +300,11 @@ describe('GetDeletionBlockers', () => {
     const other = await harness.identity.call('GetDeletionBlockers', {}, { caller: person.caller });
     expect(other.blockers).toEqual([]);
     expect(
-      await harness.database.collection('confirmation_codes').countDocuments({ _id: asker.id as never }),
+      await harness.database.collection('confirmation_codes').countDocuments({ _id: owner.id as never }),
     ).toBe(0);
   });
 
-  test('is refused for guests and for tokens that may not see payments', async () => {
+  test('GetDeletionBlockers refuses guests and tokens that may not see payments', async () => {
     await expect(harness.identity.call('GetDeletionBlockers', {})).rejects.toMatchObject({
       kind: 'unauthenticated',
     });
@@ -311,7 +314,7 @@ describe('GetDeletionBlockers', () => {
     ).rejects.toMatchObject({ kind: 'forbidden' });
   });
 
-  test('is unavailable when one of the owners does not answer', async () => {
+  test('GetDeletionBlockers is unavailable when the owner of a blocker does not answer', async () => {
     harness.standIns.brokenBlocker = 'active_premium';
     await expect(
       harness.identity.call('GetDeletionBlockers', {}, { caller: person.caller }),

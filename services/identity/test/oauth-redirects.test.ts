@@ -1,4 +1,4 @@
-/** No link at the authorization server leads to an address that a stranger has registered (RFC 9700, 4.11.2). */
+/** No link to the authorization server leads to an address that a stranger has registered (RFC 9700, 4.11.2). */
 import { createPkce, type OauthClient, type Params } from '@fitness/contracts/testing/oauth-client.ts';
 import type { Browser, BrowserPage } from '@fitness/shared/testing/browser.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -26,16 +26,16 @@ const urlOf = (params: Params, more = ''): string =>
 const isOurs = ({ location }: BrowserPage): boolean =>
   location === undefined || location.pathname.startsWith('/oauth/');
 
-/** Where the one link of the page leads to. */
+/** The target of the only link on the page. */
 const linkOf = ({ html }: BrowserPage): URL | undefined => {
   const [href, ...others] = [...html.matchAll(/<a class="button[^"]*" [^>]*href="([^"]+)"/g)].map(
-    ([, found]) => (found ?? '').replaceAll('&amp;', '&'),
+    ([, match]) => (match ?? '').replaceAll('&amp;', '&'),
   );
   expect(others).toEqual([]);
   return href === undefined ? undefined : new URL(href);
 };
 
-/** Signs in for another app, which keeps a session of fifteen minutes in this browser. */
+/** Signs in for another app, which leaves a session of fifteen minutes in this browser. */
 const withSession = async (): Promise<Browser> => {
   const browser = oauth.browse();
   const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
@@ -66,7 +66,7 @@ const INVALID: [string, Params, string][] = [
 
 describe('an invalid authorization request', () => {
   test.each(INVALID)(
-    '%s shows where it would lead, and waits until a person goes there',
+    'an invalid request %s shows its destination and waits for the person',
     async (_which, params, more) => {
       const page = await oauth.browse().get(urlOf(params, more));
       expect([page.status, page.location?.href]).toEqual([400, undefined]);
@@ -86,7 +86,7 @@ describe('an invalid authorization request', () => {
   );
 
   test.each(INVALID)(
-    '%s is answered by a redirect where the browser has a session',
+    'an invalid request %s is redirected if the browser has a session',
     async (_which, params, more) => {
       const page = await (await withSession()).get(urlOf(params, more));
       expect(page.status).toBe(303);
@@ -95,7 +95,7 @@ describe('an invalid authorization request', () => {
     },
   );
 
-  test('is not redirected by a session that is over, or that is not ours', async () => {
+  test('an invalid request is not redirected with an ended or a forged session', async () => {
     const browser = await withSession();
     const url = urlOf({ prompt: 'none' });
     const session = [...browser.cookies].filter(([name]) => name.startsWith('fitness_oauth_session'));
@@ -108,7 +108,7 @@ describe('an invalid authorization request', () => {
   });
 });
 
-test('leaving before signing in shows a page that names where it leads, and redirects nowhere', async () => {
+test('cancelling before signing in shows a page with the destination, and does not redirect', async () => {
   const browser = oauth.browse();
   const login = await browser.follow(await browser.get(urlOf({})));
   const page = await browser.follow(await browser.submit(login, 'cancel'));
@@ -123,7 +123,7 @@ test('leaving before signing in shows a page that names where it leads, and redi
   });
 });
 
-test('leaving the page of consent leads to the client at once: the user has signed in', async () => {
+test('cancelling the consent redirects to the client, because the user has signed in', async () => {
   const browser = oauth.browse();
   const params = { client_id: clientId, redirect_uri: ADDRESS, code_challenge: createPkce().challenge };
   const consent = await oauth.signIn(browser, params, person);
@@ -134,7 +134,7 @@ test('leaving the page of consent leads to the client at once: the user has sign
   ]);
 });
 
-test('another person may sign in in the browser of the first one', async () => {
+test('another person may sign in with the same browser', async () => {
   const browser = await withSession();
   const other = await createOauthUser(harness);
   const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
@@ -156,7 +156,7 @@ describe('two sign-in tabs of one browser', () => {
     return [grants?.body.data.length, notifications?.body.data.length];
   };
 
-  test('of one person give a code each, in either order', async () => {
+  test('several tabs of one person each give a code, in any order', async () => {
     const browser = oauth.browse();
     const owner = await createOauthUser(harness);
     const [first, second, third] = [
@@ -171,19 +171,19 @@ describe('two sign-in tabs of one browser', () => {
     expect(await recordedOf(owner)).toEqual([3, 3]);
   });
 
-  test('of two people give one to who signed in last, and record nothing for the other', async () => {
+  test('with tabs of two people, only the last one to sign in gets a code and a record', async () => {
     const browser = oauth.browse();
     const [one, other] = [await createOauthUser(harness), await createOauthUser(harness)];
-    const [lost, kept] = [await open(browser, one), await open(browser, other)];
-    const refusal = await browser.submit(lost, 'allow');
+    const [earlier, latest] = [await open(browser, one), await open(browser, other)];
+    const refusal = await browser.submit(earlier, 'allow');
     expect([refusal.status, refusal.location]).toEqual([400, undefined]);
     expect(await recordedOf(one)).toEqual([0, 0]);
-    const back = await allow(browser, kept);
+    const back = await allow(browser, latest);
     expect(back.location?.searchParams.get('code')).toMatch(/^fpc_/);
     expect(await recordedOf(other)).toEqual([1, 1]);
   });
 
-  test('record nothing for a browser that has lost its session', async () => {
+  test('a browser that has lost its session records nothing', async () => {
     const browser = oauth.browse();
     const owner = await createOauthUser(harness);
     const consent = await open(browser, owner);
@@ -195,7 +195,7 @@ describe('two sign-in tabs of one browser', () => {
   });
 });
 
-describe('what an app sends besides OAuth', () => {
+describe('parameters that are not part of OAuth', () => {
   const connect = async (more: Params): Promise<URL> =>
     oauth.authorize(
       {
@@ -233,7 +233,7 @@ describe('what an app sends besides OAuth', () => {
     { scope: 'openid profile email offline_access payments.view_own' },
     { scope: 'payments.view_own something.unknown' },
     { scope: ' payments.view_own  payments.view_own' },
-  ])('%j is ignored (RFC 6749, 3.1 and 3.3)', async (more) => {
+  ])('the parameters %j are ignored (RFC 6749, 3.1 and 3.3)', async (more) => {
     const back = await connect(more);
     expect([back.searchParams.get('error'), back.searchParams.get('code')]).toEqual([
       null,
@@ -241,20 +241,20 @@ describe('what an app sends besides OAuth', () => {
     ]);
   });
 
-  test('is ignored also when it comes twice', async () => {
+  test('unknown parameters are ignored even if they occur twice', async () => {
     const browser = oauth.browse();
     const page = await browser.get(urlOf({}, '&nonce=1&nonce=2&max_age=1&max_age=2'));
     expect([page.status, page.location?.pathname.startsWith('/oauth/interaction/')]).toEqual([303, true]);
   });
 
-  test('leaves the token with the known scopes alone, and with those for reading if none was of OAuth', async () => {
+  test('a token gets only the known scopes, or those for reading if there is none', async () => {
     const mixed = await oauth.connect(person, { scope: 'openid payments.view_own something.unknown' });
     expect(mixed.scope).toBe('payments.view_own');
     const openid = await oauth.connect(person, { scope: 'openid profile' });
     expect(openid.scope.split(' ')).toContain('posts.view');
   });
 
-  test('is ignored at the registration', async () => {
+  test('unknown metadata is ignored at registration', async () => {
     const { status, body } = await oauth.register({
       scope: 'openid payments.view_own',
       subject_type: 'pairwise',

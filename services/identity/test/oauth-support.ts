@@ -1,4 +1,4 @@
-/** Shared by the tests of the authorization server: the gateway's signature, and users with a password. */
+/** Helpers for the tests of the authorization server: the gateway's signature, and users with a password. */
 import { createOauthClient, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';

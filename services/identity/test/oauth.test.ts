@@ -1,4 +1,4 @@
-/** The authorization server: what it grants, what a token may do, and what revokes a grant. */
+/** The authorization server: its grants, what a token may do, and what revokes a grant. */
 import { OAUTH_SCOPES, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import { createOauthClient, createPkce, type OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
@@ -37,7 +37,7 @@ const changePassword = (person: OauthUser) =>
   });
 
 describe('a client', () => {
-  test('receives tokens after it has registered and a user has signed in and consented', async () => {
+  test('a client receives tokens after registration, sign-in and consent', async () => {
     const person = await createOauthUser(harness);
     const registered = await oauth.register({ client_name: 'A client' });
     expect(registered.status).toBe(201);
@@ -62,7 +62,7 @@ describe('a client', () => {
     });
   });
 
-  test('receives its state and the issuer with the code (RFC 9207)', async () => {
+  test('a client receives its state and the issuer with the code (RFC 9207)', async () => {
     const person = await createOauthUser(harness);
     const state = 'a&b=c d"<é';
     const back = await oauth.authorize(
@@ -77,7 +77,7 @@ describe('a client', () => {
     });
   });
 
-  test('receives access_denied when the user refuses', async () => {
+  test('a client receives access_denied when the user refuses', async () => {
     const browser = oauth.browse();
     const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
     const consent = await oauth.signIn(browser, params, await createOauthUser(harness));
@@ -86,7 +86,7 @@ describe('a client', () => {
     expect(back.location?.searchParams.get('code')).toBeNull();
   });
 
-  test('requires the user to sign in again, even if they have just signed in for another client', async () => {
+  test('users must sign in again, even if they have just signed in for another client', async () => {
     const browser = oauth.browse();
     const person = await createOauthUser(harness);
     const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
@@ -106,7 +106,7 @@ describe('a client', () => {
     ['/mcp', '/mcp'],
     ['/mcp/', '/mcp'],
     ['/api/v1', '/api/v1'],
-  ])('may name the resource http://api.test%s, and gets tokens for it', async (path, audience) => {
+  ])('a client may name the resource http://api.test%s, and gets tokens for it', async (path, audience) => {
     const resource = `${ORIGIN}${path}`;
     const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness), { resource });
     const { status, body } = await oauth.exchange(clientId, code, verifier, { resource });
@@ -115,12 +115,12 @@ describe('a client', () => {
     const refreshed = await oauth.refresh(clientId, body.refresh_token, { resource });
     expect(refreshed.status).toBe(200);
     expect(await audienceOf(refreshed.body.access_token)).toBe(`${ORIGIN}${audience}`);
-    // Without the parameter it stays the one that was granted.
+    // Without the parameter the granted resource stays.
     const again = await oauth.refresh(clientId, refreshed.body.refresh_token);
     expect(await audienceOf(again.body.access_token)).toBe(`${ORIGIN}${audience}`);
   });
 
-  test('that names no resource gets tokens for the whole origin, or for the one it names later', async () => {
+  test('a client that names no resource gets tokens for the origin, or for one that it names later', async () => {
     const { clientId, code, verifier } = await oauth.newCode(await createOauthUser(harness));
     const resource = `${ORIGIN}/mcp`;
     const { body } = await oauth.exchange(clientId, code, verifier, { resource });
@@ -129,7 +129,7 @@ describe('a client', () => {
     expect(await audienceOf(refreshed.body.access_token)).toBe(ORIGIN);
   });
 
-  test('that names one resource gets no token for another', async () => {
+  test('a client that names one resource gets no token for another', async () => {
     const person = await createOauthUser(harness);
     for (const [granted, other] of [
       ['/mcp', '/api/v1'],
@@ -137,18 +137,18 @@ describe('a client', () => {
       ['/api/v1', '/mcp'],
     ]) {
       const resource = `${ORIGIN}${granted}`;
-      const asked = { resource: `${ORIGIN}${other}` };
+      const params = { resource: `${ORIGIN}${other}` };
       const first = await oauth.newCode(person, { resource });
-      const refused = await oauth.exchange(first.clientId, first.code, first.verifier, asked);
+      const refused = await oauth.exchange(first.clientId, first.code, first.verifier, params);
       expect([refused.status, refused.body.error]).toEqual([400, 'invalid_target']);
       const second = await oauth.connect(person, { resource });
       expect(await audienceOf(second.accessToken)).toBe(resource);
-      const refreshed = await oauth.refresh(second.clientId, second.refreshToken, asked);
+      const refreshed = await oauth.refresh(second.clientId, second.refreshToken, params);
       expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_target']);
     }
   });
 
-  test('receives the code at a private-use scheme, which the consent page names', async () => {
+  test('a client receives the code at a private-use scheme, which the consent page names', async () => {
     const person = await createOauthUser(harness);
     const redirect_uri = 'com.example.app:/oauth?x=1';
     const clientId = await oauth.newClient({ redirect_uris: [redirect_uri] });
@@ -171,7 +171,7 @@ describe('a client', () => {
 });
 
 describe('an access token', () => {
-  test('has only permissions that were requested and that the user holds', async () => {
+  test('an access token has only requested permissions that its user holds', async () => {
     const scope = 'posts.view users.view_all payments.view_all';
     const member = await oauth.connect(await createOauthUser(harness), { scope });
     expect(member.scope).toBe('posts.view');
@@ -180,7 +180,7 @@ describe('an access token', () => {
     expect((await callerOf(harness, operator.accessToken)).permissions).toEqual(new Set(scope.split(' ')));
   });
 
-  test('never has permissions that could take over accounts, even from an administrator', async () => {
+  test('an access token never has permissions that could take over accounts', async () => {
     const administrator = await createOauthUser(harness, 'administrator');
     const scope = 'posts.view users.update_any users.delete roles.manage';
     const connected = await oauth.connect(administrator, { scope });
@@ -188,7 +188,7 @@ describe('an access token', () => {
     expect((await callerOf(harness, connected.accessToken)).permissions).toEqual(new Set(['posts.view']));
   });
 
-  test('follows later changes of the permissions of its user', async () => {
+  test('an access token follows later changes of its user’s permissions', async () => {
     const operator = await createOauthUser(harness, 'operator');
     const { accessToken } = await oauth.connect(operator, { scope: 'posts.view posts.view_all' });
     await giveRoles(harness, operator.id, [1]);
@@ -199,7 +199,7 @@ describe('an access token', () => {
     );
   });
 
-  test('can be refreshed with fewer permissions, never with more', async () => {
+  test('an access token can be refreshed with fewer permissions, but never with more', async () => {
     const operator = await createOauthUser(harness, 'operator');
     const first = await oauth.connect(operator, { scope: 'posts.view posts.view_all' });
     const less = await oauth.refresh(first.clientId, first.refreshToken, { scope: 'posts.view' });
@@ -210,7 +210,7 @@ describe('an access token', () => {
     expect([more.status, more.body.error]).toEqual([400, 'invalid_scope']);
   });
 
-  test('is refused when the user holds none of the requested permissions', async () => {
+  test('no access token is issued if the user holds none of the requested permissions', async () => {
     const browser = oauth.browse();
     const params = {
       client_id: await oauth.newClient(),
@@ -221,7 +221,7 @@ describe('an access token', () => {
     expect(page.location?.searchParams.get('error')).toBe('invalid_scope');
   });
 
-  test('has no access to credentials, account changes and notifications, whatever its scope', async () => {
+  test('an access token never reaches credentials, account changes or notifications', async () => {
     const person = await createOauthUser(harness);
     const { accessToken } = await oauth.connect(person, { scope: OAUTH_SCOPES.join(' ') });
     const as = await callerOf(harness, accessToken);
@@ -245,21 +245,21 @@ describe('an access token', () => {
 });
 
 describe('a grant', () => {
-  test('is revoked completely with its refresh token (RFC 7009)', async () => {
+  test('revoking a refresh token revokes its whole grant (RFC 7009)', async () => {
     const { clientId, accessToken, refreshToken } = await oauth.connect(await createOauthUser(harness));
     expect((await oauth.revoke(clientId, refreshToken)).status).toBe(200);
     expect(await isLive(harness, accessToken)).toBe(false);
     expect(await isRefreshable(clientId, refreshToken)).toBe(false);
   });
 
-  test('is revoked completely with its access token', async () => {
+  test('revoking an access token revokes its whole grant', async () => {
     const { clientId, accessToken, refreshToken } = await oauth.connect(await createOauthUser(harness));
     expect((await oauth.revoke(clientId, accessToken)).status).toBe(200);
     expect(await isLive(harness, accessToken)).toBe(false);
     expect(await isRefreshable(clientId, refreshToken)).toBe(false);
   });
 
-  test('cannot be revoked by another client; revoking an unknown token answers the same', async () => {
+  test('another client cannot revoke a grant, and gets the same response as for an unknown token', async () => {
     const { accessToken } = await oauth.connect(await createOauthUser(harness));
     const other = await oauth.newClient();
     expect((await oauth.revoke(other, accessToken)).status).toBe(200);
@@ -267,7 +267,7 @@ describe('a grant', () => {
     expect((await oauth.revoke(other, 'fpr_nothing')).status).toBe(200);
   });
 
-  test('is revoked by a change of the password, together with unused codes and pending consents', async () => {
+  test('a change of the password revokes grants, unused codes and pending consents', async () => {
     const person = await createOauthUser(harness);
     const connected = await oauth.connect(person);
     const unused = await oauth.newCode(person);
@@ -282,11 +282,11 @@ describe('a grant', () => {
     const late = await browser.submit(consent, 'allow');
     expect([late.status, late.location]).toEqual([400, undefined]);
     expect(await harness.database.collection('oauth_records').countDocuments({ user_id: person.id })).toBe(0);
-    // The token that has changed the password stays valid.
+    // The session that changed the password stays valid.
     expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('is revoked by the erasure of the account', async () => {
+  test('an erasure of the account revokes its grants', async () => {
     const person = await createOauthUser(harness);
     const { clientId, accessToken, refreshToken } = await oauth.connect(person);
     const operator = await joinAs(harness, 'operator');
@@ -295,7 +295,7 @@ describe('a grant', () => {
     expect(await isRefreshable(clientId, refreshToken)).toBe(false);
   });
 
-  test('is refused while the deletion of the account is pending, although the user can sign in', async () => {
+  test('no grant is issued while a deletion is pending, although the user can sign in', async () => {
     const person = await createOauthUser(harness);
     const at = {
       deletion_requested_at: harness.clock.now(),
@@ -312,7 +312,7 @@ describe('a grant', () => {
     expect((await logIn(harness, person.login)).status).toBe(200);
   });
 
-  test('is refused when the deletion is scheduled between sign-in and consent', async () => {
+  test('no grant is issued if the deletion is scheduled between sign-in and consent', async () => {
     const person = await createOauthUser(harness);
     const browser = oauth.browse();
     const params = { client_id: await oauth.newClient(), code_challenge: createPkce().challenge };
@@ -325,7 +325,7 @@ describe('a grant', () => {
     expect((await browser.submit(consent, 'allow')).status).toBe(400);
   });
 
-  test('does not survive a change of the password that races with twenty refreshes', async () => {
+  test('no grant survives a change of the password that races with twenty refreshes', async () => {
     const person = await createOauthUser(harness);
     const grants = await Promise.all(Array.from({ length: 20 }, () => oauth.connect(person)));
     const [changed, ...refreshed] = await Promise.all([
@@ -392,10 +392,10 @@ describe('expiry', () => {
     const unused = await oauth.newClient();
     const { clientId } = await oauth.connect(await createOauthUser(harness));
     harness.clock.advance(DAY_MS);
-    const ask = (client_id: string) =>
+    const open = (client_id: string) =>
       oauth.browse().get(oauth.authorizeUrl({ client_id, code_challenge: createPkce().challenge }));
-    expect((await ask(unused)).status).toBe(400);
-    expect((await ask(clientId)).status).toBe(303);
+    expect((await open(unused)).status).toBe(400);
+    expect((await open(clientId)).status).toBe(303);
   });
 });
 
@@ -421,7 +421,7 @@ test('tokens, codes and cookies are stored only as hashes', async () => {
   for (const secret of [body.access_token, body.refresh_token, verifier]) expect(after).not.toContain(secret);
 });
 
-test('only the gateway is served', async () => {
+test('only requests of the gateway are served', async () => {
   const unsigned = createOauthClient(harness.url);
   expect((await unsigned.register()).status).toBe(401);
   const signed = await fromGateway();

@@ -1,4 +1,4 @@
-/** What `/ops` of the gateway needs of identity besides the public API. */
+/** What the gateway's `/ops` page needs from identity in addition to the public API. */
 import { HOUR_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -21,7 +21,7 @@ const limit = (person: Person, seconds: unknown, change: object = {}, more: obje
     body: JSON.stringify({ seconds, ...more }),
   });
 
-test('POST /session-limit lets this session end earlier, never later, and no other one', async () => {
+test('POST /session-limit ends this session earlier, but never later, and no other session', async () => {
   const person = await join(harness);
   const other = (
     await harness.send('POST', '/auth/login', {
@@ -29,7 +29,7 @@ test('POST /session-limit lets this session end earlier, never later, and no oth
     })
   ).body.token;
   expect((await limit(person, 7_200)).status).toBe(204);
-  // It cannot be made longer again.
+  // It cannot be extended again.
   expect((await limit(person, 72_000)).status).toBe(204);
   const answer = await harness.identity.call('Introspect', { token: person.token });
   expect(answer.valid_for_ms).toBeLessThanOrEqual(2 * HOUR_MS);
@@ -37,13 +37,13 @@ test('POST /session-limit lets this session end earlier, never later, and no oth
   expect([await isLive(harness, person.token), await isLive(harness, other)]).toEqual([false, true]);
 });
 
-test('POST /session-limit ends a session that is idle, whatever else uses its token', async () => {
+test('POST /session-limit ends an idle session, whatever else uses its token', async () => {
   const [idle, used] = [await join(harness), await join(harness)];
   const use = async (person: Person): Promise<number> =>
     (await limit(person, 7_200, {}, { idle_seconds: 900 })).status;
   expect([await use(idle), await use(used)]).toEqual([204, 204]);
   harness.clock.advance(14 * MINUTE_MS);
-  // A request of the API, as with a stolen token, renews nothing.
+  // A request to the API, as with a stolen token, extends nothing.
   expect([await isLive(harness, idle.token), await use(used)]).toEqual([true, 204]);
   harness.clock.advance(MINUTE_MS);
   expect([await isLive(harness, idle.token), await isLive(harness, used.token)]).toEqual([false, true]);
@@ -54,7 +54,7 @@ test('POST /session-limit ends a session that is idle, whatever else uses its to
   }
 });
 
-test('POST /session-limit does not bring a session back, nor let it live longer than it would', async () => {
+test('POST /session-limit neither restores an ended session nor extends its lifetime', async () => {
   const person = await join(harness);
   expect((await limit(person, 60, {}, { idle_seconds: 900 })).status).toBe(204);
   harness.clock.advance(MINUTE_MS);
@@ -62,7 +62,7 @@ test('POST /session-limit does not bring a session back, nor let it live longer 
   expect(await isLive(harness, person.token)).toBe(false);
 });
 
-test('POST /session-limit is for sessions, and for whole seconds', async () => {
+test('POST /session-limit accepts only session tokens and whole seconds', async () => {
   const person = await join(harness);
   expect((await limit(person, 60, { tokenKind: 'personal' })).status).toBe(403);
   for (const seconds of [0, -1, 1.5, '60', undefined]) {
@@ -73,14 +73,14 @@ test('POST /session-limit is for sessions, and for whole seconds', async () => {
   }
 });
 
-test('POST /session-limit makes the session one of its page, which may call what the page calls', async () => {
+test('POST /session-limit assigns a session to a page and limits it to the page’s calls', async () => {
   const person = await joinAs(harness, 'administrator');
   const before = await harness.identity.call('Introspect', { token: person.token });
   expect(before.page).toBe('');
   expect((await limit(person, 7_200, {}, { page: 'ops' })).status).toBe(204);
   const as = await callerOf(harness, person.token);
   expect(as.page).toBe('ops');
-  // It stays one of the first page.
+  // It stays assigned to the first page.
   expect((await limit(person, 900, { page: 'ops' }, { page: 'account_deletion' })).status).toBe(204);
   expect((await callerOf(harness, person.token)).page).toBe('ops');
   const statuses = async (calls: [string, string, unknown?][]) =>
@@ -92,7 +92,7 @@ test('POST /session-limit makes the session one of its page, which may call what
       ['GET', '/auth/me'],
       ['GET', '/roles'],
       ['GET', '/users'],
-      // Its password is asked for.
+      // The password is missing.
       ['POST', '/auth/second-factor', {}],
     ]),
   ).toEqual([200, 200, 200, 422]);
@@ -113,7 +113,7 @@ test('POST /session-limit makes the session one of its page, which may call what
   expect(unknown.status).toBe(422);
 });
 
-test('a session of /ops sends only the fields that the page sends: no phone, e-mail or title, whatever their value', async () => {
+test('a session of /ops may send only the fields of the page: no phone, e-mail or title', async () => {
   const [operator, member] = [await joinAs(harness, 'administrator'), await join(harness)];
   expect((await limit(operator, 7_200, {}, { page: 'ops' })).status).toBe(204);
   const as = await callerOf(harness, operator.token);
@@ -139,7 +139,7 @@ test('a session of /ops sends only the fields that the page sends: no phone, e-m
   expect(await put(`/roles/${id}`, { permissions })).toBe(200);
 });
 
-test('an introspection says whether staff has a second factor', async () => {
+test('introspection returns whether staff has a second factor', async () => {
   const operator = await joinAs(harness, 'operator');
   const member = await join(harness);
   const read = async (token: string) => (await harness.identity.call('Introspect', { token })).second_factor;
@@ -148,7 +148,7 @@ test('an introspection says whether staff has a second factor', async () => {
   expect(await read(operator.token)).toBe(true);
 });
 
-test('GET /users?deletion_pending shows the scheduled deletions to users.view_all alone', async () => {
+test('GET /users?deletion_pending requires users.view_all', async () => {
   const operator = await joinAs(harness, 'operator');
   const [pending, live] = [await join(harness), await join(harness)];
   const date = new Date(harness.clock.now().getTime() + HOUR_MS);

@@ -1,4 +1,4 @@
-/** What operators read about an account besides its fields: names, sessions with their devices, and deletion blockers. */
+/** What operators can read about an account besides its fields: names, sessions, devices and deletion blockers. */
 import { appCaller, caller, restrictedCaller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashToken } from '../src/domain/token.ts';
@@ -32,7 +32,7 @@ const scheduleDeletion = ({ id }: Person) =>
   );
 
 describe('GET /users/{id}/sessions', () => {
-  test('shows the sessions of another account with their devices, and none of its secrets', async () => {
+  test('operators see the sessions of an account with their devices, and none of its secrets', async () => {
     const person = await join(harness);
     const { token } = (await logIn(harness, person.user.username)).body;
     const device = { token: 'push-token-of-a-phone', platform: 'ios', locale: 'fa' };
@@ -53,7 +53,7 @@ describe('GET /users/{id}/sessions', () => {
       expect(text).not.toContain(secret);
   });
 
-  test('has pages, and nothing of other accounts', async () => {
+  test('the list of an account’s sessions has pages, and no sessions of other accounts', async () => {
     const [person] = [await join(harness), await join(harness)];
     await logIn(harness, person.user.username);
     const { body } = await get(`/users/${person.id}/sessions?per_page=1`);
@@ -63,7 +63,7 @@ describe('GET /users/{id}/sessions', () => {
     expect(next.body.data[0].id).toBeLessThan(body.data[0].id);
   });
 
-  test('needs users.view_all and a session: the owner and every other token are refused', async () => {
+  test('the list of sessions requires users.view_all and a session token', async () => {
     const path = `/users/${member.id}/sessions`;
     expect((await harness.send('GET', path)).status).toBe(401);
     expect((await get(path, member.caller)).status).toBe(403);
@@ -75,7 +75,7 @@ describe('GET /users/{id}/sessions', () => {
       expect((await get(path, other)).status).toBe(403);
   });
 
-  test('is 404 for an unknown, an erased and a malformed id, with the same body', async () => {
+  test('sessions of an unknown, an erased and a malformed id return the same 404', async () => {
     const erased = await join(harness);
     await harness.send('DELETE', `/users/${erased.id}`, { as: operator.caller });
     const answers = await Promise.all(
@@ -87,7 +87,7 @@ describe('GET /users/{id}/sessions', () => {
 });
 
 describe('GET /users/{id}/deletion-blockers', () => {
-  test('shows what the deletion would answer, in order and in the requested language, and changes nothing', async () => {
+  test('the blockers equal those of a refused deletion, in order and in the requested language', async () => {
     const person = await join(harness);
     const path = `/users/${person.id}/deletion-blockers`;
     expect((await get(path)).body).toEqual({ data: [] });
@@ -105,7 +105,7 @@ describe('GET /users/{id}/deletion-blockers', () => {
     expect([refused.status, refused.body.blockers]).toEqual([409, body.data]);
   });
 
-  test('needs users.delete, and an account that the operator may delete', async () => {
+  test('the blockers require users.delete and an account that the operator may delete', async () => {
     const path = `/users/${member.id}/deletion-blockers`;
     expect((await harness.send('GET', path)).status).toBe(401);
     expect((await get(path, member.caller)).status).toBe(403);
@@ -115,7 +115,7 @@ describe('GET /users/{id}/deletion-blockers', () => {
     expect((await get('/users/999999999/deletion-blockers')).status).toBe(404);
   });
 
-  test('is 503 while a blocker cannot be evaluated', async () => {
+  test('the list of blockers returns 503 while a blocker cannot be evaluated', async () => {
     harness.standIns.brokenBlocker = 'unsettled_balance';
     const { status, headers } = await get(`/users/${member.id}/deletion-blockers`);
     expect([status, headers.get('retry-after') === null]).toEqual([503, false]);
@@ -131,13 +131,13 @@ describe('GET /users/names', () => {
     last_name: user.last_name,
   });
 
-  test('has the names of the accounts, newest first and each once, and nothing else about them', async () => {
+  test('the list of names has each account once, newest first, and nothing but names', async () => {
     const [first, second] = [await join(harness), await join(harness)];
     const { status, body } = await names(`${first.id},${second.id}, ${first.id},999999999`, member.caller);
     expect([status, body]).toEqual([200, { data: [nameOf(second), nameOf(first)] }]);
   });
 
-  test('leaves out erased accounts, and pending ones for viewers without users.view_all', async () => {
+  test('names of erased accounts are omitted, and pending ones without users.view_all too', async () => {
     const [pending, erased] = [await join(harness), await join(harness)];
     await scheduleDeletion(pending);
     await harness.send('DELETE', `/users/${erased.id}`, { as: operator.caller });
@@ -146,12 +146,12 @@ describe('GET /users/names', () => {
     expect((await names(ids, member.caller)).body.data).toEqual([]);
   });
 
-  test('needs users.view_limited or users.view_all', async () => {
+  test('names require users.view_limited or users.view_all', async () => {
     expect((await harness.send('GET', `/users/names?ids=${member.id}`)).status).toBe(401);
     expect((await names(member.id, caller(member.id, ['posts.view']))).status).toBe(403);
   });
 
-  test('refuses missing and malformed ids, and more than 100 of them, under their field', async () => {
+  test('missing or malformed ids, or more than 100, return 422 under ids', async () => {
     const many = Array.from({ length: 101 }, (_, index) => index + 1);
     for (const ids of ['', '0', 'x', '1,,2', '-1', '1.5', '9'.repeat(20), many]) {
       const { status, body } = await names(ids);

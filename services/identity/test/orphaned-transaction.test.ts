@@ -1,4 +1,4 @@
-/** The transaction of a client that hangs holds a document of the account while phase 2 of delete-account runs. */
+/** A hanging client's transaction holds a document of the account while phase 2 of delete-account runs. */
 import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 const TIMEOUT_MS = 2_000;
-/** The answer comes by the deadline of the request; ten times that for a busy machine. */
+/** The response comes by the deadline of the request; ten times that allows for a busy machine. */
 const BOUND_MS = 10 * TIMEOUT_MS;
 
 const deleteAccount = (person: Person, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
@@ -38,7 +38,7 @@ const scheduledAt = async (person: Person): Promise<unknown> =>
   (await harness.send('GET', '/auth/me', { as: person.caller })).body.user.deletion_scheduled_at;
 
 test.each(['users', 'confirmation_codes'])(
-  'a document of %s: 503 in bounded time, and the deletion is not scheduled when that transaction ends',
+  'while a document of %s is held, the deletion returns 503 in time and is never scheduled',
   async (collection) => {
     const person = await join(harness);
     expect((await deleteAccount(person, {})).status).toBe(200);
@@ -49,17 +49,17 @@ test.each(['users', 'confirmation_codes'])(
       .collection(collection)
       .updateOne({ _id: person.id as never }, { $set: { touched: true } }, { session: orphan });
     expect(touched.matchedCount).toBe(1);
-    const askedAt = performance.now();
+    const startedAt = performance.now();
     const answer = await deleteAccount(
       person,
       { confirmation_code: code },
       { [REQUEST_TIMEOUT_HEADER]: String(TIMEOUT_MS) },
     );
     expect([answer.status, answer.body]).toEqual([503, { message: expect.any(String) }]);
-    expect(performance.now() - askedAt).toBeLessThan(BOUND_MS);
+    expect(performance.now() - startedAt).toBeLessThan(BOUND_MS);
     await orphan.abortTransaction();
     await orphan.endSession();
-    // What waited for the transaction would run before these.
+    // A write that waited for the transaction would run before these.
     for (const name of ['Forugh', 'Simin'])
       expect(
         (await harness.send('PUT', '/auth/me', { as: person.caller, body: { first_name: name } })).status,

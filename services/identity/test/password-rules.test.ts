@@ -1,4 +1,4 @@
-/** New passwords are neither common nor a name of their account. */
+/** New passwords must be neither common nor a name of their account. */
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../sandbox/src/service.ts';
@@ -30,7 +30,7 @@ const NAME = 'Your password must not be your username, email address, or phone n
 type Names = { username: string; email: string; phone: string };
 
 const REFUSED: [string, (names: Names) => string, string][] = [
-  ['a common one', () => 'Password123', COMMON],
+  ['a common password', () => 'Password123', COMMON],
   ['the user name', ({ username }) => username.toUpperCase(), NAME],
   ['the e-mail', ({ email }) => email.toUpperCase(), NAME],
   ['the phone', ({ phone }) => phone.replace('+98', '0'), NAME],
@@ -41,17 +41,17 @@ const names = (): Names & Record<string, unknown> => {
   return { ...fields, username: `a.long.${fields.username}` };
 };
 
-describe.each(REFUSED)('%s as a password', (_what, passwordOf, text) => {
+describe.each(REFUSED)('%s as a new password', (what, passwordOf, text) => {
   const refusal = [422, { password: [text] }];
 
-  test('is refused at registration', async () => {
+  test(`${what} is refused as a password at registration`, async () => {
     const fields = names();
     const body = { ...fields, password: passwordOf(fields) };
     const answer = await harness.send('POST', '/auth/register', { body, headers: newAddress() });
     expect([answer.status, answer.body.errors]).toEqual(refusal);
   });
 
-  test('is refused when a password is changed', async () => {
+  test(`${what} is refused when a password is changed`, async () => {
     const person = await join(harness, names());
     const body = { current_password: PASSWORD, password: passwordOf(person.user) };
     const answer = await harness.send('PUT', '/auth/change-password', { as: person.caller, body });
@@ -59,7 +59,7 @@ describe.each(REFUSED)('%s as a password', (_what, passwordOf, text) => {
     expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 
-  test('is refused when a password is reset, and the code stays valid', async () => {
+  test(`${what} is refused when a password is reset, and the code stays valid`, async () => {
     const person = await join(harness, names());
     const { username } = person.user;
     await harness.send('POST', '/auth/forgot-password', { body: { login: username }, headers: newAddress() });
@@ -75,7 +75,7 @@ describe.each(REFUSED)('%s as a password', (_what, passwordOf, text) => {
   });
 });
 
-test('a reset does not tell the names of an account to somebody without its code', async () => {
+test('a reset does not reveal the names of an account without its code', async () => {
   const person = await join(harness, names());
   const body = { login: person.user.username, code: '00000000', password: person.user.phone };
   const answer = await harness.send('POST', '/auth/reset-password', { body, headers: newAddress() });

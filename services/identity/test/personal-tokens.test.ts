@@ -28,7 +28,7 @@ const make = (as: UserCaller, body: Record<string, unknown> = {}) =>
 const list = (as: UserCaller, query = '') => harness.send('GET', `/auth/tokens${query}`, { as });
 
 describe('a personal access token', () => {
-  test('is returned once, has the permissions of its user, and is listed without its secret', async () => {
+  test('a personal token is shown once, has its user’s permissions, and is listed without its secret', async () => {
     const person = await join(harness);
     const { status, body } = await make(person.caller);
     expect(status).toBe(201);
@@ -50,14 +50,14 @@ describe('a personal access token', () => {
     expect(listed.text).not.toContain(body.token);
   });
 
-  test('can be restricted to some permissions', async () => {
+  test('a personal token can be restricted to some permissions', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller, { permissions: ['posts.view', 'posts.view'] });
     expect(body.data.permissions).toEqual(['posts.view']);
     expect([...(await callerOf(harness, body.token)).permissions]).toEqual(['posts.view']);
   });
 
-  test('loses the permissions that its user loses', async () => {
+  test('a personal token loses the permissions that its user loses', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller, { permissions: ['posts.view'] });
     await harness.database
@@ -66,7 +66,7 @@ describe('a personal access token', () => {
     expect((await callerOf(harness, body.token)).permissions.size).toBe(0);
   });
 
-  test('expires after 30 days or at the given time, which may have a time zone', async () => {
+  test('a personal token expires after 30 days or at the requested time, with any time zone', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     expect(Date.parse(`${body.data.expires_at}Z`) - Date.parse(`${body.data.created_at}Z`)).toBe(30 * DAY_MS);
@@ -77,7 +77,7 @@ describe('a personal access token', () => {
     expect(iso.body.data.expires_at).toBe(`${day} 08:30:00`);
   });
 
-  test('expires at the same day of the next year at the latest', async () => {
+  test('a personal token expires on the same day of the next year at the latest', async () => {
     const person = await join(harness);
     const latest = new Date(harness.clock.now());
     latest.setUTCFullYear(latest.getUTCFullYear() + 1);
@@ -89,7 +89,7 @@ describe('a personal access token', () => {
     }
   });
 
-  test('that was made for longer keeps its end', async () => {
+  test('an older personal token with a longer lifetime keeps its expiry', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     await harness.database
@@ -103,7 +103,7 @@ describe('a personal access token', () => {
     }
   });
 
-  test('by default lives no longer than a year, however long sessions do', async () => {
+  test('a personal token lives no longer than a year by default, however long sessions live', async () => {
     const long = await startHarness({ TOKEN_LIFETIME_DAYS: '3650' });
     try {
       const person = await join(long);
@@ -116,7 +116,7 @@ describe('a personal access token', () => {
     }
   });
 
-  test('is not made by a session that has an end of its own, as that of a page', async () => {
+  test('a session with a limited lifetime, such as a page’s, cannot create personal tokens', async () => {
     const [limited, ofPage] = [await join(harness), await join(harness)];
     const limit = async ({ caller }: Person, body: object): Promise<number> => {
       const headers = {
@@ -131,8 +131,8 @@ describe('a personal access token', () => {
     expect((await make(limited.caller)).status).toBe(403);
     expect((await make(await callerOf(harness, ofPage.token))).status).toBe(403);
     for (const { id } of [limited, ofPage]) {
-      const made = { user_id: id, kind: 'personal' };
-      expect(await harness.database.collection('tokens').countDocuments(made)).toBe(0);
+      const filter = { user_id: id, kind: 'personal' };
+      expect(await harness.database.collection('tokens').countDocuments(filter)).toBe(0);
     }
   });
 
@@ -148,7 +148,7 @@ describe('a personal access token', () => {
     ['expires_at', { expires_at: '2090-02-30 00:00:00' }],
     ['expires_at', { expires_at: 'tomorrow' }],
     ['expires_at', { expires_at: 5 }],
-  ])('with an invalid %s is answered with 422 under its name', async (field, invalid) => {
+  ])('a personal token with an invalid %s returns 422 under its name', async (field, invalid) => {
     const person = await join(harness);
     const { status, body } = await make(person.caller, invalid);
     expect(status).toBe(422);
@@ -156,7 +156,7 @@ describe('a personal access token', () => {
     expect((await list(person.caller)).body.data).toEqual([]);
   });
 
-  test('cannot be created by a revoked token', async () => {
+  test('a revoked token cannot create a personal token', async () => {
     const person = await join(harness);
     await harness.send('POST', '/auth/logout', { as: person.caller });
     expect((await make(person.caller)).status).toBe(401);
@@ -164,7 +164,7 @@ describe('a personal access token', () => {
 });
 
 describe('revoking a personal token', () => {
-  test('takes effect at once; a repetition answers 404', async () => {
+  test('revoking a personal token takes effect at once, and a repetition returns 404', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller);
     const revoke = () => harness.send('DELETE', `/auth/tokens/${body.data.id}`, { as: person.caller });
@@ -174,7 +174,7 @@ describe('revoking a personal token', () => {
     expect((await list(person.caller)).body.data).toEqual([]);
   });
 
-  test('answers the same 404 for a token of another user, an unknown and a malformed id', async () => {
+  test('another user’s token, an unknown id and a malformed id return the same 404', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     const { body } = await make(owner.caller);
     const tries = [`${body.data.id}`, '999999999', 'abc', '0', '-1', '1.5'];
@@ -189,7 +189,7 @@ describe('revoking a personal token', () => {
 });
 
 describe('the list of personal tokens', () => {
-  test('has the newest first, by page and by cursor, without expired ones', async () => {
+  test('the list is newest first, by page and by cursor, without expired tokens', async () => {
     const person = await join(harness);
     const ids: number[] = [];
     for (let index = 0; index < 5; index += 1) ids.unshift((await make(person.caller)).body.data.id);
@@ -205,20 +205,20 @@ describe('the list of personal tokens', () => {
     harness.clock.advance(-31 * DAY_MS);
   });
 
-  test('contains only tokens of the caller', async () => {
+  test('the list contains only the caller’s tokens', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     await make(owner.caller);
     expect((await list(other.caller)).body.data).toEqual([]);
   });
 });
 
-/** A personal token made with these permissions (undefined: without any). */
+/** Creates a personal token with these permissions; undefined creates an unrestricted one. */
 const issue = async (creator: UserCaller, permissions?: string[]): Promise<UserCaller> => {
   const { body } = await make(creator, permissions === undefined ? {} : { permissions });
   return callerOf(harness, body.token);
 };
 
-describe('only a session creates, lists and revokes tokens', () => {
+describe('tokens other than sessions', () => {
   test.each([
     [
       'a third-party app',
@@ -226,16 +226,16 @@ describe('only a session creates, lists and revokes tokens', () => {
     ],
     ['a personal token', ({ caller }: Person) => issue(caller)],
     ['a restricted token', ({ caller }: Person) => issue(caller, ['posts.view'])],
-  ])('%s is 403 before the body is validated', async (_who, of) => {
+  ])('%s cannot create, list or revoke tokens: 403 before the body is validated', async (_who, of) => {
     const person = await join(harness);
-    const { body: kept } = await make(person.caller);
+    const { body: existing } = await make(person.caller);
     const as = await of(person);
     const before = (await list(person.caller)).body.meta.total;
     for (const [method, path, body] of [
       ['GET', '/auth/tokens', undefined],
       ['POST', '/auth/tokens', { name: '' }],
       ['POST', '/auth/tokens', { name: 'child', permissions: [] }],
-      ['DELETE', `/auth/tokens/${kept.data.id}`, undefined],
+      ['DELETE', `/auth/tokens/${existing.data.id}`, undefined],
       ['PUT', '/auth/change-password', { current_password: PASSWORD, password: 'another good password' }],
     ] as const) {
       const answer = await harness.send(method, path, { as, ...(body === undefined ? {} : { body }) });
@@ -247,7 +247,7 @@ describe('only a session creates, lists and revokes tokens', () => {
       ]);
     }
     expect((await list(person.caller)).body.meta.total).toBe(before);
-    expect(await isLive(harness, kept.token)).toBe(true);
+    expect(await isLive(harness, existing.token)).toBe(true);
     expect((await logIn(harness, person.user.username)).status).toBe(200);
   });
 });
@@ -260,35 +260,38 @@ test.each([
   expect((await harness.send(method, path)).status).toBe(401);
 });
 
-describe('a personal token without a list of permissions', () => {
+describe('an unrestricted personal token', () => {
   test.each([
     ['e-mail', { email: 'new-address@example.com' }],
     ['phone', { phone: '+989127654321' }],
     ['bank account', { bank_account_number: 'IR760170000000000000000001' }],
-    ['bank account, cleared', { bank_account_number: null }],
+    ['bank account to null', { bank_account_number: null }],
     ['user name', { username: 'renamed.by.a.token' }],
-  ])('does not change the %s, with or without the password', async (_field, change) => {
-    const person = await join(harness);
-    const first = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
-    expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: first })).status).toBe(200);
-    const as = await issue(person.caller);
-    for (const current_password of [undefined, PASSWORD, 'not the password']) {
-      const body = { ...change, current_password, height: 180 };
-      const answer = await harness.send('PUT', '/auth/me', { as, body });
-      expect([answer.status, Object.keys(answer.body)]).toEqual([403, ['message']]);
-    }
-    const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
-    const { email, phone, username } = person.user;
-    expect(body.user).toMatchObject({
-      email,
-      phone,
-      username,
-      bank_account_number: 'IR820540102680020817909002',
-      height: null,
-    });
-  });
+  ])(
+    'an unrestricted personal token cannot change the %s, even with the password',
+    async (_field, change) => {
+      const person = await join(harness);
+      const first = { bank_account_number: 'IR820540102680020817909002', current_password: PASSWORD };
+      expect((await harness.send('PUT', '/auth/me', { as: person.caller, body: first })).status).toBe(200);
+      const as = await issue(person.caller);
+      for (const current_password of [undefined, PASSWORD, 'not the password']) {
+        const body = { ...change, current_password, height: 180 };
+        const answer = await harness.send('PUT', '/auth/me', { as, body });
+        expect([answer.status, Object.keys(answer.body)]).toEqual([403, ['message']]);
+      }
+      const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
+      const { email, phone, username } = person.user;
+      expect(body.user).toMatchObject({
+        email,
+        phone,
+        username,
+        bank_account_number: 'IR820540102680020817909002',
+        height: null,
+      });
+    },
+  );
 
-  test('changes every other field, and may repeat the current contact data', async () => {
+  test('an unrestricted personal token can change other fields and repeat the current contact data', async () => {
     const person = await join(harness);
     const as = await issue(person.caller);
     const { email, phone, username } = person.user;
@@ -303,33 +306,36 @@ describe('a personal token without a list of permissions', () => {
 });
 
 describe.each([
-  ['without', undefined],
-  ['with', ['users.update_any', 'users.view_all']],
-])('a personal token %s a list of permissions, of an operator', (_name, permissions) => {
+  ['an unrestricted', undefined],
+  ['a restricted', ['users.update_any', 'users.view_all']],
+])('%s personal token of an operator', (name, permissions) => {
   test.each([
     ['e-mail', () => ({ email: registration().email })],
     ['phone', () => ({ phone: registration().phone })],
     ['bank account', () => ({ bank_account_number: 'IR760170000000000000000001' })],
     ['user name', () => ({ username: registration().username })],
-  ])('does not change the %s of another account, but its other fields', async (_field, change) => {
-    const session = { ...(await joinAs(harness, 'operator')).caller, tokenKind: 'session' as const };
-    // As a role with few permissions has it: the account to change holds none that the token lacks.
-    const person = await join(harness);
-    await giveRoles(harness, person.id, []);
-    const as = await issue(session, permissions);
-    const put = (by: UserCaller, body: unknown) =>
-      harness.send('PUT', `/users/${person.id}`, { as: by, body });
-    const changed = await put(as, { ...change(), height: 180 });
-    expect([changed.status, Object.keys(changed.body)]).toEqual([403, ['message']]);
-    const { email, phone, username } = person.user;
-    const same = await put(as, { email, phone, username, bank_account_number: null, height: 181 });
-    expect([same.status, same.body.user.height]).toEqual([200, 181]);
-    expect(same.body.user).toMatchObject({ email, phone, username, bank_account_number: null });
-    expect((await put(session, change())).status).toBe(200);
-  });
+  ])(
+    `${name} token of an operator cannot change the %s of an account, but other fields`,
+    async (_field, change) => {
+      const session = { ...(await joinAs(harness, 'operator')).caller, tokenKind: 'session' as const };
+      // The account has no roles, so that it holds no permission that the token lacks.
+      const person = await join(harness);
+      await giveRoles(harness, person.id, []);
+      const as = await issue(session, permissions);
+      const put = (by: UserCaller, body: unknown) =>
+        harness.send('PUT', `/users/${person.id}`, { as: by, body });
+      const changed = await put(as, { ...change(), height: 180 });
+      expect([changed.status, Object.keys(changed.body)]).toEqual([403, ['message']]);
+      const { email, phone, username } = person.user;
+      const same = await put(as, { email, phone, username, bank_account_number: null, height: 181 });
+      expect([same.status, same.body.user.height]).toEqual([200, 181]);
+      expect(same.body.user).toMatchObject({ email, phone, username, bank_account_number: null });
+      expect((await put(session, change())).status).toBe(200);
+    },
+  );
 });
 
-test('a personal token of an operator does not change the user name of its own account by PUT /users/{id} either', async () => {
+test('an operator’s personal token cannot change its own user name with PUT /users/{id}', async () => {
   const own = await joinAs(harness, 'operator');
   const as = await issue({ ...own.caller, tokenKind: 'session' });
   const username = String(registration().username);
@@ -338,7 +344,7 @@ test('a personal token of an operator does not change the user name of its own a
   expect((await put(own.caller)).status).toBe(200);
 });
 
-test('a personal token that repeats the current e-mail does not undo a change that a session makes meanwhile', async () => {
+test('a personal token that repeats the current e-mail does not undo a concurrent change', async () => {
   const person = await join(harness);
   const document = { trainer_license_media_id: 5, trainer_license_image: 'license.pdf' };
   await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: document });
@@ -357,7 +363,7 @@ test('a personal token that repeats the current e-mail does not undo a change th
 
 describe('a restricted token', () => {
   test.each([[[]], [['posts.view', 'payments.view_own', 'users.view_limited']]])(
-    'with %p sees of its account what everybody sees, and both deletion timestamps',
+    'a restricted token with %p sees public fields and the deletion dates of its account',
     async (permissions: string[]) => {
       const person = await join(harness);
       const as = await issue(person.caller, permissions);
@@ -374,7 +380,7 @@ describe('a restricted token', () => {
     },
   );
 
-  test('sees a pending deletion', async () => {
+  test('a restricted token sees a pending deletion', async () => {
     const person = await join(harness);
     const as = await issue(person.caller, []);
     const [requested, scheduled] = [harness.clock.now(), new Date(harness.clock.now().getTime() + DAY_MS)];
@@ -387,14 +393,14 @@ describe('a restricted token', () => {
     });
   });
 
-  test('with users.view_all sees every field, as of any account', async () => {
+  test('a restricted token with users.view_all sees every field of any account', async () => {
     const operator = await joinAs(harness, 'operator');
     const as = await issue(operator.caller, ['users.view_all']);
     const { body } = await harness.send('GET', '/auth/me', { as });
     expect(body.user).toMatchObject({ email: operator.user.email, phone: operator.user.phone });
   });
 
-  test('sees only public fields of its own account in the list of users', async () => {
+  test('a restricted token sees only public fields of its account in the list of users', async () => {
     const person = await join(harness);
     const as = await issue(person.caller, ['users.view_limited']);
     const path = `/users?search=${person.user.username}`;
@@ -409,7 +415,7 @@ describe('a restricted token', () => {
     ['PUT', '/auth/me', {}],
     ['GET', '/notifications', undefined],
     ['POST', '/notifications/1/read', undefined],
-  ])('is 403 by %s %s, whatever it holds', async (method, path, body) => {
+  ])('a restricted token gets 403 for %s %s, whatever its permissions', async (method, path, body) => {
     const person = await join(harness);
     for (const permissions of [[], [...person.caller.permissions]]) {
       const as = await issue(person.caller, permissions);
@@ -420,7 +426,7 @@ describe('a restricted token', () => {
     expect(me.user.first_name).toBe(person.user.first_name);
   });
 
-  test('logs itself out', async () => {
+  test('a restricted token can log itself out', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller, { permissions: [] });
     const as = await callerOf(harness, body.token);
@@ -429,7 +435,7 @@ describe('a restricted token', () => {
     expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('is told from others by its stored list of permissions, also an empty one', async () => {
+  test('a stored list of permissions, even an empty one, makes a token restricted', async () => {
     const person = await join(harness);
     const { body } = await make(person.caller, { permissions: [] });
     const stored = await harness.database.collection('tokens').findOne({

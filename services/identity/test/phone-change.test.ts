@@ -1,4 +1,4 @@
-/** A new phone counts once the code that was sent to it has come back. */
+/** A new phone takes effect once the code that was sent to it is confirmed. */
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
 import type { Answer } from '@fitness/shared/testing/harness.ts';
@@ -47,7 +47,7 @@ interface Request {
   code: string;
 }
 
-/** A person who has asked for a new phone. */
+/** A person who has requested a new phone. */
 const requested = async (): Promise<Request> => {
   const person = await join(harness);
   const phone = newPhone();
@@ -59,7 +59,7 @@ const expectRejected = ({ status, body }: Answer): void =>
   expect([status, body.errors]).toEqual([422, { code: ['This code is not valid or has expired.'] }]);
 
 describe('a new phone', () => {
-  test('counts only once its code has come back', async () => {
+  test('a new phone takes effect only once its code is confirmed', async () => {
     const { person, phone, code } = await requested();
     expect(code).toMatch(/^\d{6}$/);
     expect((await sandbox.received(phone))[0]?.message).toBe(`Your code to confirm this number: ${code}`);
@@ -76,14 +76,14 @@ describe('a new phone', () => {
     await join(harness, { phone: person.user.phone });
   });
 
-  test('is answered with the old one, and the other fields of the request change at once', async () => {
+  test('the response has the old phone, and the other fields of the request change at once', async () => {
     const person = await join(harness);
     const fields = { height: 171, bank_account_number: 'IR820540102680020817909002' };
     const { status, body } = await put(person, { phone: newPhone(), ...fields });
     expect([status, body]).toEqual([200, { user: { ...person.user, ...fields } }]);
   });
 
-  test('gets no other codes before it is confirmed: those of a deletion go to the old one', async () => {
+  test('deletion codes are sent to the old phone until the new one is confirmed', async () => {
     const { person, phone } = await requested();
     const body = { current_password: PASSWORD };
     const armed = await harness.send('POST', '/auth/delete-account', { as: person.caller, body });
@@ -92,7 +92,7 @@ describe('a new phone', () => {
     expect(await sandbox.received(person.user.phone)).toHaveLength(1);
   });
 
-  test('is replaced by another one, and its code with it', async () => {
+  test('another new phone replaces the requested one and its code', async () => {
     const { person, phone: first, code: firstCode } = await requested();
     const second = newPhone();
     expect((await put(person, { phone: second })).status).toBe(200);
@@ -102,7 +102,7 @@ describe('a new phone', () => {
     expect((await logIn(harness, first)).status).toBe(422);
   });
 
-  test('is withdrawn by the current one in any spelling, without the password, and by nothing else', async () => {
+  test('only the current phone, in any spelling, withdraws the new one, without the password', async () => {
     const { person, phone, code } = await requested();
     const as = person.caller;
     expect((await harness.send('PUT', '/auth/me', { as, body: { height: 180 } })).status).toBe(200);
@@ -115,7 +115,7 @@ describe('a new phone', () => {
     expect((await userOf(other.person)).phone).toBe(other.person.user.phone);
   });
 
-  test('is withdrawn when the password or the phone changes in another way', async () => {
+  test('a new phone is withdrawn when the password or the phone changes in another way', async () => {
     const operator = await joinAs(harness, 'operator');
     const changes: ((person: Person) => Promise<Answer>)[] = [
       ({ caller: as }) =>
@@ -140,7 +140,7 @@ describe('a new phone', () => {
     }
   });
 
-  test('of another account is refused before an SMS is sent, and so is a request with another invalid field', async () => {
+  test('a taken phone or another invalid field is refused before an SMS is sent', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     const taken = await put(person, { phone: other.user.phone });
     expect([taken.status, Object.keys(taken.body.errors)]).toEqual([422, ['phone']]);
@@ -158,7 +158,7 @@ describe('a new phone', () => {
 });
 
 describe('a code', () => {
-  test('is valid for exactly ten minutes', async () => {
+  test('the code for a new phone is valid for exactly ten minutes', async () => {
     const late = await requested();
     harness.clock.advance(10 * MINUTE_MS);
     expectRejected(await confirm(late.person, late.code));
@@ -167,7 +167,7 @@ describe('a code', () => {
     expect((await confirm(inTime.person, inTime.code)).status).toBe(200);
   });
 
-  test('survives four wrong tries and not the fifth', async () => {
+  test('the code survives four wrong attempts, but not the fifth', async () => {
     const four = await requested();
     for (let offset = 1; offset <= 4; offset += 1)
       expectRejected(await confirm(four.person, wrong(four.code, offset)));
@@ -178,7 +178,7 @@ describe('a code', () => {
     expect((await userOf(five.person)).phone).toBe(five.person.user.phone);
   });
 
-  test('is tried five times at most by twenty concurrent guesses', async () => {
+  test('twenty concurrent guesses have at most five attempts at the code', async () => {
     const { person, code } = await requested();
     await Promise.all(Array.from({ length: 20 }, (_, index) => confirm(person, wrong(code, index + 1))));
     const row = await harness.database.collection('confirmation_codes').findOne({ _id: person.id as never });
@@ -189,7 +189,7 @@ describe('a code', () => {
   test.each([
     ['Persian', '۰۱۲۳۴۵۶۷۸۹'],
     ['Arabic', '٠١٢٣٤٥٦٧٨٩'],
-  ])('in %s digits is accepted', async (_script, digits) => {
+  ])('a code in %s digits is accepted', async (_script, digits) => {
     const { person, code } = await requested();
     expect(
       (
@@ -201,7 +201,7 @@ describe('a code', () => {
     ).toBe(200);
   });
 
-  test('of another account, of another purpose, or that nobody asked for is rejected', async () => {
+  test('a code of another account or purpose, or one that was used, is rejected', async () => {
     const { person, code } = await requested();
     const other = await join(harness);
     expectRejected(await confirm(other, code));
@@ -213,7 +213,7 @@ describe('a code', () => {
   });
 
   test.each([{}, { code: '12345' }, { code: '1234567' }, { code: 123456 }, { code: null }])(
-    'as %p is 422 under its name',
+    'the body %p returns 422 under code',
     async (body) => {
       const person = await join(harness);
       const answer = await harness.send('POST', '/auth/phone/confirm', { as: person.caller, body });
@@ -221,7 +221,7 @@ describe('a code', () => {
     },
   );
 
-  test('is confirmed by a session only', async () => {
+  test('only a session can confirm a code', async () => {
     const { person, code } = await requested();
     const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
     const personal = { ...person, caller: await callerOf(harness, made.body.token) };
@@ -230,7 +230,7 @@ describe('a code', () => {
     expect((await confirm(person, code)).status).toBe(200);
   });
 
-  test('is stored as a hash only', async () => {
+  test('the code is stored only as a hash', async () => {
     const { person, phone, code } = await requested();
     const row = await harness.database.collection('confirmation_codes').findOne({ _id: person.id as never });
     expect(row?.phone).toMatchObject({ phone, hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
@@ -238,8 +238,8 @@ describe('a code', () => {
   });
 });
 
-describe('of concurrent confirmations', () => {
-  test('with one code exactly one succeeds', async () => {
+describe('concurrent confirmations', () => {
+  test('exactly one of several confirmations with the same code succeeds', async () => {
     const { person, phone, code } = await requested();
     const answers = await Promise.all(Array.from({ length: 5 }, () => confirm(person, code)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422, 422]);
@@ -247,7 +247,7 @@ describe('of concurrent confirmations', () => {
     expect((await userOf(person)).phone).toBe(phone);
   });
 
-  test('of one phone by several accounts one succeeds, and the others keep theirs', async () => {
+  test('one of several accounts gets the same new phone, and the others keep theirs', async () => {
     const phone = newPhone();
     const requests: { person: Person; code: string }[] = [];
     for (let index = 0; index < 8; index += 1) {
@@ -269,10 +269,10 @@ describe('of concurrent confirmations', () => {
   });
 });
 
-describe('when the SMS cannot be sent', () => {
+describe('failures of the SMS', () => {
   const failed = [500, { message: 'We could not send a code to this phone number. Nothing was changed.' }];
 
-  test('nothing is changed, and an earlier code stays valid after a refusal', async () => {
+  test('a refused SMS changes nothing, and an earlier code stays valid', async () => {
     const { person, phone, code } = await requested();
     const license = { trainer_license_image: 'license.pdf', trainer_license_media_id: 5 };
     await harness.database.collection('users').updateOne({ _id: person.id as never }, { $set: license });
@@ -292,7 +292,7 @@ describe('when the SMS cannot be sent', () => {
     expect((await confirm(person, code)).body.user.phone).toBe(phone);
   });
 
-  test('and nobody knows whether it was, nothing is changed and an earlier code is invalid', async () => {
+  test('an SMS with an unknown outcome changes nothing, but invalidates an earlier code', async () => {
     const { person, code } = await requested();
     const unsent = newPhone();
     await sandbox.setMode('unreachable', unsent);
@@ -319,7 +319,7 @@ test('a request that fails after its SMS changes nothing, and an earlier code st
   expect((await confirm(person, code)).body.user.phone).toBe(phone);
 });
 
-test('the SMS of a day to a phone are limited over all accounts, without effect of a refused request', async () => {
+test('the daily SMS to a phone are limited over all accounts, and a refused request has no effect', async () => {
   const limited = await startHarness({
     KAVENEGAR_BASE_URL: sandbox.kavenegarUrl,
     SMS_SIGNED_IN_PER_PHONE: '2',
@@ -327,10 +327,10 @@ test('the SMS of a day to a phone are limited over all accounts, without effect 
   try {
     const [one, other] = [await join(limited), await join(limited)];
     const phone = '+989368887766';
-    const ask = ({ caller: as }: Person) =>
+    const request = ({ caller: as }: Person) =>
       limited.send('PUT', '/auth/me', { as, body: { phone, height: 180, current_password: PASSWORD } });
-    for (let call = 1; call <= 2; call += 1) expect((await ask(one)).status).toBe(200);
-    const refused = await ask(other);
+    for (let call = 1; call <= 2; call += 1) expect((await request(one)).status).toBe(200);
+    const refused = await request(other);
     expect([refused.status, refused.body]).toEqual([
       429,
       { message: 'Too many requests. Please try again later.' },
@@ -345,7 +345,7 @@ test('the SMS of a day to a phone are limited over all accounts, without effect 
 });
 
 describe('an erasure', () => {
-  test('deletes the new phone', async () => {
+  test('an erasure deletes the new phone', async () => {
     const { person } = await requested();
     const administrator = await joinAs(harness, 'administrator');
     const erased = await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });
@@ -354,7 +354,7 @@ describe('an erasure', () => {
     expect(await codes.findOne({ _id: person.id as never })).toBeNull();
   });
 
-  test('lets no new phone be stored afterwards', async () => {
+  test('no new phone is stored after an erasure', async () => {
     const person = await join(harness);
     const administrator = await joinAs(harness, 'administrator');
     await harness.send('DELETE', `/users/${person.id}`, { as: administrator.caller });

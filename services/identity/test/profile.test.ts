@@ -22,19 +22,19 @@ const put = (person: Person, body: unknown) => harness.send('PUT', '/auth/me', {
 const stored = (id: number) => harness.database.collection('users').findOne({ _id: id as never });
 
 describe('GET /auth/me', () => {
-  test('returns the full resource, including the deletion timestamps', async () => {
+  test('GET /auth/me returns the full resource, including the deletion timestamps', async () => {
     const person = await join(harness);
     const { status, body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(status).toBe(200);
     expect(body).toEqual({ user: person.user });
   });
 
-  test('requires a token', async () => {
+  test('GET and PUT /auth/me require a token', async () => {
     expect((await harness.send('GET', '/auth/me')).status).toBe(401);
     expect((await harness.send('PUT', '/auth/me', { body: {} })).status).toBe(401);
   });
 
-  test('includes public media and the current subscription', async () => {
+  test('the account includes public media and the current subscription', async () => {
     const person = await join(harness);
     await harness.saveMedia(mediaCopy(person.id, [{ id: 71, filename: 'me.png' }], 1));
     harness.standIns.subscriptions.push({ id: 81, userId: person.id });
@@ -57,7 +57,7 @@ describe('GET /auth/me', () => {
 });
 
 describe('PUT /auth/me', () => {
-  test('changes only the given fields, and null clears one', async () => {
+  test('an update changes only the fields that are sent, and null clears a field', async () => {
     const person = await join(harness);
     const first = await put(person, {
       first_name: '  Forugh ',
@@ -91,7 +91,7 @@ describe('PUT /auth/me', () => {
     expect(second.body.user).toEqual({ ...person.user, first_name: 'Forugh', is_gym_owner: true });
   });
 
-  test('increments the version of the account', async () => {
+  test('an update increments the version of the account', async () => {
     const person = await join(harness);
     const before = await stored(person.id);
     await put(person, { height: 180 });
@@ -99,7 +99,7 @@ describe('PUT /auth/me', () => {
     expect((await stored(person.id))?.version).toBe(Number(before?.version) + 2);
   });
 
-  test('loses none of twenty concurrent changes', async () => {
+  test('none of twenty concurrent changes is lost', async () => {
     const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => put(person, { height: 100 + index })),
@@ -108,7 +108,7 @@ describe('PUT /auth/me', () => {
     expect((await stored(person.id))?.version).toBe(21);
   });
 
-  test('ignores deletion timestamps, roles, the license review and the referrer', async () => {
+  test('an update ignores deletion timestamps, roles, the license review and the referrer', async () => {
     const person = await join(harness);
     const { status, body } = await put(person, {
       deletion_requested_at: '2026-01-01 00:00:00',
@@ -149,7 +149,7 @@ describe('PUT /auth/me', () => {
     ['phone', '123'],
     ['email', 'nobody'],
   ];
-  test.each(invalid)('answers an invalid %s, %p, with 422 under its name', async (field, value) => {
+  test.each(invalid)('an invalid %s, %p, returns 422 under its name', async (field, value) => {
     const person = await join(harness);
     const { status, body } = await put(person, { [field]: value });
     expect(status).toBe(422);
@@ -159,7 +159,7 @@ describe('PUT /auth/me', () => {
   test.each([
     ['en', 'This date must be January 1, 1900 or later.'],
     ['fa', 'این تاریخ نباید پیش از ۱۱ دی ۱۲۷۸ باشد.'],
-  ])('says in %s which day of birth is the earliest', async (language, text) => {
+  ])('the error in %s names the earliest date of birth', async (language, text) => {
     const person = await join(harness);
     const headers = { 'accept-language': language };
     const body = { birth_date: '1899-12-31' };
@@ -167,13 +167,13 @@ describe('PUT /auth/me', () => {
     expect(answer.body.errors).toEqual({ birth_date: [text] });
   });
 
-  test('accepts the first day of 1900, and characters beyond the basic multilingual plane', async () => {
+  test('the first day of 1900 and characters beyond the basic multilingual plane are accepted', async () => {
     const person = await join(harness);
     const fields = { birth_date: '1900-01-01', first_name: 'Sara 🏋' };
     expect((await put(person, fields)).body.user).toMatchObject(fields);
   });
 
-  test('changes the user name without the password, and releases the old one', async () => {
+  test('a user name is changed without the password, and the old one is released', async () => {
     const person = await join(harness);
     const username = `new.${person.user.username}`;
     expect((await put(person, { username })).body.user.username).toBe(username);
@@ -196,7 +196,7 @@ describe('a bank account', () => {
     ['MT84 MALT 0110 0001 2345 MTLC AST0 01S', 'MT84MALT011000012345MTLCAST001S'],
     ['6037-9911-2233-4455', '6037991122334455'],
     ['۰۱۰۱/۲۳۴۵.۶۷', '0101/2345.67'],
-  ])('typed as %j is stored as %j', async (typed, expected) => {
+  ])('a bank account typed as %j is stored as %j', async (typed, expected) => {
     const person = await join(harness);
     const { status, body } = await set(person, typed);
     expect([status, body.user.bank_account_number]).toEqual([200, expected]);
@@ -221,14 +221,14 @@ describe('a bank account', () => {
     ' - ',
     '1'.repeat(35),
     '1 '.repeat(60),
-  ])('that no bank has is 422: %j', async (typed) => {
+  ])('the impossible bank account %j returns 422', async (typed) => {
     const person = await join(harness);
     const { status, body } = await set(person, typed, { height: 180 });
     expect([status, Object.keys(body.errors)]).toEqual([422, ['bank_account_number']]);
     expect(await stored(person.id)).toMatchObject({ bank_account_number: null, height: null });
   });
 
-  test('that is stored already is accepted unchanged, without the password, and in another spelling', async () => {
+  test('the stored bank account is accepted in any spelling, without the password', async () => {
     const person = await join(harness);
     const users = harness.database.collection('users');
     for (const old of ['IR-12', 'AAAA', '7', VALID]) {
@@ -249,14 +249,14 @@ describe('a new e-mail, phone or bank account', () => {
     field === 'bank_account_number' ? 'IR820540102680020817909002' : String(registration()[field]);
   const protectedFields = ['email', 'phone', 'bank_account_number'] as const;
 
-  test.each(protectedFields)('(%s) requires current_password', async (field) => {
+  test.each(protectedFields)('a new %s requires current_password', async (field) => {
     const person = await join(harness);
     const { status, body } = await put(person, { [field]: fresh(field) });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ current_password: ['This field is required.'] });
   });
 
-  test('(bank account) is not removed without current_password, and the current one needs none', async () => {
+  test('removing the bank account requires current_password, and keeping it does not', async () => {
     const person = await join(harness);
     const account = { bank_account_number: fresh('bank_account_number') };
     expect((await put(person, { ...account, current_password: PASSWORD })).status).toBe(200);
@@ -267,7 +267,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(body.user).toMatchObject({ ...account, height: 180 });
   });
 
-  test.each(protectedFields)('(%s) is refused with a wrong current_password', async (field) => {
+  test.each(protectedFields)('a new %s is refused with a wrong current_password', async (field) => {
     const person = await join(harness);
     const { status, body } = await put(person, {
       [field]: fresh(field),
@@ -279,7 +279,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(await stored(person.id)).toMatchObject({ [field]: person.user[field], height: null });
   });
 
-  test('(email) replaces the old one as a login', async () => {
+  test('a new e-mail replaces the old one as a login', async () => {
     const person = await join(harness);
     const email = fresh('email');
     const { status, body } = await put(person, { email, current_password: PASSWORD });
@@ -289,7 +289,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect((await logIn(harness, person.user.email)).status).toBe(422);
   });
 
-  test('that only spells the current one differently needs no password', async () => {
+  test('another spelling of the current e-mail or phone requires no password', async () => {
     const person = await join(harness);
     const { status } = await put(person, {
       email: person.user.email.toUpperCase(),
@@ -298,7 +298,7 @@ describe('a new e-mail, phone or bank account', () => {
     expect(status).toBe(200);
   });
 
-  test('of another account is answered with 422 under its field', async () => {
+  test('another account’s e-mail, phone or user name returns 422 under its field', async () => {
     const other = await join(harness);
     const person = await join(harness);
     const { email, phone, username } = other.user;
@@ -316,7 +316,7 @@ test('one of twenty concurrent changes of different accounts to the same user na
   expect(answers.filter((answer) => answer.status === 422)).toHaveLength(19);
 });
 
-describe('the own license document', () => {
+describe('the caller’s license document', () => {
   const withLicense = async () => {
     const person = await join(harness);
     const license = {
@@ -329,7 +329,7 @@ describe('the own license document', () => {
     return person;
   };
 
-  test('has a download link, and is not part of the media', async () => {
+  test('the license document has a download link, and is not part of the media', async () => {
     const person = await withLicense();
     const { body } = await harness.send('GET', '/auth/me', { as: person.caller });
     expect(body.user).toMatchObject({
@@ -341,7 +341,7 @@ describe('the own license document', () => {
     });
   });
 
-  test('is cleared by null with its review, and the stored file is deleted', async () => {
+  test('null clears the license document with its review, and the stored file is deleted', async () => {
     const person = await withLicense();
     const { status, body } = await put(person, { trainer_license_image: null });
     expect(status).toBe(200);
@@ -349,7 +349,7 @@ describe('the own license document', () => {
     expect(harness.standIns.deletedLicensesOf).toContain(person.id);
   });
 
-  test('that does not exist can be cleared without a call to media', async () => {
+  test('clearing a missing license document makes no call to media', async () => {
     const person = await join(harness);
     expect((await put(person, { trainer_license_image: null })).status).toBe(200);
     expect(harness.standIns.deletedLicensesOf).not.toContain(person.id);
@@ -361,11 +361,11 @@ describe('PUT /auth/change-password', () => {
     harness.send('PUT', '/auth/change-password', { as: person.caller, body });
   const next = 'a better password';
 
-  test('revokes every other credential and publishes the revocation', async () => {
+  test('a password change revokes every other credential and publishes the revocation', async () => {
     const person = await join(harness);
     const events = await watchEvents(harness);
     const session = (await logIn(harness, person.user.username)).body.token;
-    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
+    const created = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
     const { status, body } = await change(person, { current_password: PASSWORD, password: next });
     expect([status, body]).toEqual([
       200,
@@ -373,7 +373,7 @@ describe('PUT /auth/change-password', () => {
     ]);
     expect(await isLive(harness, person.token)).toBe(true);
     expect(await isLive(harness, session)).toBe(false);
-    expect(await isLive(harness, made.body.token)).toBe(false);
+    expect(await isLive(harness, created.body.token)).toBe(false);
     expect((await logIn(harness, person.user.username)).status).toBe(422);
     expect((await logIn(harness, person.user.username, next)).status).toBe(200);
     expect(await events.publishedAbout(person.id)).toEqual([
@@ -382,7 +382,7 @@ describe('PUT /auth/change-password', () => {
     await events.close();
   });
 
-  test('answers 422 and revokes nothing for a wrong current password', async () => {
+  test('a wrong current password returns 422 and revokes nothing', async () => {
     const person = await join(harness);
     const session = (await logIn(harness, person.user.username)).body.token;
     const { status, body } = await change(person, { current_password: 'wrong', password: next });
@@ -397,14 +397,14 @@ describe('PUT /auth/change-password', () => {
     [{ current_password: PASSWORD }, 'password'],
     [{ current_password: PASSWORD, password: 'short' }, 'password'],
     [{ current_password: PASSWORD, password: 'x'.repeat(129) }, 'password'],
-  ])('answers %p with 422 under %s', async (body, field) => {
+  ])('a password change with %p returns 422 under %s', async (body, field) => {
     const person = await join(harness);
     const answer = await change(person, body);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
   });
 
-  test('succeeds once for twenty concurrent calls, and the new password is that of the successful call', async () => {
+  test('one of twenty concurrent password changes succeeds and sets its password', async () => {
     const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => ({
@@ -413,10 +413,10 @@ describe('PUT /auth/change-password', () => {
           .status,
       })),
     );
-    const won = answers.filter((answer) => answer.status === 200);
-    expect(won).toHaveLength(1);
+    const successes = answers.filter((answer) => answer.status === 200);
+    expect(successes).toHaveLength(1);
     expect(answers.filter((answer) => answer.status === 422)).toHaveLength(9);
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(10);
-    expect((await logIn(harness, person.user.username, won[0]?.password)).status).toBe(200);
+    expect((await logIn(harness, person.user.username, successes[0]?.password)).status).toBe(200);
   });
 });

@@ -1,4 +1,4 @@
-/** A phone is proven once a code that was sent to it has come back. Its owner gets an account back that a stranger has opened. */
+/** A phone is proven once its owner enters a code. The owner can recover an account that a stranger has registered with it. */
 import type { Answer } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startIdentity } from '../src/service.ts';
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const newPhone = (): string => String(registration().phone);
 
-/** Who has the phone resets the password of the account by it. */
+/** The owner of the phone resets the password of the account. */
 const resetBySms = async (phone: string, password = OWNERS_PASSWORD): Promise<Answer> => {
   const { length } = await sandbox.received(phone);
   const headers = newAddress();
@@ -49,10 +49,10 @@ const resetBySms = async (phone: string, password = OWNERS_PASSWORD): Promise<An
 const putMe = (person: Person, body: Record<string, unknown>): Promise<Answer> =>
   harness.send('PUT', '/auth/me', { as: person.caller, body });
 
-/** By the code that the account asks for, of its own phone or another one. */
+/** Confirms the account's own phone, or another one, with the code that is sent to it. */
 const confirm = async (person: Person, phone: string): Promise<Answer> => {
-  const asked = await putMe(person, { phone, current_password: PASSWORD });
-  expect([asked.status, asked.body.user]).toEqual([200, person.user]);
+  const request = await putMe(person, { phone, current_password: PASSWORD });
+  expect([request.status, request.body.user]).toEqual([200, person.user]);
   const body = { code: await sandbox.newestCode(phone) };
   return harness.send('POST', '/auth/phone/confirm', { as: person.caller, body });
 };
@@ -64,7 +64,7 @@ const armDeletion = async (person: Person): Promise<string> => {
   return sandbox.newestCode(person.user.phone);
 };
 
-/** Whether a log-in after a reset is asked for a code. */
+/** Whether a log-in after a reset requires a code. */
 const keepsSecondFactor = async (person: Person, phone: string = person.user.phone): Promise<boolean> => {
   await resetBySms(phone);
   const { status, body } = await logInWith(harness, person, undefined, OWNERS_PASSWORD);
@@ -73,14 +73,15 @@ const keepsSecondFactor = async (person: Person, phone: string = person.user.pho
   return true;
 };
 
-describe('a stranger who registers with the phone of somebody else and sets up a second factor', () => {
-  test('does not lock its owner out: the reset by SMS removes the factor and every credential', async () => {
+describe('a stranger who registers with another person’s phone and sets up a second factor', () => {
+  test('a reset by SMS removes a stranger’s second factor and every credential', async () => {
     const stranger = await join(harness);
     await setUp(harness, stranger);
-    const made = await harness.send('POST', '/auth/tokens', { as: stranger.caller, body: { name: 'ci' } });
-    expect(made.status).toBe(201);
+    const created = await harness.send('POST', '/auth/tokens', { as: stranger.caller, body: { name: 'ci' } });
+    expect(created.status).toBe(201);
     await resetBySms(stranger.user.phone);
-    for (const token of [stranger.token, made.body.token]) expect(await isLive(harness, token)).toBe(false);
+    for (const token of [stranger.token, created.body.token])
+      expect(await isLive(harness, token)).toBe(false);
     const owner = await logIn(harness, stranger.user.phone, OWNERS_PASSWORD);
     expect([owner.status, owner.body.user]).toEqual([200, stranger.user]);
     expect((await logIn(harness, stranger.user.phone)).status).toBe(422);
@@ -97,7 +98,7 @@ describe('a stranger who registers with the phone of somebody else and sets up a
     ]);
   });
 
-  test('cannot finish a setup that was begun before, and their networks are strangers again', async () => {
+  test('after a reset, a stranger cannot finish a setup, and their networks are unknown again', async () => {
     const headers = newAddress();
     const stranger = await join(harness);
     const body = { login: stranger.user.username, password: PASSWORD };
@@ -111,13 +112,13 @@ describe('a stranger who registers with the phone of somebody else and sets up a
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, ['totp']]);
     const keys = harness.database.collection('login_keys');
     const networks = (await keys.find({ user_id: stranger.id }).toArray()).flatMap((key) => key.networks);
-    // That of the owner's log-in alone.
+    // Only the network of the owner's log-in is left.
     expect(networks).toHaveLength(1);
   });
 });
 
-describe('a reset by SMS leaves the second factor on', () => {
-  test('when the code that the account has asked for its own phone has come back', async () => {
+describe('a reset by SMS that leaves the second factor on', () => {
+  test('a second factor survives a reset if the account has confirmed its own phone', async () => {
     const person = await join(harness);
     const { status, body } = await confirm(person, person.user.phone.replace('+98', '0098'));
     expect([status, body.user]).toEqual([200, person.user]);
@@ -125,7 +126,7 @@ describe('a reset by SMS leaves the second factor on', () => {
     expect(await keepsSecondFactor(person)).toBe(true);
   });
 
-  test('when the phone was confirmed as a new one', async () => {
+  test('a second factor survives a reset if the phone was confirmed as a new one', async () => {
     const person = await join(harness);
     const phone = newPhone();
     expect((await confirm(person, phone)).status).toBe(200);
@@ -133,7 +134,7 @@ describe('a reset by SMS leaves the second factor on', () => {
     expect(await keepsSecondFactor(person, phone)).toBe(true);
   });
 
-  test('when a deletion code has come back, also one that a blocker has stopped', async () => {
+  test('a second factor survives a reset after a deletion code, even if a blocker applied', async () => {
     const person = await join(harness);
     const code = await armDeletion(person);
     harness.standIns.blockers = [{ userId: person.id, code: 'gym_ownership', extras: { count: 1 } }];
@@ -145,7 +146,7 @@ describe('a reset by SMS leaves the second factor on', () => {
     expect(await keepsSecondFactor(person)).toBe(true);
   });
 
-  test('when it was set up after an earlier reset by SMS', async () => {
+  test('a second factor that was set up after a reset by SMS survives the next reset', async () => {
     const person = await join(harness);
     await resetBySms(person.user.phone, PASSWORD);
     const { body } = await logIn(harness, person.user.username);
@@ -154,7 +155,7 @@ describe('a reset by SMS leaves the second factor on', () => {
   });
 
   test.each(['operator', 'administrator'] as const)(
-    'of an %s, also by a phone that was not proven',
+    'the second factor of an %s survives a reset even if the phone is not proven',
     async (role) => {
       const person = await joinAs(harness, role);
       await setUp(harness, person);
@@ -162,7 +163,7 @@ describe('a reset by SMS leaves the second factor on', () => {
     },
   );
 
-  test('of somebody with one permission of operators', async () => {
+  test('the second factor of a user with a single operator permission survives a reset', async () => {
     const person = await join(harness);
     const role = { _id: 77, name: 'auditor', title: 'Auditor', permissions: ['audit.view'] };
     await harness.database.collection('roles').insertOne(role as never);
@@ -172,8 +173,8 @@ describe('a reset by SMS leaves the second factor on', () => {
   });
 });
 
-describe('a phone is not proven', () => {
-  test('by a code that has not come back', async () => {
+describe('phones that are not proven', () => {
+  test('a code that was not entered does not prove a phone', async () => {
     const person = await join(harness);
     await putMe(person, { phone: person.user.phone, current_password: PASSWORD });
     const body = {
@@ -185,7 +186,7 @@ describe('a phone is not proven', () => {
     expect(await keepsSecondFactor(person)).toBe(false);
   });
 
-  test('when an operator has changed it, although the one before was', async () => {
+  test('a phone that an operator has set is not proven, even if the previous one was', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
     expect((await confirm(person, person.user.phone)).status).toBe(200);
     await setUp(harness, person);
@@ -195,7 +196,7 @@ describe('a phone is not proven', () => {
     expect(await keepsSecondFactor(person, phone)).toBe(false);
   });
 
-  test('any less when an operator writes the same phone again', async () => {
+  test('an operator who writes the same phone again does not change its proof', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
     expect((await confirm(person, person.user.phone)).status).toBe(200);
     await setUp(harness, person);
@@ -206,17 +207,17 @@ describe('a phone is not proven', () => {
   });
 });
 
-describe('a code for the own phone', () => {
+describe('a code for the current phone', () => {
   const sentTo = async ({ user }: Person): Promise<number> => (await sandbox.received(user.phone)).length;
 
-  test('is sent with the password only, to a session only, and changes and tells nothing', async () => {
+  test('the code is sent only for a session with the password, and changes and notifies nothing', async () => {
     const person = await join(harness);
     const { phone } = person.user;
     expect((await putMe(person, { phone })).status).toBe(200);
     const wrong = await putMe(person, { phone, current_password: 'not the password' });
     expect([wrong.status, Object.keys(wrong.body.errors)]).toEqual([422, ['current_password']]);
-    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
-    const personal = { ...person, caller: await callerOf(harness, made.body.token) };
+    const created = await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'ci' } });
+    const personal = { ...person, caller: await callerOf(harness, created.body.token) };
     expect((await putMe(personal, { phone, current_password: PASSWORD })).status).toBe(200);
     expect(await sentTo(person)).toBe(0);
 
@@ -227,7 +228,7 @@ describe('a code for the own phone', () => {
     expect(await sentTo(person)).toBe(1);
   });
 
-  test('is not sent again by a form that changes something else, once the phone is proven', async () => {
+  test('a form that changes other fields sends no code to the current phone', async () => {
     const person = await join(harness);
     const { phone } = person.user;
     expect((await confirm(person, phone)).status).toBe(200);
@@ -238,7 +239,7 @@ describe('a code for the own phone', () => {
     expect(await sentTo(person)).toBe(2);
   });
 
-  test('is not sent to a form of 1.0.0 that repeats an unproven phone beside a new e-mail, whether or not it could be', async () => {
+  test('a form of 1.0.0 that repeats an unproven phone with a new e-mail sends no code', async () => {
     const person = await join(harness);
     const { phone } = person.user;
     await sandbox.setMode('refuse', phone);
@@ -247,8 +248,8 @@ describe('a code for the own phone', () => {
     expect([changed.status, changed.body.user]).toEqual([200, { ...person.user, email }]);
     const bank = { bank_account_number: 'IR820540102680020817909002' };
     expect((await putMe(person, { phone, ...bank, current_password: PASSWORD })).status).toBe(200);
-    const asked = await putMe(person, { phone, current_password: PASSWORD });
-    expect([asked.status, asked.body]).toEqual([
+    const request = await putMe(person, { phone, current_password: PASSWORD });
+    expect([request.status, request.body]).toEqual([
       500,
       { message: 'We could not send a code to this phone number. Nothing was changed.' },
     ]);
@@ -256,14 +257,14 @@ describe('a code for the own phone', () => {
     expect(await sentTo(person)).toBe(0);
   });
 
-  test('replaces the one for another phone, and leaves those of a deletion valid', async () => {
+  test('the code replaces one for another phone, and leaves a deletion code valid', async () => {
     const person = await join(harness);
     const other = newPhone();
     await putMe(person, { phone: other, current_password: PASSWORD });
     const replaced = await sandbox.newestCode(other);
     const deletion = await armDeletion(person);
-    const asked = await confirm(person, person.user.phone);
-    expect([asked.status, asked.body.user.phone]).toEqual([200, person.user.phone]);
+    const confirmed = await confirm(person, person.user.phone);
+    expect([confirmed.status, confirmed.body.user.phone]).toEqual([200, person.user.phone]);
     const body = { code: replaced };
     expect((await harness.send('POST', '/auth/phone/confirm', { as: person.caller, body })).status).toBe(422);
     const commit = { current_password: PASSWORD, confirmation_code: deletion };
@@ -272,7 +273,7 @@ describe('a code for the own phone', () => {
   });
 });
 
-test('of a reset and a setup at the same time, no second factor is left that was set up before the reset', async () => {
+test('a setup that races with a reset by SMS leaves no second factor from before the reset', async () => {
   for (let round = 0; round < 5; round += 1) {
     const stranger = await join(harness);
     const { secret } = (await begin(harness, stranger)).body;
@@ -290,11 +291,11 @@ test('of a reset and a setup at the same time, no second factor is left that was
   }
 });
 
-test('phones of accounts that exist at the upgrade count as proven; those of later ones do not', async () => {
+test('phones of accounts that exist at the upgrade are proven, and later ones are not', async () => {
   const earlier = await join(harness);
   await setUp(harness, earlier);
   const users = harness.database.collection('users');
-  // As 1.0.0 has stored it.
+  // The form in which 1.0.0 stored it.
   await users.updateOne({ _id: earlier.id as never }, { $unset: { phone_proven: 1 } });
   await harness.database.collection('upgrades').deleteMany({});
   const replicas = await Promise.all(
@@ -319,25 +320,31 @@ describe('a user name that reads as a phone number', () => {
     '0935.123.4567',
   ];
 
-  test.each(SPELLINGS)('as %s is 422 at registration and at every change', async (username) => {
-    const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
-    const answers = [
-      await harness.send('POST', '/auth/register', {
-        body: registration({ username }),
-        headers: newAddress(),
-      }),
-      await putMe(person, { username }),
-      await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { username } }),
-    ];
-    for (const { status, body } of answers)
-      expect([status, body.errors]).toEqual([422, { username: ['A username cannot be a phone number.'] }]);
-  });
+  test.each(SPELLINGS)(
+    'the user name %s returns 422 at registration and at every change',
+    async (username) => {
+      const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
+      const answers = [
+        await harness.send('POST', '/auth/register', {
+          body: registration({ username }),
+          headers: newAddress(),
+        }),
+        await putMe(person, { username }),
+        await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body: { username } }),
+      ];
+      for (const { status, body } of answers)
+        expect([status, body.errors]).toEqual([422, { username: ['A username cannot be a phone number.'] }]);
+    },
+  );
 
-  test.each(['1370', 'ali1370', '12345678', 'ali.0935', '0935_ali'])('is not %s', async (username) => {
-    expect((await join(harness, { username })).user.username).toBe(username);
-  });
+  test.each(['1370', 'ali1370', '12345678', 'ali.0935', '0935_ali'])(
+    'the user name %s does not read as a phone number',
+    async (username) => {
+      expect((await join(harness, { username })).user.username).toBe(username);
+    },
+  );
 
-  test('that an account has already can be kept and signed in by', async () => {
+  test('an existing user name that reads as a phone number can be kept and used to sign in', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'administrator')];
     const username = '09361112233';
     const { database } = harness;

@@ -1,7 +1,7 @@
 /**
  * A crash-test process whose purge rounds stop at a chosen step. `purge(userId, nth)` runs a round over this account,
- * on its own connections, and stops for good at its nth step (counted from 1). A step is a call of a store, of the
- * outbox or of the blockers, or the begin, the commit or the end of a transaction.
+ * on separate connections, and stops forever at its nth step (counted from 1). A step is a call to a store, the outbox or the
+ * blockers, or the beginning, the commit or the end of a transaction.
  */
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { answer } from '@fitness/shared/testing/crash-process.ts';
@@ -18,11 +18,11 @@ type Step = (name: string) => Promise<void>;
 const withSteps = <Target extends object>(step: Step, name: string, target: Target): Target =>
   new Proxy(target, {
     get: (object, field, receiver) => {
-      const found: unknown = Reflect.get(object, field, receiver);
-      if (typeof found !== 'function') return found;
+      const value: unknown = Reflect.get(object, field, receiver);
+      if (typeof value !== 'function') return value;
       return async (...args: unknown[]) => {
         await step(`${name}.${String(field)}`);
-        return found.apply(object, args);
+        return value.apply(object, args);
       };
     },
   });

@@ -1,4 +1,4 @@
-/** A purge that is killed at any step leaves nothing partly done, and the next round completes it exactly once. */
+/** A purge that is killed at any step leaves nothing half done, and the next round completes it exactly once. */
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
@@ -24,7 +24,7 @@ let events: EventWatch;
 beforeAll(async () => {
   harness = await startHarness();
   events = await watchEvents(harness);
-  // The crash-test process uses the system clock, so the replica that continues its work does too.
+  // The replica continues the work of the crash-test process, which uses the system clock.
   replica = await openReplica(harness.config, systemClock);
 });
 afterAll(async () => {
@@ -51,7 +51,7 @@ const expectAllOrNothing = async (id: number): Promise<void> => {
   );
 };
 
-/** Adds one account for each step of a round and stops its round there. The round of the last account completes. */
+/** Adds an account for each step of a round, whose purge stops there. The round of the last account completes. */
 const stopAtEveryStep = async (process: CrashTestProcess, mark: string, prepare: (id: number) => void) => {
   const ids: number[] = [];
   const stoppedAt: string[] = [];
@@ -72,7 +72,7 @@ const purgeRemaining = () =>
     return failed === 0 && erased === 0 && postponed === 0;
   });
 
-test('an erasure and a postponement that are killed at any step are completed and published exactly once', async () => {
+test('erasures and postponements that are killed at any step are completed exactly once', async () => {
   crashing = startCrashTestProcess(PROGRAM, harness.config);
   const erased = await stopAtEveryStep(crashing, 'erase', () => undefined);
   const postponed = await stopAtEveryStep(crashing, 'postpone', (userId) => {

@@ -1,4 +1,4 @@
-/** Races between a cancellation and the purge. Exactly one of the two takes effect, and the caller learns which. */
+/** Races between a cancellation and the purge. Exactly one of them takes effect, and the response says which. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { expect } from '@jest/globals';
@@ -14,7 +14,7 @@ const CONCURRENT_RACES = 25;
 let harness: Harness;
 let replica: Replica;
 let events: EventWatch;
-/** Repeats rounds over this account while they fail: under load the database may reject transactions. */
+/** Repeats rounds over this account while they fail, because the database may reject transactions under load. */
 const purgeOf = async (due: DueAccount) => {
   const { dependencies } = replica;
   const users = {
@@ -37,7 +37,7 @@ const purgeOf = async (due: DueAccount) => {
   }
 };
 
-/** A 503 means that nothing was changed, so the request is repeated, as a client would. */
+/** Repeats the request after a 503, as a client would, because nothing was changed. */
 const cancelOf = async (userId: number) => {
   for (;;) {
     const answer = await harness.send('DELETE', '/auth/delete-account', { as: caller(userId) });
@@ -46,10 +46,10 @@ const cancelOf = async (userId: number) => {
   }
 };
 
-/** The results of the purge and of the cancellation of one account, and what is left of the account. */
+/** Returns the results of the purge and the cancellation, and what is left of the account. */
 const race = async ({ due, mark, delayMs }: { due: DueAccount; mark: string; delayMs: number }) => {
   const { userId } = due;
-  // The purge evaluates the blockers first, so the cancellation starts later by about that time.
+  // The purge evaluates the blockers first, so the cancellation is delayed by about that time.
   const [round, cancelled] = await Promise.all([purgeOf(due), pause(delayMs).then(() => cancelOf(userId))]);
   const account = await accountOf(harness, userId);
   return {
@@ -91,7 +91,7 @@ export const runRaces = async (races: number): Promise<void> => {
   try {
     const outcomes: Awaited<ReturnType<typeof race>>[] = [];
     const erased = (): number => outcomes.filter(({ answer }) => answer === ERASED.answer).length;
-    /** If one side always won, the two would not race. Which one wins depends on the speed of the machine. */
+    /** Whether both sides have won some races. Which one wins depends on the speed of the machine. */
     const haveRaced = (): boolean => Math.min(erased(), outcomes.length - erased()) > races / 50;
     for (let first = 0; first < races || (!haveRaced() && first < 5 * races); first += CONCURRENT_RACES) {
       const marks = Array.from({ length: CONCURRENT_RACES }, (_, i) => `race${first + i}x`);

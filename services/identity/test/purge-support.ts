@@ -1,4 +1,4 @@
-/** Replicas of identity without transports, whose purge a test runs by hand; and accounts that are due for deletion. */
+/** Replicas of identity without transports, whose purge a test runs itself, and accounts that are due for deletion. */
 import { type Clock, DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { createServiceRuntime } from '@fitness/shared/runtime/service-runtime.ts';
 import { newMember } from '../src/app/accounts/register.ts';
@@ -15,7 +15,7 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-/** One more process of the service. `instrument` may wrap the dependencies of its use cases. */
+/** Opens another replica of the service. `instrument` may wrap the dependencies of its use cases. */
 export const openReplica = async (
   config: IdentityConfig,
   clock: Clock,
@@ -46,7 +46,7 @@ const newMarkedMember = async ({ dependencies }: Replica, mark: string): Promise
   });
 };
 
-/** A member whose text fields contain `mark`. Returns the id. */
+/** Adds a member whose text fields contain `mark`, and returns the id. */
 export const addMember = async (replica: Replica, mark: string): Promise<number> => {
   const { store } = replica.dependencies;
   const account = await newMarkedMember(replica, mark);
@@ -54,7 +54,7 @@ export const addMember = async (replica: Replica, mark: string): Promise<number>
   return account._id;
 };
 
-/** A member for each mark, due for deletion now. One transaction inserts all of them. */
+/** Adds a member for each mark, due for deletion now, in one transaction. */
 export const addDueMembers = async (replica: Replica, marks: readonly string[]): Promise<DueAccount[]> => {
   const { store, clock } = replica.dependencies;
   const scheduledAt = new Date(Math.floor(clock.now().getTime() / 1_000) * 1_000);
@@ -66,7 +66,7 @@ export const addDueMembers = async (replica: Replica, marks: readonly string[]):
   return members.map(({ _id: userId }) => ({ userId, scheduledAt }));
 };
 
-/** Schedules the deletion for `overdueMs` ago. Returns that date. */
+/** Schedules the deletion for `overdueMs` ago, and returns that date. */
 export const makeDue = async (
   { dependencies }: Replica,
   userId: number,

@@ -55,7 +55,7 @@ const databaseText = async (): Promise<string> => {
 };
 
 describe('a due account without blockers', () => {
-  test('is erased: no personal data is left in the database, only an anonymous row', async () => {
+  test('a due account is erased: only an anonymous row without personal data is left', async () => {
     const mark = newMark();
     const person = await join(harness, {
       username: `user.${mark}`,
@@ -77,8 +77,8 @@ describe('a due account without blockers', () => {
       body: { login: person.user.username, password: PASSWORD },
       headers: { 'user-agent': `browser ${mark}`, 'x-client-address': '198.51.100.77' },
     });
-    const armed = { current_password: PASSWORD };
-    await harness.send('POST', '/auth/second-factor', { as: person.caller, body: armed });
+    const body = { current_password: PASSWORD };
+    await harness.send('POST', '/auth/second-factor', { as: person.caller, body });
     await harness.identity.call('AttachLicense', {
       user_id: person.id,
       media_id: 7,
@@ -130,14 +130,14 @@ describe('a due account without blockers', () => {
     expect(await accountOf(harness, guest.id)).toMatchObject({ referrer_user_id: person.id });
   });
 
-  test('is erased once, and one event is published', async () => {
+  test('a due account is erased once, and one event is published', async () => {
     const id = await addDueMember();
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 1 });
     expect(await replica.purge()).toEqual(NOTHING);
     expect(await erasuresOf(id)).toBe(1);
   });
 
-  test('afterwards looks like an unknown account to sign-in, by its id and in lists, and its names are available', async () => {
+  test('an erased account looks unknown everywhere, and its names are available', async () => {
     const person = await join(harness);
     const administrator = await joinAs(harness, 'administrator');
     await makeDue(replica, person.id);
@@ -155,7 +155,7 @@ describe('a due account without blockers', () => {
     expect((await join(harness, { username, email, phone })).id).not.toBe(person.id);
   });
 
-  test('is not erased a second early', async () => {
+  test('an account is not erased a second early', async () => {
     const id = await addMember(replica, newMark());
     const scheduledAt = await makeDue(replica, id, -1_000);
     expect(await replica.purge()).toEqual(NOTHING);
@@ -163,7 +163,7 @@ describe('a due account without blockers', () => {
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 1 });
   });
 
-  test('afterwards receives no notifications', async () => {
+  test('an erased account receives no notifications', async () => {
     const id = await addDueMember();
     await replica.purge();
     const late = { owner_user_id: id, gym_id: 1, gym_name: 'x', approved: false, rejection_reason: 'late' };
@@ -175,7 +175,7 @@ describe('a due account without blockers', () => {
     expect(await notificationsOf(harness, id)).toEqual([]);
   });
 
-  test('is erased by the scheduled job', async () => {
+  test('the scheduled job erases a due account', async () => {
     const waiting = await startHarness({ PURGE_INTERVAL_MS: '50' });
     const other = await openReplica(waiting.config, waiting.clock);
     const id = await addMember(other, newMark());
@@ -187,7 +187,7 @@ describe('a due account without blockers', () => {
 });
 
 describe('a due account with blockers', () => {
-  test('is postponed by a day, with one notification for each postponement', async () => {
+  test('a blocked deletion is postponed by a day, with a notification each time', async () => {
     const person = await join(harness);
     const scheduledAt = await makeDue(replica, person.id);
     harness.standIns.blockers = [
@@ -223,7 +223,7 @@ describe('a due account with blockers', () => {
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 1 });
   });
 
-  test('that is three days overdue is postponed to a date in the future', async () => {
+  test('a blocked deletion that is three days overdue is postponed to a future date', async () => {
     const id = await addMember(replica, newMark());
     const scheduledAt = await makeDue(replica, id, 3 * DAY_MS + 1_000);
     harness.standIns.blockers = [{ userId: id, code: 'gym_ownership', extras: { count: 1 } }];
@@ -234,7 +234,7 @@ describe('a due account with blockers', () => {
     expect(await notificationsOf(harness, id)).toHaveLength(1);
   });
 
-  test('is left for the next round when a blocker cannot be evaluated, without a notification', async () => {
+  test('a blocker that cannot be evaluated leaves the account for the next round, unnotified', async () => {
     const id = await addMember(replica, newMark());
     const scheduledAt = await makeDue(replica, id);
     harness.standIns.brokenBlocker = 'unsettled_balance';
@@ -252,7 +252,7 @@ describe('a due account with blockers', () => {
     });
   });
 
-  test('whose purge fails does not delay the accounts after it', async () => {
+  test('an account whose purge fails does not delay later accounts', async () => {
     const ids = [await addDueMember(), await addDueMember(), await addDueMember()];
     harness.standIns.blockers = [{ userId: ids[0] ?? 0, code: 'gym_ownership', extras: { count: 'many' } }];
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 2, failed: 1 });
@@ -260,7 +260,7 @@ describe('a due account with blockers', () => {
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 1 });
   });
 
-  test('is left for the next round when the process stops', async () => {
+  test('a process that stops leaves due accounts for the next round', async () => {
     await addDueMember();
     expect(await replica.purge(AbortSignal.abort())).toEqual(NOTHING);
     expect(await replica.purge()).toEqual({ ...NOTHING, erased: 1 });

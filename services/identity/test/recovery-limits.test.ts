@@ -1,4 +1,4 @@
-/** Strangers cannot keep an owner from recovering or deleting their account, nor spend SMS without limit. */
+/** Strangers can neither keep owners from recovering or deleting their accounts nor send unlimited SMS. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -65,7 +65,7 @@ const waitForSms = (person: Person, count: number): Promise<string[]> =>
     return codes.length >= count && codes;
   });
 
-/** Registers a new user from this address. */
+/** Registers a user from this address. */
 const joinFrom = async (harness: Harness, headers: Address): Promise<Person> => {
   const { status, body } = await harness.send('POST', '/auth/register', { body: registration(), headers });
   expect(status).toBe(201);
@@ -75,7 +75,7 @@ const joinFrom = async (harness: Harness, headers: Address): Promise<Person> => 
   };
 };
 
-/** Waits until every earlier request of a reset was handled: responses do not wait for their SMS. */
+/** Waits until every earlier request for a reset is handled, because responses do not wait for their SMS. */
 const settle = async (harness: Harness): Promise<void> => {
   const other = await join(harness);
   await forgot(harness, other.user.username);
@@ -99,7 +99,7 @@ describe.each([
     await harness.close();
   });
 
-  test('are reduced by two at most by strangers: of ten concurrent calls of the owner three are heard', async () => {
+  test('strangers use up at most two of the five calls: the owner always has three', async () => {
     const person = await join(harness);
     const attempts = Array.from({ length: 20 }, (_, index) =>
       reset({ ...harness, send: replicas[index % 2] as Harness['send'] }, person.user.username),
@@ -114,7 +114,7 @@ describe.each([
   });
 
   test.each(['session', 'personal', 'restricted', 'oauth'] as const)(
-    'count every call of a %s token',
+    'every call with a %s token counts',
     async (tokenKind) => {
       const person = await join(harness);
       const own = { ...person, caller: { ...person.caller, tokenKind } };
@@ -124,7 +124,7 @@ describe.each([
     },
   );
 
-  test('are spent for strangers too when the owner has spent them', async () => {
+  test('calls that the owner has used up are not available to strangers either', async () => {
     const person = await join(harness);
     await forgot(harness, person.user.username);
     const [code = ''] = await waitForSms(person, 1);
@@ -143,7 +143,7 @@ describe('five requests of a stranger', () => {
   });
   afterAll(() => harness.close());
 
-  test('leave the owner both phases of a deletion', async () => {
+  test('five requests of a stranger leave the owner both phases of a deletion', async () => {
     const person = await join(harness);
     const stranger = newAddress();
     for (let call = 1; call <= 5; call += 1) await forgot(harness, person.user.username, stranger);
@@ -156,7 +156,7 @@ describe('five requests of a stranger', () => {
     expect(answer.status).toBe(202);
   });
 
-  test('are all that is sent for strangers; the address that the account was opened from still gets a code', async () => {
+  test('a stranger gets at most five codes sent, and the account’s first network still gets one', async () => {
     const home = newAddress();
     const person = await joinFrom(harness, home);
     const stranger = newAddress();
@@ -168,7 +168,7 @@ describe('five requests of a stranger', () => {
     await waitForSms(person, 6);
   });
 
-  test('and one by the owner are the SMS of a day to a phone; signed in, the owner still gets a code', async () => {
+  test('six anonymous SMS a day are sent to a phone, and a signed-in owner still gets a code', async () => {
     const home = newAddress();
     const person = await joinFrom(harness, home);
     for (let call = 1; call <= 10; call += 1) await forgot(harness, person.user.username);
@@ -182,7 +182,7 @@ describe('five requests of a stranger', () => {
     expect(await smsOf(person)).toHaveLength(7);
   });
 
-  test('are answered at once, whether or not the account exists: twenty in a row in less than five seconds', async () => {
+  test('requests for known and unknown accounts are answered at once', async () => {
     const person = await join(harness);
     const startedAt = performance.now();
     for (let call = 1; call <= 10; call += 1) {
@@ -192,23 +192,23 @@ describe('five requests of a stranger', () => {
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test('have the same answers, whichever limit is reached, and whether or not the account exists', async () => {
+  test('responses are the same whichever limit is reached and whether or not the account exists', async () => {
     const person = await join(harness);
     const address = newAddress();
     const { username } = person.user;
-    for (const [ask, status] of [
+    for (const [call, status] of [
       [forgot, 200],
       [(at: Harness, login: string, from: Address) => reset(at, login, undefined, from), 422],
     ] as const) {
       const answers = [
-        await ask(harness, username, newAddress()),
-        await ask(harness, 'nobody', newAddress()),
+        await call(harness, username, newAddress()),
+        await call(harness, 'nobody', newAddress()),
       ];
-      // Beyond the five a minute of an account and address, then the thirty of the address.
-      for (let call = 1; call <= 6; call += 1) answers.push(await ask(harness, username, address));
-      for (let call = 1; call <= 6; call += 1) answers.push(await ask(harness, 'nobody', address));
-      for (let call = 1; call <= 20; call += 1) await ask(harness, `nobody.${call}`, address);
-      answers.push(await ask(harness, username, address), await ask(harness, 'nobody', address));
+      // Exceeds the five calls per minute of an account and an address, then the thirty of the address.
+      for (let n = 1; n <= 6; n += 1) answers.push(await call(harness, username, address));
+      for (let n = 1; n <= 6; n += 1) answers.push(await call(harness, 'nobody', address));
+      for (let n = 1; n <= 20; n += 1) await call(harness, `nobody.${n}`, address);
+      answers.push(await call(harness, username, address), await call(harness, 'nobody', address));
       for (const answer of answers) {
         expect([answer.status, answer.text]).toEqual([status, answers[0]?.text]);
         expect(answer.headers.get('retry-after')).toBeNull();
@@ -218,7 +218,7 @@ describe('five requests of a stranger', () => {
   });
 });
 
-describe('with a token of the account, forgot-password and reset-password', () => {
+describe('forgot-password and reset-password with a token of the account', () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await start({ SMS_ANONYMOUS_PER_PHONE: '1' });
@@ -235,7 +235,7 @@ describe('with a token of the account, forgot-password and reset-password', () =
     });
 
   test.each(['session', 'personal', 'restricted', 'oauth'] as const)(
-    'count fully with a %s token, by every name of the account, and are then 429 as its deletion is',
+    'reset calls with a %s token share the limit of the deletion, by every name of the account',
     async (tokenKind) => {
       const person = await join(harness);
       const as = { ...person.caller, tokenKind };
@@ -259,10 +259,10 @@ describe('with a token of the account, forgot-password and reset-password', () =
   );
 
   test.each(['restricted', 'oauth'] as const)(
-    'are the same with a %s token for every login, so that an app does not learn the phone and e-mail of its user',
+    'reset calls with a %s token get the same responses for every login',
     async (tokenKind) => {
       const [own, stranger, other] = [await join(harness), await join(harness), await join(harness)];
-      const ask = async (person: Person, login: string) => {
+      const callAll = async (person: Person, login: string) => {
         const as = { ...person.caller, tokenKind };
         const answers = [];
         for (let call = 1; call <= 4; call += 1) answers.push(await resetAs(as, login));
@@ -274,15 +274,15 @@ describe('with a token of the account, forgot-password and reset-password', () =
           headers.get('x-ratelimit-remaining'),
         ]);
       };
-      const answers = await ask(own, own.user.phone);
+      const answers = await callAll(own, own.user.phone);
       expect(answers.map(([status]) => status)).toEqual([422, 422, 422, 422, 200, 429, 429]);
-      expect(await ask(stranger, other.user.phone)).toEqual(answers);
-      expect(await ask(await join(harness), 'nobody@example.com')).toEqual(answers);
+      expect(await callAll(stranger, other.user.phone)).toEqual(answers);
+      expect(await callAll(await join(harness), 'nobody@example.com')).toEqual(answers);
     },
   );
 
   test.each(['restricted', 'oauth'] as const)(
-    'send with a %s token what is sent anonymously, and no SMS at the cost of its user',
+    'SMS for calls with a %s token use the anonymous limit and not that of its user',
     async (tokenKind) => {
       const person = await join(harness);
       const { username } = person.user;
@@ -292,12 +292,12 @@ describe('with a token of the account, forgot-password and reset-password', () =
       for (let call = 1; call <= 3; call += 1) expect((await forgotAs(as, username)).status).toBe(200);
       await settle(harness);
       expect(await smsOf(person)).toHaveLength(1);
-      // The fifth call is heard.
+      // The fifth call is still within the limit.
       expect((await resetAs(as, username, code)).status).toBe(200);
     },
   );
 
-  test('are anonymous for the account of somebody else: the same answers, and only two a minute count', async () => {
+  test('calls for another user’s account are anonymous, and only two of them a minute count', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     for (const login of [other.user.username, 'nobody']) {
       for (let call = 1; call <= 6; call += 1) {
@@ -309,7 +309,7 @@ describe('with a token of the account, forgot-password and reset-password', () =
     for (let call = 1; call <= 3; call += 1) expect((await deleteAccount(harness, other)).status).toBe(422);
   });
 
-  test('work after strangers have used up what is anonymous, and the new password is set', async () => {
+  test('owners with a token can reset after strangers have used up the anonymous calls', async () => {
     const person = await join(harness);
     const { username } = person.user;
     for (let call = 1; call <= 25; call += 1) await forgot(harness, username);
@@ -334,13 +334,13 @@ describe('a stranger who knows a user name', () => {
     const [code = ''] = await waitForSms(person, 1);
     return { login: person.user.username, code };
   };
-  /** Five wrong codes, and more than are heard. */
+  /** Enters five wrong codes, as many as a network may. */
   const guess = async (login: string, address: Address): Promise<void> => {
     for (let call = 1; call <= 5; call += 1)
       expect((await reset(harness, login, undefined, address)).status).toBe(422);
   };
 
-  test('does not void the code of the owner by five wrong ones, but by twenty of four networks', async () => {
+  test('an owner’s code survives wrong codes from three networks, but not twenty from four', async () => {
     const owner = newAddress();
     const one = await requestedBy(owner);
     for (let network = 1; network <= 3; network += 1) await guess(one.login, newAddress());
@@ -351,7 +351,7 @@ describe('a stranger who knows a user name', () => {
     expect((await reset(harness, other.login, other.code, owner)).status).toBe(422);
   });
 
-  test('has five tries a code from one network, also with many addresses of one IPv6 network', async () => {
+  test('a network has five attempts at a code, even with many addresses of an IPv6 network', async () => {
     const { login, code } = await requestedBy(newAddress());
     const inOne = (host: number) => ({ 'x-client-address': `2001:db8:7:7::${host}` });
     for (let host = 1; host <= 5; host += 1) await reset(harness, login, undefined, inOne(host));
@@ -359,7 +359,7 @@ describe('a stranger who knows a user name', () => {
     expect((await reset(harness, login, code, { 'x-client-address': '2001:db8:7:8::1' })).status).toBe(200);
   });
 
-  test('leaves one of the SMS of a day to a network from which the account has signed in', async () => {
+  test('one SMS a day is reserved for networks from which the account has signed in', async () => {
     const home = newAddress();
     const person = await join(harness);
     const body = { login: person.user.email, password: PASSWORD };
@@ -370,7 +370,7 @@ describe('a stranger who knows a user name', () => {
     expect(await smsOf(person)).toHaveLength(5);
     await forgot(harness, person.user.username, home);
     await waitForSms(person, 6);
-    // Six are all of a day.
+    // Six SMS are the limit of a day.
     await forgot(harness, person.user.username, home);
     await settle(harness);
     const codes = await smsOf(person);
@@ -386,7 +386,7 @@ describe('the limits of anonymous calls', () => {
   });
   afterAll(() => harness.close());
 
-  /** A person whose reset code is valid, after one call from an address of its own. */
+  /** A person with a valid reset code, after one call from a new address. */
   const requested = async (): Promise<{ login: string; code: string }> => {
     const person = await join(harness);
     await forgot(harness, person.user.username);
@@ -394,7 +394,7 @@ describe('the limits of anonymous calls', () => {
     return { login: person.user.username, code };
   };
 
-  test('of an account hold over all addresses, and refused calls of one address do not count', async () => {
+  test('an account’s limit spans all addresses, and refused calls of an address do not count', async () => {
     const one = await requested();
     for (let call = 2; call <= 3; call += 1) await reset(harness, one.login);
     expect((await reset(harness, one.login, one.code)).status).toBe(200);
@@ -409,7 +409,7 @@ describe('the limits of anonymous calls', () => {
     expect((await reset(harness, third.login, third.code)).status).toBe(200);
   });
 
-  test('of an address hold over all accounts', async () => {
+  test('an address’s limit spans all accounts', async () => {
     const { login, code } = await requested();
     const address = newAddress();
     for (let call = 1; call <= 3; call += 1) await reset(harness, `somebody.${call}`, undefined, address);
@@ -418,13 +418,13 @@ describe('the limits of anonymous calls', () => {
   });
 });
 
-/** Holds what is sent to the SMS provider until `release`. */
+/** Holds requests to the SMS provider until `release`. */
 const startHeldSms = async () => {
   const released = Promise.withResolvers<void>();
-  let held = 0;
+  let heldCount = 0;
   const server = createServer(async (request, response) => {
     const body = await text(request);
-    held += 1;
+    heldCount += 1;
     await released.promise;
     const headers = { 'content-type': String(request.headers['content-type']) };
     const answer = await fetch(`${sandbox.url}${request.url}`, { method: 'POST', headers, body });
@@ -434,16 +434,16 @@ const startHeldSms = async () => {
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/kavenegar`,
-    held: () => held,
+    heldCount: () => heldCount,
     release: () => released.resolve(),
     close: () => new Promise((resolve) => server.close(resolve)),
   };
 };
 
-/** Longer than a test holds an SMS. */
+/** Deadlines longer than a test holds an SMS. */
 const PATIENT_SMS = { KAVENEGAR_TIMEOUT_MS: '60000', SMS_DEADLINE_MS: '60000' };
 
-describe('requests of forgotten passwords', () => {
+describe('requests for forgotten passwords', () => {
   let sms: Awaited<ReturnType<typeof startHeldSms>>;
   let harness: Harness;
   let watch: CommandWatch;
@@ -466,7 +466,7 @@ describe('requests of forgotten passwords', () => {
   const isLookUp = ({ name, collection, command }: SentCommand): boolean =>
     name === 'find' && collection === 'login_keys' && JSON.stringify(command.filter).includes('nobody.');
 
-  test('cause no query past the limit of their address', async () => {
+  test('requests beyond the limit of their address cause no query', async () => {
     const address = newAddress();
     const commands = await watch.during(async () => {
       for (let call = 1; call <= 40; call += 1)
@@ -475,16 +475,16 @@ describe('requests of forgotten passwords', () => {
     expect(commands.filter(isLookUp).length).toBeLessThanOrEqual(3);
   });
 
-  test('are worked on a few at a time; of those past the places nothing is sent, and all are answered', async () => {
+  test('a few requests are handled at once; those beyond the queue are answered but dropped', async () => {
     const people = await Promise.all(Array.from({ length: REQUESTS_AT_ONCE }, () => join(harness)));
     const commands = await watch.during(async () => {
       for (const person of people) await forgot(harness, person.user.username);
-      await eventually(() => sms.held() === REQUESTS_AT_ONCE);
+      await eventually(() => sms.heldCount() === REQUESTS_AT_ONCE);
       for (let call = 1; call <= REQUESTS_WAITING + 50; call += 1)
         expect((await forgot(harness, `nobody.${call}`)).status).toBe(200);
       sms.release();
       await Promise.all(people.map((person) => waitForSms(person, 1)));
-      // Until those that waited are done, so that a new one has a place.
+      // Waits until the queue has a place for a new request.
       const others: Person[] = [];
       await eventually(async () => {
         const other = await join(harness);
@@ -500,7 +500,7 @@ describe('requests of forgotten passwords', () => {
   });
 });
 
-test('all SMS that are asked for anonymously share a daily limit, with an alert at 80 %', async () => {
+test('anonymously requested SMS share a daily limit, with an alert at 80 %', async () => {
   const lines: string[] = [];
   const log = createLog({
     service: 'identity',
@@ -532,7 +532,7 @@ test('all SMS that are asked for anonymously share a daily limit, with an alert 
     expect(alerts()).toEqual([4, 5]);
     const refused = people[5] as Person;
     await waitForSms(people[4] as Person, 1);
-    // Signed in, the same person gets a code.
+    // A signed-in call still gets a code.
     expect((await deleteAccount(harness, refused, PASSWORD)).status).toBe(200);
     expect((await smsOf(refused)).map(({ length }) => length)).toEqual([6]);
   } finally {
@@ -540,7 +540,7 @@ test('all SMS that are asked for anonymously share a daily limit, with an alert 
   }
 });
 
-test('SMS that a signed-in user asks for are limited a day and phone, without effect of a refused call', async () => {
+test('a phone has a daily limit of signed-in SMS, and a refused call has no effect', async () => {
   const harness = await start({ SMS_SIGNED_IN_PER_PHONE: '2' });
   try {
     const person = await join(harness);
@@ -571,7 +571,7 @@ describe('a phone of another country', () => {
   });
   afterAll(() => harness.close());
 
-  test('is refused at registration and wherever a phone is changed', async () => {
+  test('a foreign phone is refused at registration and wherever a phone is changed', async () => {
     const person = await join(harness);
     const operator = await joinAs(harness, 'operator');
     const answers = [
@@ -590,7 +590,7 @@ describe('a phone of another country', () => {
     }
   });
 
-  test('that an account has already can be kept', async () => {
+  test('an existing foreign phone can be kept', async () => {
     const person = await join(harness);
     const set = { $set: { phone: GERMAN } };
     await harness.database.collection('users').updateOne({ _id: person.id as never }, set);
@@ -599,7 +599,7 @@ describe('a phone of another country', () => {
     expect([answer.status, answer.body.user.first_name]).toEqual([200, 'Other']);
   });
 
-  test('is accepted when its country is configured', async () => {
+  test('a foreign phone is accepted when its country is configured', async () => {
     const both = await startHarness({ SMS_COUNTRIES: 'IR,DE' });
     try {
       expect((await join(both, { phone: GERMAN })).user.phone).toBe(GERMAN);
@@ -610,12 +610,12 @@ describe('a phone of another country', () => {
   });
 });
 
-test('a process that is stopped sends the codes first that were asked for', async () => {
-  const held = await startHeldSms();
-  const harness = await start({ KAVENEGAR_BASE_URL: held.url, ...PATIENT_SMS });
+test('a stopping process sends requested codes first', async () => {
+  const sms = await startHeldSms();
+  const harness = await start({ KAVENEGAR_BASE_URL: sms.url, ...PATIENT_SMS });
   const person = await join(harness);
   expect((await forgot(harness, person.user.username)).status).toBe(200);
-  await eventually(() => held.held() === 1);
+  await eventually(() => sms.heldCount() === 1);
   let isClosed = false;
   const closed = harness.close().then(() => {
     isClosed = true;
@@ -627,13 +627,13 @@ test('a process that is stopped sends the codes first that were asked for', asyn
     ),
   );
   expect(isClosed).toBe(false);
-  held.release();
+  sms.release();
   await closed;
   expect(await smsOf(person)).toHaveLength(1);
-  await held.close();
+  await sms.close();
 });
 
-test('a request that cannot be counted is 503, for a known and an unknown account', async () => {
+test('a request that cannot be counted returns 503 for known and unknown accounts', async () => {
   const proxy = await startTcpProxy(String(testConfig('identity').MONGODB_URI));
   const harness = await start({ ...NO_REDIS, MONGODB_URI: proxy.uri });
   try {
@@ -651,7 +651,7 @@ test('a request that cannot be counted is 503, for a known and an unknown accoun
   }
 });
 
-describe('a landline, which gets no SMS,', () => {
+describe('a landline', () => {
   const LANDLINE = '+982188776655';
   let harness: Harness;
   beforeAll(async () => {
@@ -660,12 +660,12 @@ describe('a landline, which gets no SMS,', () => {
   afterAll(() => harness.close());
 
   test.each([LANDLINE, '021-8877 6655', '۰۲۱۸۸۷۷۶۶۵۵'])(
-    'is refused at registration and wherever a phone is changed: %s',
+    'the landline %s is refused at registration and wherever a phone is changed',
     async (phone) => {
       const person = await join(harness);
       const operator = await joinAs(harness, 'operator');
       const body = { phone, current_password: PASSWORD };
-      for (const { status, body: answered } of [
+      for (const { status, body: answer } of [
         await harness.send('POST', '/auth/register', {
           body: registration({ phone }),
           headers: newAddress(),
@@ -673,14 +673,14 @@ describe('a landline, which gets no SMS,', () => {
         await harness.send('PUT', '/auth/me', { as: person.caller, body }),
         await harness.send('PUT', `/users/${person.id}`, { as: operator.caller, body }),
       ])
-        expect([status, answered.errors]).toEqual([
+        expect([status, answer.errors]).toEqual([
           422,
           { phone: ['A landline cannot receive SMS messages. Enter a mobile number.'] },
         ]);
     },
   );
 
-  test('that an account has already can be kept, and signs in', async () => {
+  test('an existing landline can be kept and used to sign in', async () => {
     const person = await join(harness);
     const { database } = harness;
     const set = { $set: { phone: LANDLINE } };

@@ -60,14 +60,14 @@ const referrersIn = (sent: readonly SentCommand[]): number[] =>
   });
 
 describe('the field has_referrals', () => {
-  test('is stored from the registration on, and set by the first referral', async () => {
+  test('has_referrals is stored at registration and set by the first referral', async () => {
     const person = await join(harness);
     expect(await markOf(person.id)).toBe(false);
     const friend = await invite(person);
     expect([await markOf(person.id), await markOf(friend.id)]).toEqual([true, false]);
   });
 
-  test('is written once: later referrals do not write the document of the referrer', async () => {
+  test('later referrals do not write the document of the referrer', async () => {
     const person = await join(harness);
     await invite(person);
     const before = await connection.collection('users').findOne({ _id: person.id as never });
@@ -75,7 +75,7 @@ describe('the field has_referrals', () => {
     expect(await connection.collection('users').findOne({ _id: person.id as never })).toEqual(before);
   });
 
-  test('is set by twenty concurrent first referrals, and none of them fails', async () => {
+  test('twenty concurrent first referrals set has_referrals, and none of them fails', async () => {
     const person = await join(harness);
     const friends = await Promise.all(Array.from({ length: 20 }, () => invite(person)));
     const further = await invite(friends[7] as Person);
@@ -84,14 +84,14 @@ describe('the field has_referrals', () => {
     expect((await score(person.id)).score).toBe(20.5);
   });
 
-  test('is not set by a refused registration', async () => {
+  test('a refused registration does not set has_referrals', async () => {
     const person = await join(harness);
     const fields = { referral_code: person.user.referral_code, username: person.user.username };
     await expect(join(harness, fields)).rejects.toThrow('422');
     expect(await markOf(person.id)).toBe(false);
   });
 
-  test('survives the erasure of the account, so that users below it still count', async () => {
+  test('has_referrals survives an erasure, so that users below the account still count', async () => {
     const person = await join(harness);
     const friend = await invite(person);
     await invite(await invite(friend));
@@ -101,7 +101,7 @@ describe('the field has_referrals', () => {
 });
 
 describe('computing a score', () => {
-  test('does not query users without referrals', async () => {
+  test('computing a score does not query users without referrals', async () => {
     const costs: number[] = [];
     for (const leaves of [10, 1_000]) {
       const { id } = await join(harness);
@@ -117,7 +117,7 @@ describe('computing a score', () => {
     expect(costs).toEqual([4, 4]);
   });
 
-  test('reads more users with referrals than one batch of the cursor contains', async () => {
+  test('a score includes more users with referrals than a batch of the cursor contains', async () => {
     const { id } = await join(harness);
     const ids = await insertRows(id, Array(6_000).fill(true));
     await insertRows(ids[5_999] ?? 0, [false, false]);

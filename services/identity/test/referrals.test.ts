@@ -24,21 +24,21 @@ const referralsOf = async (person: Person): Promise<[number, number]> => {
 };
 
 describe('referral_score', () => {
-  test('is 3.5 for three referrals, one of whom referred another user', async () => {
+  test('the score is 3.5 for three referrals, one of whom referred another user', async () => {
     const person = await join(harness);
     const friends = [await invite(person), await invite(person), await invite(person)];
     await invite(friends[1] as Person);
     expect(await referralsOf(person)).toEqual([3, 3.5]);
   });
 
-  test('is 0 without referrals, and the 0 is not cached', async () => {
+  test('the score is 0 without referrals, and the 0 is not cached', async () => {
     const person = await join(harness);
     expect(await referralsOf(person)).toEqual([0, 0]);
     await invite(person);
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
 
-  test('is cached for ten hours, while the count is always current', async () => {
+  test('the score is cached for ten hours, while the count is always current', async () => {
     const person = await join(harness);
     await invite(person);
     expect(await referralsOf(person)).toEqual([1, 1]);
@@ -50,7 +50,7 @@ describe('referral_score', () => {
     expect(await referralsOf(person)).toEqual([2, 2]);
   });
 
-  test('includes every level, unrounded', async () => {
+  test('the score includes every level, unrounded', async () => {
     const person = await join(harness);
     let last = person;
     for (let depth = 0; depth < 12; depth += 1) last = await invite(last);
@@ -59,7 +59,7 @@ describe('referral_score', () => {
     expect(score).toBe(2 - 2 ** -11);
   });
 
-  test('equals the recursive definition for a larger tree', async () => {
+  test('the score equals the recursive definition for a larger tree', async () => {
     const people = [await join(harness)];
     const children = new Map<number, Person[]>();
     for (let index = 0; index < 25; index += 1) {
@@ -75,7 +75,7 @@ describe('referral_score', () => {
     }
   });
 
-  test('includes erased referrals', async () => {
+  test('the score includes erased referrals', async () => {
     const person = await join(harness);
     const friend = await invite(person);
     await inTransaction(harness.database, (session) =>
@@ -84,7 +84,7 @@ describe('referral_score', () => {
     expect(await referralsOf(person)).toEqual([1, 1]);
   });
 
-  test('is shown for each user of a list to a viewer who may see it', async () => {
+  test('a list shows the score of each user to a viewer who may see it', async () => {
     const operator = await joinAs(harness, 'operator');
     const name = `tree${operator.id}`;
     const person = await join(harness, { last_name: name });
@@ -99,7 +99,7 @@ describe('referral_score', () => {
     ]);
   });
 
-  test('is the same for twenty concurrent requests', async () => {
+  test('twenty concurrent requests return the same score', async () => {
     const person = await join(harness);
     await invite(await invite(person));
     const answers = await Promise.all(Array.from({ length: 20 }, () => referralsOf(person)));
@@ -141,7 +141,7 @@ describe('a score that is not cached', () => {
     return person;
   };
 
-  test('is computed once for twenty concurrent requests to two replicas', async () => {
+  test('a score is computed once for twenty concurrent requests to two replicas', async () => {
     const { id } = await joinWithReferrals();
     const computed: number[] = [];
     const replicas = [replica(computed), replica(computed)];
@@ -152,7 +152,7 @@ describe('a score that is not cached', () => {
     expect(computed.filter((first) => first === id)).toHaveLength(1);
   });
 
-  test('has a lock that is renewed while its holder lives, and that only its holder releases', async () => {
+  test('the lock of a score is renewed while its holder lives, and only its holder releases it', async () => {
     const scoreLocks = createScoreLocks(redis, { keyPrefix: 'z', random: systemRandom, log });
     const [release, refused] = [await scoreLocks.acquire(7), await scoreLocks.acquire(7)];
     expect([typeof release, refused]).toEqual(['function', undefined]);
@@ -168,14 +168,14 @@ describe('a score that is not cached', () => {
     await releaseNext?.();
   });
 
-  test('is computed by another process after the holder of the lock has crashed', async () => {
+  test('another process computes the score after the holder of the lock has crashed', async () => {
     const { id } = await joinWithReferrals();
     const key = `${harness.config.EVENTS_NAMESPACE}:referral-score:${id}`;
     await redis.set(key, 'a crashed process', 'PX', 300);
     expect((await replica([]).read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
   });
 
-  test('is computed without Redis', async () => {
+  test('a score is computed without Redis', async () => {
     const unreachable = await connectRedis({ url: 'redis://127.0.0.1:1' });
     const scoreLocks = createScoreLocks(unreachable, { keyPrefix: 'x', random: systemRandom, log });
     const { id } = await joinWithReferrals();
@@ -183,7 +183,7 @@ describe('a score that is not cached', () => {
     unreachable.disconnect();
   });
 
-  test('is computed again after a failure', async () => {
+  test('a score is computed again after a failure', async () => {
     const { id } = await joinWithReferrals();
     const store = openStore();
     let failing = true;
@@ -204,7 +204,7 @@ describe('a score that is not cached', () => {
     expect((await reader.read([id])).get(id)).toEqual({ count: 1, score: 1.5 });
   });
 
-  test('is computed for all that wait, also when the deadline of the first request passes meanwhile', async () => {
+  test('a score is computed for all waiting requests, even if the first one times out', async () => {
     const { id } = await joinWithReferrals();
     const store = openStore();
     const scope = createRequestScope();
@@ -228,14 +228,14 @@ describe('a score that is not cached', () => {
     expect(answers.map((answer) => answer.get(id))).toEqual(Array(2).fill({ count: 1, score: 1.5 }));
   });
 
-  test('is computed for each of several users of a page', async () => {
+  test('a score is computed for each user of a page', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, joinWithReferrals));
     const ids = people.map(({ id }) => id);
     const read = await replica([]).read(ids);
     expect(ids.map((id) => read.get(id))).toEqual(ids.map(() => ({ count: 1, score: 1.5 })));
   });
 
-  test('includes more referrals than one batch of the database contains', async () => {
+  test('a score includes more referrals than a batch of the database contains', async () => {
     const { id } = await join(harness);
     const rows = Array.from({ length: 6_000 }, (_, index) => ({
       _id: 1_000_000_000 + index,
@@ -248,7 +248,7 @@ describe('a score that is not cached', () => {
 });
 
 describe('the referrer', () => {
-  test('cannot be changed by the user or by an operator, so that there are no cycles', async () => {
+  test('neither users nor operators can change the referrer, so there are no cycles', async () => {
     const operator = await joinAs(harness, 'operator');
     const [person, friend] = [await join(harness), await join(harness)];
     const body = { referrer_user_id: friend.id, referral_code: friend.user.referral_code, height: 170 };

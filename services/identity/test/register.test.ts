@@ -20,7 +20,7 @@ const register = (fields: Record<string, unknown> = {}) =>
   harness.send('POST', '/auth/register', { body: registration(fields), headers: newAddress() });
 
 describe('a registration', () => {
-  test('returns a token that is valid for 30 days, and the full resource', async () => {
+  test('a registration returns a token that is valid for 30 days, and the full resource', async () => {
     const sent = registration({ phone: '09123456789' });
     const { status, body } = await harness.send('POST', '/auth/register', { body: sent });
     expect(status).toBe(201);
@@ -68,7 +68,7 @@ describe('a registration', () => {
     expect(lifetimeMs).toBe(30 * 86_400_000);
   });
 
-  test('creates a member whose token is valid immediately', async () => {
+  test('a registration creates a member whose token is valid immediately', async () => {
     const person = await join(harness);
     const caller = await callerOf(harness, person.token);
     expect(caller).toMatchObject({ userId: person.id, tokenKind: 'session' });
@@ -85,7 +85,7 @@ describe('a registration', () => {
     ]);
   });
 
-  test('stores neither the password nor the token', async () => {
+  test('a registration stores neither the password nor the token', async () => {
     const { body } = await register();
     const user = await harness.database.collection('users').findOne({ _id: body.user.id });
     expect(user?.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
@@ -95,13 +95,13 @@ describe('a registration', () => {
     expect(tokens).toHaveLength(1);
   });
 
-  test('assigns increasing ids', async () => {
+  test('registrations get increasing ids', async () => {
     const first = await join(harness);
     const second = await join(harness);
     expect(second.id).toBeGreaterThan(first.id);
   });
 
-  test('ignores fields that a client may not set', async () => {
+  test('a registration ignores fields that a client may not set', async () => {
     const { body } = await register({
       role_ids: [3],
       is_trainer: true,
@@ -120,25 +120,25 @@ describe('a registration', () => {
 });
 
 describe('a referral code', () => {
-  test('identifies the referrer, case-insensitively', async () => {
+  test('a referral code identifies the referrer, case-insensitively', async () => {
     const referrer = await join(harness);
     const code = referrer.user.referral_code.toLowerCase();
     const friend = await join(harness, { referral_code: ` ${code} ` });
     expect(friend.user.referrer_user_id).toBe(referrer.id);
   });
 
-  test('that does not exist is answered with 422 under referral_code', async () => {
+  test('an unknown referral code returns 422 under referral_code', async () => {
     const { status, body } = await register({ referral_code: 'NOBODY00' });
     expect(status).toBe(422);
     expect(body.errors).toEqual({ referral_code: ['This referral code does not exist.'] });
   });
 
-  test('may be null', async () => {
+  test('a referral code may be null', async () => {
     expect((await register({ referral_code: null })).status).toBe(201);
   });
 });
 
-describe('an invalid field is answered with 422 under its name', () => {
+describe('invalid fields', () => {
   const cases: [string, unknown][] = [
     ['username', undefined],
     ['username', 'ab'],
@@ -161,7 +161,7 @@ describe('an invalid field is answered with 422 under its name', () => {
     ['last_name', null],
     ['referral_code', 5],
   ];
-  test.each(cases)('%s: %p', async (field, value) => {
+  test.each(cases)('an invalid %s, %p, returns 422 under its name', async (field, value) => {
     const { status, body } = await register({ [field]: value });
     expect(status).toBe(422);
     expect(Object.keys(body.errors)).toEqual([field]);
@@ -191,13 +191,13 @@ describe('an invalid field is answered with 422 under its name', () => {
   });
 });
 
-describe('a value of another account is answered with 422 under its field', () => {
-  test('user name and e-mail in any case, the phone in any spelling', async () => {
-    const taken = await join(harness);
+describe('values of other accounts', () => {
+  test('taken names return 422 in any case, and a taken phone in any spelling', async () => {
+    const existing = await join(harness);
     const { status, body } = await register({
-      username: taken.user.username.toUpperCase(),
-      email: taken.user.email.toUpperCase(),
-      phone: taken.user.phone.replace('+98', '0'),
+      username: existing.user.username.toUpperCase(),
+      email: existing.user.email.toUpperCase(),
+      phone: existing.user.phone.replace('+98', '0'),
     });
     expect(status).toBe(422);
     expect(Object.keys(body.errors).sort()).toEqual(['email', 'phone', 'username']);
@@ -206,17 +206,17 @@ describe('a value of another account is answered with 422 under its field', () =
 
   const racing = ['phone', 'email', 'username'] as const;
   test.each(racing)(
-    'of twenty concurrent registrations with the same %s exactly one succeeds',
+    'exactly one of twenty concurrent registrations with the same %s succeeds',
     async (field) => {
       const shared = registration()[field];
       const answers = await Promise.all(Array.from({ length: 20 }, () => register({ [field]: shared })));
-      const won = answers.filter((answer) => answer.status === 201);
-      expect(won).toHaveLength(1);
-      const lost = answers.filter((answer) => answer.status !== 201);
-      expect(lost.map((answer) => answer.status)).toEqual(Array(19).fill(422));
-      for (const answer of lost) expect(Object.keys(answer.body.errors)).toEqual([field]);
+      const successes = answers.filter((answer) => answer.status === 201);
+      expect(successes).toHaveLength(1);
+      const failures = answers.filter((answer) => answer.status !== 201);
+      expect(failures.map((answer) => answer.status)).toEqual(Array(19).fill(422));
+      for (const answer of failures) expect(Object.keys(answer.body.errors)).toEqual([field]);
       expect(await harness.database.collection('users').countDocuments({ [field]: shared })).toBe(1);
-      expect(await isLive(harness, won[0]?.body.token)).toBe(true);
+      expect(await isLive(harness, successes[0]?.body.token)).toBe(true);
     },
   );
 });

@@ -1,6 +1,6 @@
 /**
- * What one request of each route costs at most, in a warm process: database commands, and calls of other services. The
- * authorization server (`/oauth`) is not in the list of routes: a library serves it.
+ * The maximum cost of one request to each route in a warm process: database commands and calls to other services. The
+ * authorization server (`/oauth`) is not in the list of routes, because a library serves it.
  */
 import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { GUEST, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -27,7 +27,7 @@ import {
 } from './support.ts';
 
 const NEW_PASSWORD = 'a whole new password';
-/** The rows that name one make each request as another user. */
+/** Callers of rows that make each request as another user. */
 const MEMBER = caller(0);
 const OPERATOR = caller(0);
 const COUNT = 5;
@@ -36,7 +36,7 @@ let harness: Harness;
 let meter: Awaited<ReturnType<typeof openCostMeter>>;
 let sandbox: SmsSandbox;
 let administrator: UserCaller;
-/** With several rows in every list, and without referrals. */
+/** A user with several rows in every list, but without referrals. */
 let person: Person;
 let referrer: Person;
 
@@ -88,7 +88,7 @@ beforeAll(async () => {
     await harness.saveMedia(mediaCopy(id, [{ id, filename: 'a.png' }], 1));
     await newToken(person);
     await logIn(harness, person.user.username);
-    // Each is a notification.
+    // Each change creates a notification.
     await send(person.caller, 'PUT', '/auth/me', { email: registration().email, current_password: PASSWORD });
     await send(person.caller, 'POST', '/notifications/devices', newDevice());
     const reviewed = await withLicense();
@@ -104,7 +104,7 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** A request of one and the same user. */
+/** Requests of the same user. */
 const by = (who: () => Person) => () => ({ as: who().caller });
 const byPerson = by(() => person);
 const byAdministrator = (path?: string, body?: unknown) => () => ({
@@ -112,7 +112,7 @@ const byAdministrator = (path?: string, body?: unknown) => () => ({
   body,
   ...(path === undefined ? {} : { path }),
 });
-/** A request of a new user. */
+/** Requests of a new user each time. */
 const byNew = (body?: unknown) => async () => ({ as: (await join(harness)).caller, body });
 const bySomebodyNew =
   (prepare: (one: Person) => Promise<object>, join_ = () => join(harness)) =>
@@ -134,7 +134,7 @@ const notificationOf = async (): Promise<Person & { notification: number }> => {
   return { ...one, notification: data[0].id };
 };
 
-const OF_EVERY_SERVICE = ['Count', 'List'].flatMap((method) => Array.from({ length: 5 }, () => method));
+const CALLS_TO_EVERY_SERVICE = ['Count', 'List'].flatMap((method) => Array.from({ length: 5 }, () => method));
 const EVALUATIONS = BLOCKERS.map(() => 'Evaluate');
 
 const ROWS: RouteCost[] = [
@@ -247,7 +247,7 @@ const ROWS: RouteCost[] = [
     request: async () => ({ body: { login: (await join(harness)).user.email }, headers: newAddress() }),
   },
   {
-    route: 'POST /auth/forgot-password (of the own account)',
+    route: 'POST /auth/forgot-password (own account)',
     as: MEMBER,
     commands: [
       'commitTransaction',
@@ -273,8 +273,8 @@ const ROWS: RouteCost[] = [
       const { user, caller: as } = await join(harness);
       await send(as, 'PUT', '/auth/me', { phone: user.phone, current_password: PASSWORD });
       await send(as, 'POST', '/auth/phone/confirm', { code: await sandbox.newestCode(user.phone) });
-      const asked = { body: { login: user.email }, headers: newAddress() };
-      expectDone(await harness.send('POST', '/auth/forgot-password', asked));
+      const options = { body: { login: user.email }, headers: newAddress() };
+      expectDone(await harness.send('POST', '/auth/forgot-password', options));
       const [sms] = await sandbox.waitFor(user.phone, 2);
       return { body: { login: user.email, code: sms?.code, password: NEW_PASSWORD }, headers: newAddress() };
     },
@@ -285,8 +285,8 @@ const ROWS: RouteCost[] = [
     commands: 25,
     request: async () => {
       const { user } = await join(harness);
-      const asked = { body: { login: user.email }, headers: newAddress() };
-      expectDone(await harness.send('POST', '/auth/forgot-password', asked));
+      const options = { body: { login: user.email }, headers: newAddress() };
+      expectDone(await harness.send('POST', '/auth/forgot-password', options));
       const [sms] = await sandbox.waitFor(user.phone, 1);
       return { body: { login: user.email, code: sms?.code, password: NEW_PASSWORD }, headers: newAddress() };
     },
@@ -366,7 +366,7 @@ const ROWS: RouteCost[] = [
     request: bySomebodyNew(async ({ caller: as, user }) => {
       await logIn(harness, user.username);
       const { data } = await send(as, 'GET', '/auth/sessions');
-      const other = data.find(({ is_current }: { is_current: boolean }) => !is_current);
+      const other = data.find(({ current }: { current: boolean }) => !current);
       return { path: `/auth/sessions/${other.id}` };
     }),
   },
@@ -505,7 +505,13 @@ const ROWS: RouteCost[] = [
     commands: 5,
     request: () => byAdministrator('/roles/2', { title: `Operator ${newPhone()}` })(),
   },
-  { route: 'GET /audit-log', as: OPERATOR, commands: 3, calls: OF_EVERY_SERVICE, request: byAdministrator() },
+  {
+    route: 'GET /audit-log',
+    as: OPERATOR,
+    commands: 3,
+    calls: CALLS_TO_EVERY_SERVICE,
+    request: byAdministrator(),
+  },
   {
     route: 'GET /notifications',
     as: MEMBER,
@@ -540,7 +546,7 @@ const ROWS: RouteCost[] = [
   },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row of costs', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -548,10 +554,10 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 
-test('no command asks every shard without being listed', () => {
+test('no command queries every shard unless it is listed', () => {
   expect(meter.shardFaults()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** After a restore of an older backup: whom the journal names is erased again, nobody else is, and no credential works. */
+/** After a restore from a backup, exactly the accounts in the journal are erased again, and no credential works. */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -32,7 +32,7 @@ const backUp = async (): Promise<Rows> => {
   return rows;
 };
 
-/** Row by row, because the service keeps running: its own writes must not meet an empty collection. */
+/** Restores row by row, because the running service must not find an empty collection. */
 const restore = async (rows: Rows): Promise<void> => {
   for (const { name } of await harness.database.listCollections()) {
     const collection = harness.database.collection(name);
@@ -51,25 +51,25 @@ const erase = async (person: Person): Promise<void> => {
 };
 
 const NOTHING = { erased: 0, published: 0, scheduled: 0, unknown: 0 };
-let known = NOTHING;
-/** What this call has done beyond the entries of earlier tests. */
+let earlier = NOTHING;
+/** Repeats the erasures. `added`: the results without the entries of earlier tests. */
 const repeat = async () => {
   const count = await replica.useCases.repeatErasures('Sara');
   const added = Object.fromEntries(
-    Object.entries(count).map(([name, value]) => [name, value - known[name as keyof typeof known]]),
+    Object.entries(count).map(([name, value]) => [name, value - earlier[name as keyof typeof earlier]]),
   );
   return { count, added };
 };
 beforeEach(async () => {
-  ({ count: known } = await repeat());
+  ({ count: earlier } = await repeat());
 });
 
-test('an account that was erased since the backup is erased again, twice too, and the audit log says so', async () => {
+test('an account that was erased after the backup is erased again, each time with an audit entry', async () => {
   const person = await join(harness);
   const other = await join(harness);
   const backup = await backUp();
   await erase(person);
-  // The restore replaces the outbox as well.
+  // The restore also replaces the outbox.
   await eventually(async () => (await erasuresOf(person.id)) === 1);
   for (let round = 1; round <= 2; round += 1) {
     await restore(backup);
@@ -86,11 +86,11 @@ test('an account that was erased since the backup is erased again, twice too, an
     expect(entry?.after).toContain('Sara');
     await eventually(async () => (await erasuresOf(person.id)) === 1 + round);
   }
-  // Run once more: there is nothing left to erase, and the event is published again.
+  // Another run finds nothing left to erase, and publishes the event again.
   expect((await repeat()).added).toMatchObject({ erased: 0 });
 });
 
-test('who has cancelled the deletion since the backup is not erased: what is pending there gets the whole grace period', async () => {
+test('a deletion that is pending in the backup gets the whole grace period again', async () => {
   const { clock, graceDays } = replica.dependencies;
   const [overdue, soon] = [await join(harness), await join(harness)];
   await makeDue(replica, overdue.id);
@@ -104,7 +104,7 @@ test('who has cancelled the deletion since the backup is not erased: what is pen
   const before = (await sent(overdue.id)).length;
   const end = Math.floor((clock.now().getTime() + graceDays * DAY_MS) / 1_000) * 1_000;
   expect(await replica.useCases.postponeRestoredDeletions()).toBe(2);
-  // Repeated, it finds nothing that is due earlier.
+  // A repetition finds nothing that is due earlier.
   expect(await replica.useCases.postponeRestoredDeletions()).toBe(0);
   await replica.purge();
   for (const { id } of [overdue, soon])
@@ -113,13 +113,13 @@ test('who has cancelled the deletion since the backup is not erased: what is pen
       deletion_scheduled_at: new Date(end),
     });
   expect((await accountOf(harness, overdue.id))?.deletion_requested_at).toEqual(requestedAt);
-  // The members believe it cancelled: they get a notification.
+  // The members are notified, because they believe that it was cancelled.
   await eventually(async () => (await sent(overdue.id)).length === before + 1);
   await replica.useCases.cancelDeletion(overdue.id);
   expect((await accountOf(harness, overdue.id))?.deletion_scheduled_at).toBeNull();
 });
 
-test('an account that has got the id of an erased one since the restore is left alone', async () => {
+test('an account that got the id of an erased one after the restore is not erased', async () => {
   const backup = await backUp();
   const gone = await join(harness);
   await erase(gone);
@@ -131,38 +131,38 @@ test('an account that has got the id of an erased one since the restore is left 
   expect((await accountOf(harness, later.id))?.username).toBe(later.user.username);
 });
 
-test('an erasure that was begun and perhaps not committed is scheduled, so that a member who lives on can cancel', async () => {
+test('an erasure that may not have been committed is scheduled, so that the member can cancel', async () => {
   const { store, erasureJournal, clock } = replica.dependencies;
-  const lives = await join(harness);
+  const live = await join(harness);
   const pending = await join(harness);
   await makeDue(replica, pending.id);
-  for (const { id } of [lives, pending]) {
+  for (const { id } of [live, pending]) {
     const created = (await accountOf(harness, id))?.created_at as Date;
     await erasureJournal.begin(id, { user_id: id, created_at: created, erased_at: clock.now() });
   }
-  // The job of a service that was started too early compares them with the backup, where they live.
+  // The job of a service that was started too early compares them with the backup, in which they are live.
   harness.clock.advance(5 * MINUTE_MS);
   await replica.useCases.settleErasures();
   expect((await repeat()).added).toMatchObject({ erased: 0, scheduled: 2 });
   await replica.useCases.postponeRestoredDeletions();
-  // The purge comes before they have heard of it.
+  // The purge runs before the members are notified.
   await replica.purge();
-  for (const { id } of [lives, pending]) {
+  for (const { id } of [live, pending]) {
     const account = await accountOf(harness, id);
     expect(account?.erased_at).toBeNull();
     expect(account?.deletion_scheduled_at.getTime()).toBeGreaterThan(clock.now().getTime() + MINUTE_MS);
   }
-  await replica.useCases.cancelDeletion(lives.id);
-  expect(await store.users.find(lives.id)).not.toBeNull();
+  await replica.useCases.cancelDeletion(live.id);
+  expect(await store.users.find(live.id)).not.toBeNull();
 });
 
 test('every credential of the backup ends: sessions, personal tokens, grants, codes and devices', async () => {
   const person = await join(harness);
-  const { body: made } = await harness.send('POST', '/auth/tokens', {
+  const { body: created } = await harness.send('POST', '/auth/tokens', {
     as: person.caller,
     body: { name: 'ci' },
   });
-  await harness.send('POST', '/auth/forgot-password', { body: { phone: person.user.phone } });
+  await harness.send('POST', '/auth/forgot-password', { body: { login: person.user.phone } });
   const { database } = harness;
   await database.collection('oauth_records').insertOne({
     _id: 'Grant:restored' as never,
@@ -172,10 +172,10 @@ test('every credential of the backup ends: sessions, personal tokens, grants, co
     payload: '{}',
     expires_at: new Date(Date.now() + MINUTE_MS),
   });
-  expect(await isLive(harness, made.token)).toBe(true);
+  expect(await isLive(harness, created.token)).toBe(true);
   expect(await replica.useCases.endRestoredCredentials(() => undefined)).toBeGreaterThan(3);
   expect(await isLive(harness, person.token)).toBe(false);
-  expect(await isLive(harness, made.token)).toBe(false);
+  expect(await isLive(harness, created.token)).toBe(false);
   for (const name of ['tokens', 'oauth_records', 'confirmation_codes', 'devices'])
     expect([name, await database.collection(name).countDocuments()]).toEqual([name, 0]);
   expect((await logIn(harness, person.user.username)).status).toBe(200);

@@ -1,4 +1,4 @@
-/** Every write that revokes advances the epochs, and its answer waits for that (docs/adr/0002). */
+/** Every write that revokes advances the epochs, and its response waits for that (docs/adr/0002). */
 import { epochKey, REVOKING } from '@fitness/contracts/credential-epochs.ts';
 import { REQUEST_TIMEOUT_HEADER } from '@fitness/shared/http/server.ts';
 import { MINUTE_MS, systemRandom } from '@fitness/shared/kernel/clock.ts';
@@ -46,7 +46,7 @@ const send = (person: Person, method: string, path: string, body?: unknown): Pro
 
 type Change = (person: Person) => Promise<Answer>;
 
-/** Revocations of single credentials, whose repetition is answered too; all others are in test/e2e/revocation.test.ts. */
+/** Revocations of single credentials, which can be repeated. test/e2e/revocation.test.ts has all others. */
 const CHANGES: readonly (readonly [string, Change, number])[] = [
   ['a log-out', (person) => send(person, 'POST', '/auth/logout'), 204],
   ['the end of an unknown session', (person) => send(person, 'DELETE', '/auth/sessions/999999'), 404],
@@ -54,7 +54,7 @@ const CHANGES: readonly (readonly [string, Change, number])[] = [
 ];
 
 describe('an epoch', () => {
-  test.each(CHANGES)('is another one after %s, and after its repetition', async (_name, change, status) => {
+  test.each(CHANGES)('the epoch changes with %s, and with its repetition', async (_name, change, status) => {
     const person = await join(harness);
     const seen = new Set([await epochOf(person.id)]);
     for (let time = 0; time < 3; time += 1) {
@@ -66,13 +66,13 @@ describe('an epoch', () => {
     expect(await redis.ttl(keyOf(person.id))).toBeGreaterThan(800);
   });
 
-  test('is another one when an operator removes a second factor that is gone already', async () => {
+  test('the epoch changes when an operator removes a second factor that is already gone', async () => {
     const [administrator, person] = [await joinAs(harness, 'administrator'), await join(harness)];
     expect((await send(administrator, 'DELETE', `/users/${person.id}/second-factor`)).status).toBe(204);
     expect(await epochOf(person.id)).not.toBeNull();
   });
 
-  test('is another one when a second factor is turned off', async () => {
+  test('the epoch changes when a second factor is turned off', async () => {
     const person = await join(harness);
     const { recoveryCodes } = await setUp(harness, person);
     const before = await epochOf(person.id);
@@ -81,7 +81,7 @@ describe('an epoch', () => {
     expect(await epochOf(person.id)).not.toBe(before);
   });
 
-  test('of the roles is another one after a change of permissions, and only then', async () => {
+  test('the epoch of the roles changes only with their permissions', async () => {
     const administrator = await joinAs(harness, 'administrator');
     const { data } = (await send(administrator, 'GET', '/roles')).body;
     const { id, title, permissions } = data.find(({ name }: { name: string }) => name === 'operator');
@@ -93,7 +93,7 @@ describe('an epoch', () => {
     expect(after).not.toBe(before);
   });
 
-  test('is another one when a session is made to end earlier, and the same when its idle time begins again', async () => {
+  test('the epoch changes when a session is shortened, but not when its idle time is extended', async () => {
     const person = await join(harness);
     const limit = async (): Promise<string | null> => {
       const answer = await fetch(`${harness.url}/internal/session-limit`, {
@@ -115,7 +115,7 @@ describe('an epoch', () => {
     expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('is the mark of a revocation from before the commit until after it', async () => {
+  test('the epoch marks a revocation from before its commit until after it', async () => {
     const person = await join(harness);
     const epochs = createCredentialEpochs({
       redis,
@@ -128,7 +128,7 @@ describe('an epoch', () => {
     await store.transaction((session) => store.tokens.revokeAll(session, person.id));
     expect(await isLive(harness, person.token)).toBe(false);
     expect(await epochOf(person.id)).toBe(REVOKING);
-    // Another process repeats it.
+    // Another process repeats the revocation.
     expect((await send(person, 'POST', '/auth/logout')).status).toBe(204);
     expect(await epochOf(person.id)).not.toBe(REVOKING);
   });
@@ -153,7 +153,7 @@ describe('a write that names no revocation', () => {
     ['arms a second factor', 'SecondFactor', (model) => model.updateOne(id, { $set: { secret: 'x' } })],
     ['writes many tokens', 'Token', (model) => model.bulkWrite([{ deleteOne: { filter: id } }])],
   ];
-  test.each(writes)('is refused: %s', async (_name, name, write) => {
+  test.each(writes)('a write is refused if it %s without naming a revocation', async (_name, name, write) => {
     createStore(harness.database, log, noEpochs);
     await expect(Promise.resolve(write(modelOf(name)))).rejects.toThrow('names no revocation');
   });
@@ -169,7 +169,7 @@ describe('a write that names no revocation', () => {
     ['the second factor of another user', 'SecondFactor', { _id: 8 }],
     ['a role', 'Role', { _id: 7 }],
   ];
-  test.each(others)('is refused after one that names a user: of %s', async (_name, name, filter) => {
+  test.each(others)('naming one user does not allow writes to %s', async (_name, name, filter) => {
     const store = createStore(harness.database, log, noEpochs);
     const write = store.transaction(async (session) => {
       store.revocations.add(session, 7);
@@ -178,7 +178,7 @@ describe('a write that names no revocation', () => {
     await expect(write).rejects.toThrow('names no revocation');
   });
 
-  test('is refused beside one that takes nothing away', async () => {
+  test('a write without a revocation is refused even if another write in the transaction is allowed', async () => {
     const store = createStore(harness.database, log, noEpochs);
     const filter = { _id: 'a hash', user_id: 7 };
     const write = (isSecondAllowed: boolean) =>
@@ -197,7 +197,7 @@ describe('a write that names no revocation', () => {
     await expect(write(false)).rejects.toThrow('names no revocation');
   });
 
-  test('is refused of a document that was read', async () => {
+  test('saving or deleting a document that was read is refused', async () => {
     createStore(harness.database, log, noEpochs);
     const { id: userId } = await join(harness);
     const user = await modelOf('User').findOne({ _id: userId });
@@ -206,57 +206,58 @@ describe('a write that names no revocation', () => {
     await expect(user.deleteOne()).rejects.toThrow('names no revocation');
   });
 
-  test('is allowed of what introspection does not read', async () => {
+  test('a write to fields that introspection does not read needs no revocation', async () => {
     createStore(harness.database, log, noEpochs);
     await harness.database.model('User').updateOne({ _id: -1 }, { $inc: { pins: 1 } });
     await harness.database.model('Token').updateOne({ _id: 'none' }, { $set: { last_used_at: new Date(0) } });
   });
 });
 
-describe('the id of the place of the epochs', () => {
+describe('the id of the epoch store', () => {
   const stored = () => redis.get(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
-  const told = async ({ token }: Person): Promise<string> =>
+  const returnedId = async ({ token }: Person): Promise<string> =>
     (await harness.identity.call('Introspect', { token })).epoch_store_id;
-  const isTold = async (person: Person): Promise<boolean> => (await told(person)) === (await stored());
+  const isReturned = async (person: Person): Promise<boolean> =>
+    (await returnedId(person)) === (await stored());
 
-  test('is told with an introspection, and is the same for every replica', async () => {
+  test('introspection returns the store id, which is the same for every replica', async () => {
     const person = await join(harness);
-    await eventually(() => isTold(person));
+    await eventually(() => isReturned(person));
     const { EVENTS_NAMESPACE: namespace } = harness.config;
     const replica = createCredentialEpochs({ redis, namespace, random: systemRandom, log });
     expect(await eventually(() => replica.storeId())).toBe(await stored());
   });
 
-  test('is another one after it was lost', async () => {
+  test('the store id changes after it was lost', async () => {
     const person = await join(harness);
-    await eventually(() => isTold(person));
+    await eventually(() => isReturned(person));
     const before = await stored();
     await redis.del(epochKey(harness.config.EVENTS_NAMESPACE, 'store'));
-    await eventually(() => isTold(person));
+    await eventually(() => isReturned(person));
     expect(await stored()).not.toBe(before);
     expect(await stored()).not.toBeNull();
   });
 
-  test('is not told without a connection, because the next one may lead elsewhere', async () => {
+  test('no store id is returned without a connection, because the next server may be another one', async () => {
     const person = await join(harness);
-    await eventually(() => isTold(person));
+    await eventually(() => isReturned(person));
     proxy.cut();
     try {
-      await eventually(async () => (await told(person)) === '');
+      await eventually(async () => (await returnedId(person)) === '');
     } finally {
       proxy.restore();
     }
-    await eventually(() => isTold(person));
+    await eventually(() => isReturned(person));
   });
 });
 
-describe('while Redis does not answer', () => {
+describe('revocations while Redis does not answer', () => {
   const WAIT_MS = 5_000;
   /** Less than the time that the gateway waits for a service beyond its deadline (30 s, less 24 s). */
   const MAX_MS = 6_000;
 
   test.each(['hold', 'cut'] as const)(
-    '(%s) a revocation is answered when no gateway remembers',
+    'a revocation waits until no gateway remembers the credential (%s)',
     async (fault) => {
       const [person, other] = [await join(harness), await join(harness)];
       proxy[fault]();
@@ -264,7 +265,7 @@ describe('while Redis does not answer', () => {
         const startedAt = performance.now();
         const [answer, slow] = await Promise.all([
           send(person, 'POST', '/auth/logout'),
-          // Its deadline passes while it waits; it has committed before.
+          // Its deadline passes while it waits, after it has committed.
           harness.send('POST', '/auth/logout', {
             as: other.caller,
             headers: { [REQUEST_TIMEOUT_HEADER]: '2000' },
@@ -289,7 +290,7 @@ describe('while Redis does not answer', () => {
     },
   );
 
-  test('the answer does not wait longer than Redis does', async () => {
+  test('a revocation does not wait longer than Redis is unavailable', async () => {
     const person = await join(harness);
     proxy.cut();
     const startedAt = performance.now();
@@ -301,7 +302,7 @@ describe('while Redis does not answer', () => {
     expect(await epochOf(person.id)).not.toBeNull();
   });
 
-  test('a log-in is not slower than the limits without Redis', async () => {
+  test('a log-in succeeds without Redis', async () => {
     const person = await join(harness);
     proxy.cut();
     try {

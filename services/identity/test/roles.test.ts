@@ -17,7 +17,7 @@ const put = (id: number | string, body: unknown, as = administrator.caller) =>
   harness.send('PUT', `/roles/${id}`, { as, body });
 
 describe('GET /roles', () => {
-  test('lists the seeded roles with their permissions', async () => {
+  test('the list has the seeded roles with their permissions', async () => {
     const { status, body } = await harness.send('GET', '/roles', { as: administrator.caller });
     expect(status).toBe(200);
     expect(body.data.map((role: { id: number; name: string }) => [role.id, role.name])).toEqual([
@@ -31,7 +31,7 @@ describe('GET /roles', () => {
     expect(body.meta).toMatchObject({ total: 3, last_page: 1, next_cursor: null });
   });
 
-  test('supports pages and cursors', async () => {
+  test('the list of roles supports pages and cursors', async () => {
     const first = await harness.send('GET', '/roles?per_page=2', { as: administrator.caller });
     expect(first.body.data).toHaveLength(2);
     const cursor = first.body.meta.next_cursor;
@@ -43,7 +43,7 @@ describe('GET /roles', () => {
     expect(past.body.data).toEqual([]);
   });
 
-  test('requires roles.manage', async () => {
+  test('listing and changing roles requires roles.manage', async () => {
     const member = await join(harness);
     expect((await harness.send('GET', '/roles')).status).toBe(401);
     expect((await harness.send('GET', '/roles', { as: member.caller })).status).toBe(403);
@@ -52,7 +52,7 @@ describe('GET /roles', () => {
 });
 
 describe('PUT /roles/{id}', () => {
-  test('changes title and permissions, with effect on the next request of every user with the role', async () => {
+  test('new permissions of a role apply to the next request of every user with the role', async () => {
     const member = await join(harness);
     const permissions = async () =>
       (await harness.identity.call('Introspect', { token: member.token })).permissions;
@@ -70,14 +70,14 @@ describe('PUT /roles/{id}', () => {
     expect(after.body.data[0]).toMatchObject({ name: 'member', title: 'Athlete' });
   });
 
-  test('is refused for permissions that the caller lacks, and for roles that have them', async () => {
+  test('callers cannot grant permissions that they lack, or change roles that have them', async () => {
     const manager = caller(administrator.id, ['roles.manage', 'posts.view']);
     expect((await put(1, { permissions: ['posts.view', 'users.delete'] }, manager)).status).toBe(403);
     expect((await put(3, { permissions: [] }, manager)).status).toBe(403);
     expect((await put(3, { title: 'x' }, manager)).status).toBe(403);
   });
 
-  test('cannot take a permission from administrators, because nobody could give it back', async () => {
+  test('administrators keep every permission, because nobody could give one back', async () => {
     for (const permissions of [[], ['roles.manage'], PERMISSIONS.filter((name) => name !== 'users.delete')]) {
       const { status, body } = await put(3, { permissions });
       expect([status, body]).toEqual([
@@ -99,19 +99,19 @@ describe('PUT /roles/{id}', () => {
     ['permissions', { permissions: 'all' }],
     ['title', { title: '' }],
     ['title', { title: 'half a pair \ud800' }],
-  ])('answers an invalid %s with 422 under its name', async (field, body) => {
+  ])('an invalid %s returns 422 under its name', async (field, body) => {
     const answer = await put(1, body);
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [field]]);
   });
 
-  test('answers 404 for an unknown role', async () => {
+  test('an unknown role returns 404', async () => {
     expect((await put(99, { title: 'x' })).status).toBe(404);
     expect((await put('x', { title: 'x' })).status).toBe(404);
   });
 });
 
 describe('a start of the service', () => {
-  test('does not change edited roles', async () => {
+  test('a start of the service does not change edited roles', async () => {
     await put(1, { title: 'Edited' });
     const again = await startIdentity({ ...harness.config });
     const { body } = await harness.send('GET', '/roles', { as: administrator.caller });
@@ -120,7 +120,7 @@ describe('a start of the service', () => {
     await again.close();
   });
 
-  test('adds new permissions to the administrator role only', async () => {
+  test('a start of the service adds new permissions only to the administrator role', async () => {
     const roles = harness.database.collection('roles');
     for (const _id of [2, 3]) {
       await roles.updateOne({ _id: _id as never }, { $pull: { permissions: 'users.delete' as never } });
@@ -136,7 +136,7 @@ describe('a start of the service', () => {
     expect((await put(2, { permissions: [...operator.permissions, 'users.delete'] })).status).toBe(200);
   });
 
-  test('of four replicas at once creates the first administrator once; a later start creates no other', async () => {
+  test('four replicas create one first administrator, and a later start creates no other', async () => {
     const first = {
       FIRST_ADMINISTRATOR_USERNAME: 'root.of.all',
       FIRST_ADMINISTRATOR_EMAIL: 'root@example.org',
@@ -176,7 +176,7 @@ describe('a start of the service', () => {
     await dropDatabase(config);
   });
 
-  test('with an incomplete first administrator fails and names the missing variables', () => {
+  test('an incomplete first administrator is refused with the names of the missing variables', () => {
     expect(() => identityConfig({ FIRST_ADMINISTRATOR_USERNAME: 'root' })).toThrow(
       'FIRST_ADMINISTRATOR_EMAIL, FIRST_ADMINISTRATOR_PHONE, FIRST_ADMINISTRATOR_PASSWORD: needed',
     );

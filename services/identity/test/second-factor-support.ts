@@ -8,14 +8,16 @@ interface Authenticator {
   recoveryCodes: string[];
 }
 
-/** The code that the app shows, or showed or will show so many steps from now. */
+/** The code that the app shows now, or `steps` later; negative for earlier. */
 export const codeOf = ({ clock }: Harness, secret: string, steps = 0): string =>
   totpOf(secret, new Date(clock.now().getTime() + steps * TOTP_STEP_MS));
 
-/** A code of none of the steps around now. */
+/** A code that belongs to none of the steps around now. */
 export const wrongCodeOf = (harness: Harness, secret: string): string => {
-  const taken = new Set([-2, -1, 0, 1, 2].map((steps) => codeOf(harness, secret, steps)));
-  return ['000000', '000001', '000002', '000003', '000004', '000005'].find((code) => !taken.has(code)) ?? '';
+  const validCodes = new Set([-2, -1, 0, 1, 2].map((steps) => codeOf(harness, secret, steps)));
+  return (
+    ['000000', '000001', '000002', '000003', '000004', '000005'].find((code) => !validCodes.has(code)) ?? ''
+  );
 };
 
 export const begin = ({ send }: Harness, { caller: as }: Person, password = PASSWORD): Promise<Answer> =>

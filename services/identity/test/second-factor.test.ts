@@ -1,4 +1,4 @@
-/** Codes of an authenticator app (RFC 6238): setting up, signing in, recovery codes, removing. */
+/** Second factors (RFC 6238): setting up, signing in, recovery codes and removing. */
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { createLog } from '@fitness/shared/kernel/log.ts';
@@ -25,22 +25,22 @@ import {
   startHarness,
 } from './support.ts';
 
-/** The default. */
+/** The default daily limit. */
 const WRONG_CODES = 30;
 
 let harness: Harness;
-/** Another process of the service. */
+/** Another replica of the service. */
 let replica: Replica;
-/** Runs once, before the next transaction of the replica. */
+/** Runs once before the next transaction of the replica. */
 let meanwhile: (() => Promise<Answer>) | undefined;
 beforeAll(async () => {
   harness = await startHarness();
   replica = await openReplica(harness.config, harness.clock, (dependencies) => {
     const { store } = dependencies;
     const transaction: typeof store.transaction = async (work, options) => {
-      const act = meanwhile;
+      const action = meanwhile;
       meanwhile = undefined;
-      await act?.();
+      await action?.();
       return store.transaction(work, options);
     };
     return { ...dependencies, store: { ...store, transaction } };
@@ -68,7 +68,7 @@ const changesOf = async ({ caller: as }: Person): Promise<string[]> =>
       type === 'security_alert' ? data.change : type,
   );
 
-/** Of the wrong codes of a day. */
+/** How many wrong codes the person has left for the day. */
 const attemptsLeft = async ({ id }: Person): Promise<number> => {
   const { limiter, limits } = replica.dependencies;
   return (await limiter.peek(limits.wrongSecondFactorCodes, userLimitKey(id))).remaining;
@@ -79,11 +79,11 @@ const storedText = async (): Promise<string> =>
   JSON.stringify(await harness.database.collection('second_factors').find().toArray());
 
 describe('setting up', () => {
-  test('shows a secret, and counts only once a code of it has come back', async () => {
+  test('a second factor is armed only once a code for its secret is entered', async () => {
     const person = await join(harness);
-    const begun = await begin(harness, person);
-    expect([begun.status, Object.keys(begun.body)]).toEqual([200, ['secret', 'otpauth_url']]);
-    const { secret, otpauth_url: url } = begun.body;
+    const setup = await begin(harness, person);
+    expect([setup.status, Object.keys(setup.body)]).toEqual([200, ['secret', 'otpauth_url']]);
+    const { secret, otpauth_url: url } = setup.body;
     expect(secret).toMatch(/^[A-Z2-7]{32}$/);
     expect(new URL(url).searchParams.get('secret')).toBe(secret);
     expect(url).toContain(encodeURIComponent(person.user.username));
@@ -96,33 +96,33 @@ describe('setting up', () => {
     const armed = await arm(harness, person, codeOf(harness, secret));
     expect([armed.status, Object.keys(armed.body)]).toEqual([200, ['recovery_codes']]);
     expect(new Set(armed.body.recovery_codes).size).toBe(10);
-    const asked = await logIn(harness, person.user.username);
-    expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+    const withoutCode = await logIn(harness, person.user.username);
+    expect([withoutCode.status, withoutCode.body.errors]).toEqual([422, REQUIRED]);
     expect(await changesOf(person)).toEqual(['second_factor_armed']);
   });
 
-  test('stores neither the secret nor a recovery code in readable form', async () => {
+  test('neither the secret nor a recovery code is stored in readable form', async () => {
     const person = await join(harness);
-    const begun = await begin(harness, person);
+    const setup = await begin(harness, person);
     const { recoveryCodes, secret } = await setUp(harness, person);
     const text = await storedText();
     for (const shown of [
-      begun.body.secret,
+      setup.body.secret,
       secret,
       ...recoveryCodes.flatMap((code) => [code, code.replaceAll('-', '')]),
     ])
       expect(text).not.toContain(shown);
   });
 
-  test('ends every other session, personal token and app, and not the session that sets up', async () => {
+  test('setting up ends every other session, personal token and app, but not this session', async () => {
     const person = await createOauthUser(harness);
     const events = await watchEvents(harness);
     const session = (await logIn(harness, person.user.username)).body.token;
-    const body = { name: 'made with the password only' };
-    const made = await harness.send('POST', '/auth/tokens', { as: person.caller, body });
+    const body = { name: 'created with the password only' };
+    const created = await harness.send('POST', '/auth/tokens', { as: person.caller, body });
     const oauth = oauthOf(harness);
     const app = await oauth.connect(person);
-    const others = [session, made.body.token, app.accessToken];
+    const others = [session, created.body.token, app.accessToken];
     const { secret } = (await begin(harness, person)).body;
     await arm(harness, person, wrongCodeOf(harness, secret));
     for (const token of others) expect(await isLive(harness, token)).toBe(true);
@@ -136,7 +136,7 @@ describe('setting up', () => {
     await events.close();
   });
 
-  test('and removing are refused to a session that has ended since its request was admitted', async () => {
+  test('a session that ended during its request can neither set up nor remove a second factor', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     await harness.send('POST', '/auth/logout', { as: person.caller });
@@ -150,7 +150,7 @@ describe('setting up', () => {
     expect(await changesOf(person)).toEqual([]);
   });
 
-  test('needs the password, ten times a minute at most, and a session', async () => {
+  test('setting up requires a session and the password, which is checked ten times a minute', async () => {
     const person = await join(harness);
     expect(
       fieldsOf(await harness.send('POST', '/auth/second-factor', { as: person.caller, body: {} })),
@@ -168,7 +168,7 @@ describe('setting up', () => {
     expect((await begin(harness, person)).status).toBe(429);
   });
 
-  test('again replaces the secret that was shown; after ten minutes it is over', async () => {
+  test('a new setup replaces the earlier secret, and a setup ends after ten minutes', async () => {
     const person = await join(harness);
     const older = (await begin(harness, person)).body.secret;
     const { secret } = (await begin(harness, person)).body;
@@ -182,7 +182,7 @@ describe('setting up', () => {
     expect(fieldsOf(await arm(harness, never, '123456'))).toEqual(refused('totp'));
   });
 
-  test('is 409 while one is armed, which stays as it is', async () => {
+  test('setting up returns 409 while a second factor is armed, which does not change', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const answers = [await begin(harness, person), await arm(harness, person, codeOf(harness, secret))];
@@ -190,7 +190,7 @@ describe('setting up', () => {
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
 
-  test('by twenty concurrent requests with one code arms once, and the others answer that it is on', async () => {
+  test('twenty concurrent requests with one code arm once, and the others are answered that it is on', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const answers = await twenty(() => arm(harness, person, codeOf(harness, secret)));
@@ -201,7 +201,7 @@ describe('setting up', () => {
     expect((await changesOf(person)).filter((change) => change === 'second_factor_armed')).toHaveLength(1);
   });
 
-  test('with guessed codes is limited as log-ins are', async () => {
+  test('guessed codes are limited during the setup as during log-ins', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const answers = await atOnce(60, () => arm(harness, person, wrongCodeOf(harness, secret)));
@@ -211,7 +211,7 @@ describe('setting up', () => {
 });
 
 describe('signing in', () => {
-  test('asks for the code after a right password only', async () => {
+  test('a log-in asks for the code only after a correct password', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
@@ -219,8 +219,8 @@ describe('signing in', () => {
       const { status, text } = await logInWith(harness, person, totp, 'not the password');
       expect([status, text]).toEqual([422, unknown.text]);
     }
-    const asked = await logInWith(harness, person, undefined);
-    expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+    const withoutCode = await logInWith(harness, person, undefined);
+    expect([withoutCode.status, withoutCode.body.errors]).toEqual([422, REQUIRED]);
     const signedIn = await logInWith(harness, person, codeOf(harness, secret));
     expect(signedIn.status).toBe(200);
     expect(Object.keys(signedIn.body)).toEqual(['token', 'token_type', 'expires_at', 'user']);
@@ -231,20 +231,20 @@ describe('signing in', () => {
     ['a list', ['123456']],
     ['an object', { $gt: '' }],
     ['a number', 123_456],
-    ['empty', ''],
-    ['long', '1'.repeat(101)],
-  ])('with a code that is %s is 422 under totp', async (_name, totp) => {
+    ['an empty text', ''],
+    ['a long text', '1'.repeat(101)],
+  ])('a log-in whose code is %s returns 422 under totp', async (_name, totp) => {
     const person = await join(harness);
     await setUp(harness, person);
     expect(fieldsOf(await logInWith(harness, person, totp))).toEqual(refused('totp'));
   });
 
-  test('without a second factor ignores a code', async () => {
+  test('a log-in without a second factor ignores a code', async () => {
     const person = await join(harness);
     expect((await logInWith(harness, person, '123456')).status).toBe(200);
   });
 
-  test('accepts the code of one step before and after, not of two', async () => {
+  test('a log-in accepts codes up to one step before and after, but not two', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     for (const steps of [-2, 2]) {
@@ -256,7 +256,7 @@ describe('signing in', () => {
     }
   });
 
-  test('accepts the code in any digits and with a space', async () => {
+  test('a log-in accepts the code in any digits and with a space', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -266,7 +266,7 @@ describe('signing in', () => {
     );
   });
 
-  test('accepts a code once, and none of an earlier step afterwards', async () => {
+  test('a code is accepted once, and no code of an earlier step afterwards', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret, 1);
@@ -279,7 +279,7 @@ describe('signing in', () => {
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
 
-  test('does not accept the code that has armed the factor', async () => {
+  test('the code that armed the factor is not accepted again', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const code = codeOf(harness, secret);
@@ -287,15 +287,15 @@ describe('signing in', () => {
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 
-  test('succeeds once for twenty concurrent log-ins with one code', async () => {
+  test('one of twenty concurrent log-ins with the same code succeeds', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret);
     const answers = await twenty(() => logInWith(harness, person, code));
     expect([countOf(answers, 200), countOf(answers, 422)]).toEqual([1, 19]);
-    // The first session, and the one of the code.
+    // The first session and the session of this log-in.
     expect(await harness.database.collection('tokens').countDocuments({ user_id: person.id })).toBe(2);
-    // Neither a right code nor a replayed one is a guess.
+    // Neither a correct code nor a replayed one is a guess.
     expect(await attemptsLeft(person)).toBe(WRONG_CODES);
     await logInWith(harness, person, wrongCodeOf(harness, secret));
     expect(await attemptsLeft(person)).toBe(WRONG_CODES - 1);
@@ -305,7 +305,7 @@ describe('signing in', () => {
 });
 
 describe('a recovery code', () => {
-  test('signs in once, in any spelling, and the owner is told', async () => {
+  test('a recovery code signs in once, in any spelling, and the owner is notified', async () => {
     const person = await join(harness);
     const { recoveryCodes } = await setUp(harness, person);
     const [first = '', second = ''] = recoveryCodes;
@@ -320,7 +320,7 @@ describe('a recovery code', () => {
     ]);
   });
 
-  test('signs in once for twenty concurrent log-ins', async () => {
+  test('one of twenty concurrent log-ins with the same recovery code succeeds', async () => {
     const person = await join(harness);
     const { recoveryCodes } = await setUp(harness, person);
     const answers = await twenty(() => logInWith(harness, person, recoveryCodes[3]));
@@ -329,7 +329,7 @@ describe('a recovery code', () => {
     expect(used).toHaveLength(1);
   });
 
-  test('of another account is wrong', async () => {
+  test('a recovery code of another account is wrong', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     await setUp(harness, person);
     const { recoveryCodes } = await setUp(harness, other);
@@ -338,7 +338,7 @@ describe('a recovery code', () => {
 });
 
 describe('wrong codes', () => {
-  test('are limited for an account, exactly; then no code is heard, but a recovery code is, and the owner is told once', async () => {
+  test('an account has an exact limit of wrong codes, beyond which only recovery codes work', async () => {
     const [person, other] = [await join(harness), await join(harness)];
     const { secret, recoveryCodes } = await setUp(harness, person);
     const others = await setUp(harness, other);
@@ -360,7 +360,7 @@ describe('wrong codes', () => {
     expect(locked).toHaveLength(1);
   });
 
-  test('beyond the limit are not even compared, however many are tried at once', async () => {
+  test('codes beyond the limit are not compared, however many are tried at once', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const { dependencies } = replica;
@@ -378,13 +378,13 @@ describe('wrong codes', () => {
     expect(outcomes.filter((kind) => kind === 'validation')).toHaveLength(WRONG_CODES);
     expect(outcomes.filter((kind) => kind === 'rate_limited')).toHaveLength(60 - WRONG_CODES);
     expect(compared).toBe(WRONG_CODES);
-    // A right one is not heard either.
+    // A correct code is refused too.
     const late = ownSecondFactor.arm(person.caller, codeOf(harness, secret));
     await expect(late).rejects.toMatchObject({ kind: 'rate_limited' });
     expect(compared).toBe(WRONG_CODES);
   });
 
-  test('cannot be used up by a stranger without the password', async () => {
+  test('a stranger without the password cannot use up the limit of wrong codes', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     await twenty(() => logInWith(harness, person, wrongCodeOf(harness, secret), 'not the password'));
@@ -392,7 +392,7 @@ describe('wrong codes', () => {
     expect((await logInWith(harness, person, codeOf(harness, secret))).status).toBe(200);
   });
 
-  test('are what all codes of an app are under another SECOND_FACTOR_KEY; a recovery code signs in', async () => {
+  test('with another SECOND_FACTOR_KEY all app codes are wrong, but a recovery code signs in', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const logged: string[] = [];
@@ -403,16 +403,16 @@ describe('wrong codes', () => {
     });
     const config = {
       ...harness.config,
-      SECOND_FACTOR_KEY: 'the key of somebody else, thirty-two characters',
+      SECOND_FACTOR_KEY: 'another key for tests, thirty-two characters or more',
     };
     const other = await openReplica(config, harness.clock, (dependencies) => ({ ...dependencies, log }));
     try {
       const { signIn } = createUseCases(other.dependencies);
       const client = { address: '192.0.2.1', userAgent: undefined };
       const { username: login } = person.user;
-      const found = await other.dependencies.store.users.findLogin(login);
+      const match = await other.dependencies.store.users.findLogin(login);
       const signInWith = (totp: string | undefined) =>
-        signIn.signIn({ login, password: PASSWORD, totp, client, found });
+        signIn.signIn({ login, password: PASSWORD, totp, client, match });
       await expect(signInWith(codeOf(harness, secret))).rejects.toMatchObject({
         kind: 'validation',
         fields: { totp: [{ key: 'auth.totp_rejected' }] },
@@ -420,7 +420,7 @@ describe('wrong codes', () => {
       expect(logged).toHaveLength(1);
       expect(JSON.parse(logged[0] ?? '')).toMatchObject({ user_id: person.id });
       expect(logged[0]).toContain('SECOND_FACTOR_KEY');
-      // No guess: the owner is not locked out of the right key.
+      // Not counted as a guess, so that the owner is not locked out with the correct key.
       expect(await attemptsLeft(person)).toBe(WRONG_CODES);
       expect((await signInWith(recoveryCodes[0])).user._id).toBe(person.id);
     } finally {
@@ -431,7 +431,7 @@ describe('wrong codes', () => {
 });
 
 describe('removing', () => {
-  test('needs the password and a code; then a log-in needs none, and the owner is told', async () => {
+  test('removing requires the password and a code, and the owner is notified', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -445,12 +445,12 @@ describe('removing', () => {
     expect([removed.status, removed.text]).toEqual([204, '']);
     expect((await logIn(harness, person.user.username)).status).toBe(200);
     expect(await changesOf(person)).toEqual(['second_factor_removed', 'second_factor_armed']);
-    // A client may repeat it when the answer was lost.
+    // A client may repeat the request after a lost response.
     expect((await disarm(harness, person, code)).status).toBe(204);
     expect(await changesOf(person)).toHaveLength(2);
   });
 
-  test('is possible with a recovery code; a used code does not do', async () => {
+  test('a recovery code removes the second factor, but a used code does not', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -467,7 +467,7 @@ describe('removing', () => {
     expect((await logInWith(harness, person, next.recoveryCodes[0])).status).toBe(200);
   });
 
-  test('and log-ins that race with it for one code use it once', async () => {
+  test('a removal and log-ins that race for one code use it once', async () => {
     for (let round = 0; round < 8; round += 1) {
       const person = await join(harness);
       const { recoveryCodes } = await setUp(harness, person);
@@ -482,7 +482,7 @@ describe('removing', () => {
       expect(changes.filter((change) => change === 'recovery_code_used')).toHaveLength(1);
       const isOff = removed?.status === 204;
       expect(changes.includes('second_factor_removed')).toBe(isOff);
-      // As long as the factor is armed, the code signs in once.
+      // While the factor is armed, the code signs in once.
       if (!isOff) expect(signedIn).toBe(1);
       expect((await logIn(harness, person.user.username)).status).toBe(isOff ? 200 : 422);
     }
@@ -493,7 +493,7 @@ const removeByOperator = (operator: Person, { id }: Person): Promise<Answer> =>
   harness.send('DELETE', `/users/${id}/second-factor`, { as: operator.caller });
 
 describe('removing by an operator', () => {
-  test('lets a locked out owner in: the credentials of whoever has set it up end, and the owner is told', async () => {
+  test('an operator’s removal ends the credentials of the person who set it up, and lets the owner in', async () => {
     const [thief, operator] = [await join(harness), await joinAs(harness, 'operator')];
     const owner = (await logIn(harness, thief.user.username)).body.token;
     const events = await watchEvents(harness);
@@ -520,17 +520,17 @@ describe('removing by an operator', () => {
     await events.close();
   });
 
-  test('changes nothing when there is none; 404 for an unknown account', async () => {
+  test('an operator’s removal changes nothing without a factor, and returns 404 for unknown accounts', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'operator')];
     const { secret } = (await begin(harness, person)).body;
     expect((await removeByOperator(operator, person)).status).toBe(204);
     expect([await isLive(harness, person.token), await changesOf(person)]).toEqual([true, []]);
-    // A setup goes on.
+    // A pending setup can be completed.
     expect((await arm(harness, person, codeOf(harness, secret))).status).toBe(200);
     expect((await removeByOperator(operator, { ...person, id: 999_999_999 })).status).toBe(404);
   });
 
-  test('is refused to members, other tokens than sessions, for more powerful accounts and for the own one', async () => {
+  test('only an operator’s session may remove another, less powerful account’s second factor', async () => {
     const [member, person] = [await join(harness), await join(harness)];
     const [operator, administrator] = [
       await joinAs(harness, 'operator'),
@@ -551,7 +551,7 @@ describe('removing by an operator', () => {
     expect((await removeByOperator(administrator, operator)).status).toBe(204);
   });
 
-  test('by twenty concurrent requests happens once', async () => {
+  test('twenty concurrent removals by an operator take effect once', async () => {
     const [person, operator] = [await join(harness), await joinAs(harness, 'operator')];
     await setUp(harness, person);
     const answers = await twenty(() => removeByOperator(operator, person));
@@ -564,14 +564,14 @@ describe('a log-in whose second factor is changed after it was verified', () => 
   const signIn = async ({ user }: Person, totp: string | undefined, during: () => Promise<Answer>) => {
     meanwhile = during;
     const client = { address: '192.0.2.1', userAgent: undefined };
-    const found = await replica.dependencies.store.users.findLogin(user.username);
-    const credentials = { login: user.username, password: PASSWORD, totp, client, found };
+    const match = await replica.dependencies.store.users.findLogin(user.username);
+    const credentials = { login: user.username, password: PASSWORD, totp, client, match };
     return createUseCases(replica.dependencies).signIn.signIn(credentials);
   };
   const tokensOf = ({ id }: Person): Promise<number> =>
     harness.database.collection('tokens').countDocuments({ user_id: id });
 
-  test('is asked for the code of one that was armed', async () => {
+  test('a log-in needs a code if a second factor was armed meanwhile', async () => {
     const person = await join(harness);
     const { secret } = (await begin(harness, person)).body;
     const signedIn = signIn(person, undefined, () => arm(harness, person, codeOf(harness, secret)));
@@ -579,7 +579,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     expect(await tokensOf(person)).toBe(1);
   });
 
-  test('needs no code of one that was removed', async () => {
+  test('a log-in needs no code if the second factor was removed meanwhile', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -587,7 +587,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     expect(user._id).toBe(person.id);
   });
 
-  test('of twenty transactions that use one code at the same time one does', async () => {
+  test('one of twenty concurrent transactions uses a code', async () => {
     const person = await join(harness);
     await setUp(harness, person);
     const { store } = replica.dependencies;
@@ -607,7 +607,7 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     }
   });
 
-  test('is refused, and issues no token, when its code was used', async () => {
+  test('a log-in whose code was used meanwhile is refused and issues no token', async () => {
     const person = await join(harness);
     const { secret, recoveryCodes } = await setUp(harness, person);
     const code = codeOf(harness, secret);
@@ -615,12 +615,12 @@ describe('a log-in whose second factor is changed after it was verified', () => 
     await expect(late).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_used' }] } });
     const again = signIn(person, recoveryCodes[1], () => logInWith(harness, person, recoveryCodes[1]));
     await expect(again).rejects.toMatchObject({ fields: { totp: [{ key: 'auth.totp_rejected' }] } });
-    // The first one, and those that were first.
+    // The first session, and the two log-ins that came first.
     expect(await tokensOf(person)).toBe(3);
   });
 });
 
-test('a password reset leaves the second factor on, where the phone was proven', async () => {
+test('a password reset leaves the second factor on if the phone was proven', async () => {
   const person = await join(harness);
   await harness.database
     .collection('users')
@@ -633,8 +633,8 @@ test('a password reset leaves the second factor on, where the phone was proven',
   const body = { login: person.user.username, code: '12345678', password: 'another password of mine' };
   const headers = newAddress();
   expect((await harness.send('POST', '/auth/reset-password', { body, headers })).status).toBe(200);
-  const asked = await logInWith(harness, person, undefined, body.password);
-  expect([asked.status, asked.body.errors]).toEqual([422, REQUIRED]);
+  const withoutCode = await logInWith(harness, person, undefined, body.password);
+  expect([withoutCode.status, withoutCode.body.errors]).toEqual([422, REQUIRED]);
   expect((await logInWith(harness, person, codeOf(harness, secret), body.password)).status).toBe(200);
 });
 
@@ -659,30 +659,30 @@ describe('the log-in page of OAuth', () => {
   };
   const FIELD = 'autocomplete="one-time-code"';
 
-  test('asks for the code after a right password only, and takes it once', async () => {
+  test('the log-in page asks for a code only after a correct password, and accepts it once', async () => {
     const person = await join(harness);
     const { secret } = await setUp(harness, person);
     const { browser, page } = await openLogin();
-    const given = { login: person.user.username, password: PASSWORD };
+    const credentials = { login: person.user.username, password: PASSWORD };
     const submit = (fields: Record<string, string>) => browser.submit(page, 'login', fields);
-    const wrongPassword = await submit({ ...given, password: 'not the password' });
+    const wrongPassword = await submit({ ...credentials, password: 'not the password' });
     expect([wrongPassword.status, wrongPassword.html.includes(FIELD)]).toEqual([422, false]);
-    const asked = await submit(given);
-    expect([asked.status, asked.html.includes(FIELD)]).toEqual([422, true]);
-    expect(asked.html).toContain('Enter a code from your authenticator app');
-    expect(asked.html).not.toContain(PASSWORD);
-    const wrong = await submit({ ...given, totp: wrongCodeOf(harness, secret) });
+    const codePage = await submit(credentials);
+    expect([codePage.status, codePage.html.includes(FIELD)]).toEqual([422, true]);
+    expect(codePage.html).toContain('Enter a code from your authenticator app');
+    expect(codePage.html).not.toContain(PASSWORD);
+    const wrong = await submit({ ...credentials, totp: wrongCodeOf(harness, secret) });
     expect([wrong.status, wrong.html.includes('This code is incorrect.')]).toEqual([422, true]);
     const code = codeOf(harness, secret);
-    const consent = await browser.follow(await submit({ ...given, totp: code }));
+    const consent = await browser.follow(await submit({ ...credentials, totp: code }));
     expect(consent.html).toContain('You are signed in as');
     const later = await openLogin();
-    const replayed = await later.browser.submit(later.page, 'login', { ...given, totp: code });
+    const replayed = await later.browser.submit(later.page, 'login', { ...credentials, totp: code });
     expect([replayed.status, replayed.html.includes('already been used')]).toEqual([422, true]);
     expect((await logInWith(harness, person, code)).body.errors).toEqual(USED);
   });
 
-  test('grants nothing to a log-in without a code once a second factor was set up', async () => {
+  test('a log-in without a code is granted nothing once a second factor is set up', async () => {
     const person = await createOauthUser(harness);
     const oauth = oauthOf(harness);
     const client_id = await oauth.newClient();

@@ -1,4 +1,4 @@
-/** The owner of an account is told what changed its security, by notification and by SMS. */
+/** The owner of an account is notified of changes to its security, in the app and by SMS. */
 
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -61,7 +61,7 @@ const commit = (person: Person, code: string, language?: string) => {
 };
 const newPhone = (): string => String(registration().phone);
 
-/** Asks for the new phone and confirms it. */
+/** Requests a new phone and confirms it. */
 const changePhone = async (person: Person, phone: string): Promise<Answer> => {
   expect((await put(person, { phone })).status).toBe(200);
   return send(person, 'POST', '/auth/phone/confirm', { code: await sandbox.newestCode(phone) });
@@ -90,13 +90,13 @@ const notificationsOf = async ({ caller: as }: Person, language = 'en'): Promise
 const changesOf = async (person: Person): Promise<unknown[]> =>
   (await notificationsOf(person)).map(({ data }) => data);
 
-/** The SMS to this phone that are no codes. */
+/** The SMS to this phone that contain no code. */
 const noticesTo = async (phone: string): Promise<string[]> =>
   (await sandbox.received(phone))
     .filter(({ message }) => /fitness account|حساب ورزشی/.test(message))
     .map(({ message }) => message);
 
-describe('an alert tells the owner', () => {
+describe('security alerts', () => {
   const CHANGES: [string, string, (person: Person) => Promise<Answer>, string, string][] = [
     [
       'a changed password',
@@ -121,7 +121,7 @@ describe('an alert tells the owner', () => {
       'شمارهٔ تلفن تغییر کرد',
     ],
     [
-      'a changed user name, which needs no password,',
+      'a changed user name',
       'username_changed',
       (person) => send(person, 'PUT', '/auth/me', { username: `own.${person.user.username}` }),
       'Username changed',
@@ -136,7 +136,7 @@ describe('an alert tells the owner', () => {
     ],
   ];
 
-  test.each(CHANGES)('of %s', async (_name, change, act, title, persianTitle) => {
+  test.each(CHANGES)('an alert notifies the owner of %s', async (_name, change, act, title, persianTitle) => {
     const person = await join(harness);
     expect((await act(person)).status).toBe(200);
     const [alert, ...others] = await notificationsOf(person);
@@ -148,7 +148,7 @@ describe('an alert tells the owner', () => {
     expect(persian?.body).toContain('اگر کار شما نبوده است');
   });
 
-  test('of what an operator changed, and that it was an operator', async () => {
+  test('an alert says that an operator has made the change', async () => {
     const person = await join(harness);
     const changes = {
       email: `op.${person.user.email}`,
@@ -169,7 +169,7 @@ describe('an alert tells the owner', () => {
     expect(persian?.body).toContain('همکاران ما');
   });
 
-  test('of a user name that an operator changed, and of none that is sent as it is', async () => {
+  test('an alert notifies of a user name that an operator changed, but not of an unchanged one', async () => {
     const person = await join(harness);
     expect((await put(person, { username: person.user.username })).status).toBe(200);
     expect((await putByOperator(person, { username: person.user.username })).status).toBe(200);
@@ -180,7 +180,7 @@ describe('an alert tells the owner', () => {
     expect(alert).toMatchObject({ title: 'Username changed', body: expect.stringContaining('Our team') });
   });
 
-  test('of roles that somebody else changed, in both languages', async () => {
+  test('an alert notifies of roles that someone else changed, in both languages', async () => {
     const person = await join(harness);
     const administrator = await joinAs(harness, 'administrator');
     const assign = (role_ids: number[], id = person.id) =>
@@ -197,7 +197,7 @@ describe('an alert tells the owner', () => {
     expect(await changesOf(administrator)).toEqual([]);
   });
 
-  test('of a removed bank account', async () => {
+  test('an alert notifies of a removed bank account', async () => {
     const person = await join(harness);
     await put(person, { bank_account_number: 'IR760170000000000000000001' });
     await put(person, { bank_account_number: null });
@@ -205,7 +205,7 @@ describe('an alert tells the owner', () => {
     expect(await changesOf(person)).toEqual([change, change]);
   });
 
-  test('of locked deletion codes, once', async () => {
+  test('an alert notifies once of locked deletion codes', async () => {
     const person = await join(harness);
     await arm(person);
     const code = await sandbox.newestCode(person.user.phone);
@@ -214,7 +214,7 @@ describe('an alert tells the owner', () => {
     await codes.updateOne({ _id: person.id as never }, { $set: { wrong_in_row: 98 } });
     expect((await commit(person, wrong)).status).toBe(422);
     expect(await changesOf(person)).toEqual([]);
-    // With the first phase and the call above these are the five calls of a minute.
+    // Together with the first phase and the call above, these are the five calls per minute.
     const answers = await Promise.all([commit(person, wrong), commit(person, wrong), commit(person, wrong)]);
     expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
     expect(await changesOf(person)).toEqual([{ change: 'codes_locked', by: 'account' }]);
@@ -223,13 +223,13 @@ describe('an alert tells the owner', () => {
     expect(await codes.findOne({ _id: person.id as never })).toMatchObject({ wrong_in_row: 100 });
   });
 
-  test('once of twenty concurrent changes of the password, of which one succeeds', async () => {
+  test('twenty concurrent password changes, of which one succeeds, cause one alert', async () => {
     const person = await join(harness);
     await Promise.all(Array.from({ length: 20 }, () => changePassword(person)));
     expect(await changesOf(person)).toEqual([{ change: 'password_changed', by: 'account' }]);
   });
 
-  test('of nothing that did not change', async () => {
+  test('unchanged fields and refused changes cause no alert', async () => {
     const person = await join(harness);
     const { email, phone } = person.user;
     await put(person, { email: email.toUpperCase(), phone, bank_account_number: null, height: 180 });
@@ -241,8 +241,8 @@ describe('an alert tells the owner', () => {
   });
 });
 
-describe('an SMS tells the owner', () => {
-  test('of a changed password, in the language of the request', async () => {
+describe('security SMS', () => {
+  test('an SMS notifies of a changed password, in the language of the request', async () => {
     const [english, persian] = [await join(harness), await join(harness)];
     expect((await changePassword(english)).status).toBe(200);
     expect((await changePassword(persian, 'fa')).status).toBe(200);
@@ -257,7 +257,7 @@ describe('an SMS tells the owner', () => {
     expect(message).toContain('رمز عبور حساب ورزشی شما تغییر کرد');
   });
 
-  test('of a reset password', async () => {
+  test('an SMS notifies of a reset password', async () => {
     const person = await join(harness);
     expect((await reset(person)).status).toBe(200);
     await sandbox.waitFor(person.user.phone, 2);
@@ -266,7 +266,7 @@ describe('an SMS tells the owner', () => {
     ]);
   });
 
-  test('of a changed phone at the old one, when it was confirmed or an operator changed it', async () => {
+  test('an SMS notifies the old phone of a new one, even if an operator changed it', async () => {
     const notice =
       'The phone number of your fitness account was changed. If you did not do this, contact us.';
     const changes = [changePhone, (person: Person, phone: string) => putByOperator(person, { phone })];
@@ -287,18 +287,21 @@ describe('an SMS tells the owner', () => {
       'fa',
       'حساب ورزشی شما در {at} حذف می‌شود. برای نگه داشتن آن، پیش از این تاریخ وارد شوید و حذف را لغو کنید.',
     ],
-  ])('of a scheduled deletion, with its date in the language of the request (%s)', async (locale, text) => {
-    const person = await join(harness);
-    expect((await arm(person)).status).toBe(200);
-    const scheduled = await commit(person, await sandbox.newestCode(person.user.phone), locale);
-    expect(scheduled.status).toBe(202);
-    await sandbox.waitFor(person.user.phone, 2);
-    expect(await noticesTo(person.user.phone)).toEqual([
-      text.replace('{at}', formatInstant(locale, parseTimestamp(scheduled.body.deletion_scheduled_at))),
-    ]);
-  });
+  ])(
+    'an SMS notifies of a scheduled deletion, with its date in the language of the request (%s)',
+    async (locale, text) => {
+      const person = await join(harness);
+      expect((await arm(person)).status).toBe(200);
+      const scheduled = await commit(person, await sandbox.newestCode(person.user.phone), locale);
+      expect(scheduled.status).toBe(202);
+      await sandbox.waitFor(person.user.phone, 2);
+      expect(await noticesTo(person.user.phone)).toEqual([
+        text.replace('{at}', formatInstant(locale, parseTimestamp(scheduled.body.deletion_scheduled_at))),
+      ]);
+    },
+  );
 
-  test('without a count against the SMS of a day, which is one here', async () => {
+  test('security SMS do not use up the daily limit of SMS', async () => {
     const person = await join(harness);
     expect((await changePhone(person, newPhone())).status).toBe(200);
     await sandbox.waitFor(person.user.phone, 1);
@@ -307,8 +310,8 @@ describe('an SMS tells the owner', () => {
   });
 });
 
-describe('an SMS notice', () => {
-  /** The provider, but the response to the first text is lost after it was sent. */
+describe('the delivery of an SMS notice', () => {
+  /** The provider, except that the response to the first text is lost after it was sent. */
   const startLossyProvider = async () => {
     let texts = 0;
     const server = createServer(async (request, response) => {
@@ -332,7 +335,7 @@ describe('an SMS notice', () => {
     };
   };
 
-  test('that the provider refuses fails no request, and is sent when the provider takes it', async () => {
+  test('an SMS notice that the provider refuses fails no request, and is retried', async () => {
     const person = await join(harness);
     await sandbox.setMode('refuse', person.user.phone);
     const before = logged.length;
@@ -344,7 +347,7 @@ describe('an SMS notice', () => {
     expect(logged.filter((line) => line.includes(person.user.phone.slice(3)))).toEqual([]);
   });
 
-  test('whose response is lost is sent again with the same id, so that one SMS arrives', async () => {
+  test('an SMS notice whose response is lost is repeated with the same id, and arrives once', async () => {
     const provider = await startLossyProvider();
     const lossy = await startHarness({ KAVENEGAR_BASE_URL: provider.url, SECURITY_SMS: '1' });
     try {
@@ -359,7 +362,7 @@ describe('an SMS notice', () => {
     }
   });
 
-  test('is sent once for twenty deliveries of its event', async () => {
+  test('an SMS notice is sent once for twenty deliveries of its event', async () => {
     const broker = await connectBroker({
       url: harness.config.AMQP_URL,
       namespace: harness.config.EVENTS_NAMESPACE,
@@ -387,7 +390,7 @@ describe('an SMS notice', () => {
     };
     const [phone, later, id] = [newPhone(), newPhone(), randomUUID()];
     await Promise.all(Array.from({ length: 20 }, () => publish(phone, id)));
-    // Events of one account are handled in order: after the last one, all of them are.
+    // Events of one account are handled in order, so the last event shows that all are handled.
     await publish(later, randomUUID());
     await sandbox.waitFor(later, 1);
     expect(await sandbox.received(phone)).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** The list of log-ins, and their revocation. */
+/** The list of sessions, and their revocation. */
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
 import { DAY_MS, formatTimestamp, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { monitored, watchCommands } from '@fitness/shared/testing/commands.ts';
@@ -48,8 +48,8 @@ const list = (as: Person['caller'], query = '') => harness.send('GET', `/auth/se
 const sessionsOf = async ({ caller }: Person): Promise<Session[]> => (await list(caller)).body.data;
 const revoke = (as: Person['caller'], id: unknown) => harness.send('DELETE', `/auth/sessions/${id}`, { as });
 
-describe('the list of log-ins', () => {
-  test('shows each with its program and address, newest first, and the current one', async () => {
+describe('the list of sessions', () => {
+  test('the list shows each session’s program and address, newest first, and marks the current one', async () => {
     const person = await join(harness);
     const headers = { 'user-agent': 'Fitness/3.2 (Android 15)', 'x-client-address': '192.0.2.77' };
     harness.clock.advance(5 * SECOND_MS);
@@ -72,7 +72,7 @@ describe('the list of log-ins', () => {
     expect(seen.body.data.map(({ current }: Session) => current)).toEqual([true, false]);
   });
 
-  test('has pages', async () => {
+  test('the list of sessions has pages', async () => {
     const person = await join(harness);
     await logInFrom(person);
     const { body } = await list(person.caller, '?per_page=1');
@@ -82,7 +82,7 @@ describe('the list of log-ins', () => {
     expect(next.body.data[0].id).not.toBe(body.data[0].id);
   });
 
-  test('has neither personal tokens, nor sessions of others, nor expired ones', async () => {
+  test('the list has no personal tokens, no other users’ sessions and no expired sessions', async () => {
     const [person] = [await join(harness), await join(harness)];
     await harness.send('POST', '/auth/tokens', { as: person.caller, body: { name: 'script' } });
     harness.clock.advance(DAY_MS);
@@ -96,7 +96,7 @@ describe('the list of log-ins', () => {
     }
   });
 
-  test('contains no credential: neither an id nor the stored hash is one', async () => {
+  test('the list contains no credential: neither an id nor the stored hash is accepted', async () => {
     const person = await join(harness);
     const { text, body } = await list(person.caller);
     const hash = hashToken(person.token);
@@ -107,8 +107,8 @@ describe('the list of log-ins', () => {
   });
 });
 
-describe('ending a log-in', () => {
-  test('is effective at once, for another session and for the own one; a repetition is 404', async () => {
+describe('ending a session', () => {
+  test('ending another or this session takes effect at once, and a repetition returns 404', async () => {
     const person = await join(harness);
     const other = await logInFrom(person);
     const [newest, own] = await sessionsOf(person);
@@ -120,29 +120,29 @@ describe('ending a log-in', () => {
     expect(await isLive(harness, person.token)).toBe(false);
   });
 
-  test('answers the same 404 for the log-in of somebody else, an unknown and a malformed id', async () => {
+  test('another user’s session, an unknown id and a malformed id return the same 404', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     const [session] = await sessionsOf(owner);
-    const made = await harness.send('POST', '/auth/tokens', { as: owner.caller, body: { name: 'x' } });
+    const created = await harness.send('POST', '/auth/tokens', { as: owner.caller, body: { name: 'x' } });
     const answers = [];
     for (const id of [session?.id, '999999999', 'abc', '0', '-1', '1.5']) {
       answers.push(await revoke(other.caller, id));
     }
-    // A personal token is none, also where both numbers are the same.
+    // A personal token is not a session, even if both have the same number.
     await harness.database
       .collection('tokens')
-      .updateOne({ _id: hashToken(made.body.token) as never }, { $set: { token_number: 888_888_888 } });
+      .updateOne({ _id: hashToken(created.body.token) as never }, { $set: { token_number: 888_888_888 } });
     answers.push(await revoke(owner.caller, 888_888_888));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]?.status).toBe(404);
-    expect([await isLive(harness, owner.token), await isLive(harness, made.body.token)]).toEqual([
+    expect([await isLive(harness, owner.token), await isLive(harness, created.body.token)]).toEqual([
       true,
       true,
     ]);
   });
 
   test.each(['personal', 'restricted', 'oauth'] as const)(
-    'is 403 with a %s token, as is the list',
+    'a %s token can neither list nor end sessions: 403',
     async (tokenKind) => {
       const person = await join(harness);
       const [session] = await sessionsOf(person);
@@ -241,7 +241,7 @@ describe('three replicas', () => {
   });
   afterAll(() => Promise.all(replicas.map((replica) => replica.close())));
 
-  test('all refuse a log-in as soon as one has ended it; one of three concurrent requests does', async () => {
+  test('three replicas refuse a session as soon as one of three concurrent requests has ended it', async () => {
     const person = await join(harness);
     for (let round = 0; round < 5; round += 1) {
       const token = await logInFrom(person);
@@ -271,10 +271,10 @@ describe('three replicas', () => {
     expect(await sessionsOf(person)).toHaveLength(1);
   });
 
-  test('write the use of a session once a minute, and no request waits for it', async () => {
+  test('three replicas record the use of a session once a minute, and no request waits for it', async () => {
     const person = await join(harness);
     const lastUse = async () => (await sessionsOf(person)).find(({ current }) => current)?.last_used_at;
-    // Of one of the three.
+    // Watches the commands of all replicas.
     const commands = watchCommands(harness.config.MONGODB_DATABASE);
     const before = await lastUse();
     const writes = async (work: () => Promise<unknown>): Promise<number> => {
@@ -303,7 +303,7 @@ describe('three replicas', () => {
     expect(await lastUse()).toBe(now);
   });
 
-  test('do not bring back a log-in that is ended while its use is written', async () => {
+  test('recording the use of a session does not restore it after it was ended', async () => {
     const person = await join(harness);
     const token = await logInFrom(person);
     harness.clock.advance(2 * MINUTE_MS);

@@ -56,7 +56,7 @@ describe('a user shown inside another resource', () => {
     ['another member', () => stranger.caller, false],
     ['the user', () => person.caller, true],
     ['an operator', () => operator.caller, true],
-  ])('equals the answer of GET /users/{id} to %s', async (_who, viewer, whole) => {
+  ])('an embedded user equals the response of GET /users/{id} to %s', async (_who, viewer, whole) => {
     const { body } = await harness.send('GET', `/users/${person.id}`, { as: viewer() });
     const [user] = await shown([person.id], viewer());
     expect(user).toEqual(body.user);
@@ -66,28 +66,28 @@ describe('a user shown inside another resource', () => {
     expect(body.user).toMatchObject({ height: 171, media: [{ id: 5 }], current_subscription: { id: 6 } });
   });
 
-  test('causes one call to store-billing for each page', async () => {
+  test('a page of embedded users causes one call to store-billing', async () => {
     const ids = (await Promise.all(Array.from({ length: 4 }, () => join(harness)))).map(({ id }) => id);
-    for (const asked of [[person.id], [person.id, ...ids]]) {
+    for (const page of [[person.id], [person.id, ...ids]]) {
       harness.standIns.calls = { media: 0, subscriptions: 0, blockers: 0 };
-      expect(await shown(asked, operator.caller)).toHaveLength(asked.length);
+      expect(await shown(page, operator.caller)).toHaveLength(page.length);
       expect(harness.standIns.calls).toEqual({ media: 0, subscriptions: 1, blockers: 0 });
     }
   });
 
-  test('is missing when it is erased, or replaced by an anonymous user on request', async () => {
+  test('an erased user is missing, or replaced by an anonymous user on request', async () => {
     const gone = await join(harness);
     await harness.send('DELETE', `/users/${gone.id}`, { as: operator.caller });
     expect(await shown([gone.id], operator.caller)).toEqual([]);
-    const asked = { ids: [gone.id, person.id, 999_999_999], with_erased: true };
-    const { users } = await harness.identity.call('ShowUsers', asked, { caller: operator.caller });
+    const request = { ids: [gone.id, person.id, 999_999_999], with_erased: true };
+    const { users } = await harness.identity.call('ShowUsers', request, { caller: operator.caller });
     const [live, erased] = users.map(fromUserMessage);
     expect(live?.id).toBe(person.id);
     expect(erased).toEqual(erasedUser(gone.id, gone.user.created_at));
     expect(userSchema.parse(erased)).toEqual(erased);
   });
 
-  test('is missing on request while a deletion is pending, also to themselves', async () => {
+  test('a user with a pending deletion is missing on request, even for themselves', async () => {
     const leaving = await join(harness);
     const now = harness.clock.now();
     await inTransaction(harness.database, (session) =>
@@ -99,17 +99,17 @@ describe('a user shown inside another resource', () => {
     const ids = [leaving.id, person.id];
     for (const viewer of [GUEST, leaving.caller, operator.caller]) {
       expect(await shown(ids, viewer)).toHaveLength(2);
-      const asked = { ids, without_pending: true };
-      const { users } = await harness.identity.call('ShowUsers', asked, { caller: viewer });
+      const request = { ids, without_pending: true };
+      const { users } = await harness.identity.call('ShowUsers', request, { caller: viewer });
       expect(users.map(({ id }) => id)).toEqual([person.id]);
     }
   });
 
-  test('is missing when the account is unknown', async () => {
+  test('an unknown user is missing', async () => {
     expect(await shown([person.id, 999_999_999], GUEST)).toHaveLength(1);
   });
 
-  test('can be requested with at most 199 others', async () => {
+  test('at most 200 users can be requested at once', async () => {
     const ids = Array.from({ length: 201 }, (_, index) => index + 1);
     await expect(shown(ids, GUEST)).rejects.toMatchObject({ kind: 'validation' });
   });
@@ -122,7 +122,7 @@ describe('a referral score that takes too long', () => {
   });
   afterAll(() => redis.disconnect());
 
-  /** As if another process held the lock and did not finish. */
+  /** Acts as another process that holds the lock and never finishes. */
   const lockScore = (userId: number) =>
     redis.set(`${harness.config.EVENTS_NAMESPACE}:referral-score:${userId}`, 'another process', 'PX', 60_000);
   const unlockScore = (userId: number) =>
@@ -136,23 +136,23 @@ describe('a referral score that takes too long', () => {
     return top;
   };
 
-  test('is replaced in a list by the last known score, or by the number of direct referrals', async () => {
-    const [quick, slow, known] = [await tree(), await tree(), await tree()];
-    expect((await scoresOf([known.id])).get(known.id)).toBe(1.5);
+  test('a slow score is replaced in lists by the last known score or the number of referrals', async () => {
+    const [quick, slow, cached] = [await tree(), await tree(), await tree()];
+    expect((await scoresOf([cached.id])).get(cached.id)).toBe(1.5);
     harness.clock.advance(10 * HOUR_MS);
-    await Promise.all([lockScore(slow.id), lockScore(known.id)]);
-    const scores = await scoresOf([quick.id, slow.id, known.id]);
-    expect([quick, slow, known].map(({ id }) => scores.get(id))).toEqual([1.5, 1, 1.5]);
+    await Promise.all([lockScore(slow.id), lockScore(cached.id)]);
+    const scores = await scoresOf([quick.id, slow.id, cached.id]);
+    expect([quick, slow, cached].map(({ id }) => scores.get(id))).toEqual([1.5, 1, 1.5]);
 
     const list = await harness.send('GET', '/users?per_page=100', { as: operator.caller });
     expect(list.status).toBe(200);
     expect(list.body.data.find((row: { id: number }) => row.id === slow.id).referral_score).toBe(1);
 
-    // A request for the single user waits for the exact score, and later lists contain it.
+    // A request for a single user waits for the exact score, and later lists contain it.
     const single = harness.send('GET', `/users/${slow.id}`, { as: operator.caller });
     await unlockScore(slow.id);
     expect((await single).body.user.referral_score).toBe(1.5);
     expect((await scoresOf([slow.id])).get(slow.id)).toBe(1.5);
-    await unlockScore(known.id);
+    await unlockScore(cached.id);
   });
 });

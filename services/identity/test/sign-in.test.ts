@@ -28,7 +28,7 @@ const from = (address: string, login: unknown, password: unknown = PASSWORD) =>
   });
 
 describe('signing in', () => {
-  test('accepts user name, e-mail and phone in any usual spelling', async () => {
+  test('a user signs in by user name, e-mail or phone in any usual spelling', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     const logins = [
@@ -47,7 +47,7 @@ describe('signing in', () => {
     }
   });
 
-  test('returns a new token and the full resource, as a registration does', async () => {
+  test('signing in returns a new token and the full resource, as a registration does', async () => {
     const person = await join(harness);
     const { body } = await logIn(harness, person.user.username);
     expect(body).toEqual({
@@ -61,7 +61,7 @@ describe('signing in', () => {
     expect(await isLive(harness, person.token)).toBe(true);
   });
 
-  test('succeeds while a deletion is pending, and returns both timestamps', async () => {
+  test('signing in succeeds while a deletion is pending, and returns both timestamps', async () => {
     const person = await join(harness);
     const dates = {
       deletion_requested_at: new Date('2026-01-01T10:00:00Z'),
@@ -76,7 +76,7 @@ describe('signing in', () => {
     });
   });
 
-  test('by a phone number finds its owner, even if 1.0.0 has let somebody else have it as a user name', async () => {
+  test('a phone number finds its owner, even if 1.0.0 allowed it as another user’s user name', async () => {
     const [owner, other] = [await join(harness), await join(harness)];
     const _id = `username:${owner.user.phone.replace('+98', '0')}`;
     await harness.database.collection('login_keys').insertOne({ _id, user_id: other.id } as never);
@@ -86,7 +86,7 @@ describe('signing in', () => {
 });
 
 describe('wrong credentials', () => {
-  test('are answered with 422 under login, the same whether or not the account exists', async () => {
+  test('wrong credentials return the same 422 under login whether or not the account exists', async () => {
     const person = await join(harness);
     const wrong = await logIn(harness, person.user.username, 'not the password');
     const unknown = await logIn(harness, 'nobody.at.all', 'not the password');
@@ -104,7 +104,7 @@ describe('wrong credentials', () => {
     ['login', { login: 'x'.repeat(256) }],
     ['password', { password: ['x'] }],
     ['password', { password: undefined }],
-  ])('with an invalid %s are answered with 422 under its name', async (field, invalid) => {
+  ])('an invalid %s returns 422 under its name', async (field, invalid) => {
     const { status, body } = await harness.send('POST', '/auth/login', {
       body: { login: 'someone', password: PASSWORD, ...invalid },
     });
@@ -114,7 +114,7 @@ describe('wrong credentials', () => {
 });
 
 describe('the limit of ten a minute', () => {
-  test('counts successes and failures of a login, in any spelling, from one address', async () => {
+  test('the limit counts successes and failures of a login, in any spelling, from one address', async () => {
     const person = await join(harness);
     const { username } = person.user;
     for (let call = 0; call < 5; call += 1) {
@@ -132,7 +132,7 @@ describe('the limit of ten a minute', () => {
     expect((await from('192.0.2.1', 'somebody.else')).status).toBe(422);
   });
 
-  test('is told by the 429 alone: what is left would tell which names are of one account', async () => {
+  test('only the 429 reveals the limit, because a remainder would link the names of an account', async () => {
     const person = await join(harness);
     const answers = [
       await from('192.0.2.9', person.user.username, 'not the password'),
@@ -145,7 +145,7 @@ describe('the limit of ten a minute', () => {
       expect([...headers.keys()].filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
   });
 
-  test('is exact for twenty concurrent attempts', async () => {
+  test('the limit is exact for twenty concurrent attempts', async () => {
     const person = await join(harness);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => from('192.0.2.3', person.user.username)),
@@ -154,7 +154,7 @@ describe('the limit of ten a minute', () => {
     expect(answers.filter((answer) => answer.status === 429)).toHaveLength(10);
   });
 
-  test('does not count invalid requests', async () => {
+  test('the limit does not count invalid requests', async () => {
     const person = await join(harness);
     const { username } = person.user;
     for (let call = 0; call < 11; call += 1) expect((await from('192.0.2.4', username, '')).status).toBe(422);
@@ -163,7 +163,7 @@ describe('the limit of ten a minute', () => {
 });
 
 describe('signing out', () => {
-  test('revokes the token at once, and no other session', async () => {
+  test('signing out revokes the token at once, and no other session', async () => {
     const person = await join(harness);
     const other = (await logIn(harness, person.user.username)).body.token;
     const answer = await harness.send('POST', '/auth/logout', { as: person.caller });
@@ -172,13 +172,13 @@ describe('signing out', () => {
     expect(await isLive(harness, other)).toBe(true);
   });
 
-  test('requires a token', async () => {
+  test('signing out requires a token', async () => {
     const { status, body } = await harness.send('POST', '/auth/logout');
     expect([status, body]).toEqual([401, { message: 'Sign in to continue.' }]);
   });
 });
 
-describe('a log-in whose password was verified stores no session', () => {
+describe('changes of an account during a log-in', () => {
   const stores = () => ({
     users: createUsers(harness.database, revocations),
     tokens: createTokens(harness.database, revocations),
@@ -187,9 +187,9 @@ describe('a log-in whose password was verified stores no session', () => {
     inTransaction(harness.database, work);
 
   const find = async (person: Person): Promise<FoundLogin> => {
-    const found = await stores().users.findLogin(person.user.username);
-    if (found === null) throw new Error('the account was not found');
-    return found;
+    const match = await stores().users.findLogin(person.user.username);
+    if (match === null) throw new Error('the account was not found');
+    return match;
   };
 
   let rows = 0;
@@ -208,50 +208,50 @@ describe('a log-in whose password was verified stores no session', () => {
     return inOneTransaction((session) => stores().tokens.insertSession(session, row, key, 'network'));
   };
 
-  /** Whether a log-in stores its session when `meanwhile` has happened since the account was found. */
+  /** Whether a log-in stores its session if `meanwhile` happens after the account was found. */
   const isStoredAfter = async (
     meanwhile: (id: number, username: string) => Promise<unknown>,
   ): Promise<boolean> => {
     const person = await join(harness);
-    const found = await find(person);
+    const match = await find(person);
     await meanwhile(person.id, person.user.username);
     const tokens = harness.database.collection('tokens');
     const before = await tokens.countDocuments({ user_id: person.id });
-    const isStored = await storeSession(found);
+    const isStored = await storeSession(match);
     expect(await tokens.countDocuments({ user_id: person.id })).toBe(before + (isStored ? 1 : 0));
     return isStored;
   };
 
-  test('but does when nothing has happened to the account', async () => {
+  test('a log-in stores a session if the account has not changed', async () => {
     expect(await isStoredAfter(async () => undefined)).toBe(true);
   });
 
-  test('when the credentials were revoked, also by a key of an earlier version, without a stamp', async () => {
+  test('no session is stored if the credentials were revoked, even for a key without a stamp', async () => {
     const revoke = (id: number) => inOneTransaction((session) => stores().tokens.revokeAll(session, id));
     expect(await isStoredAfter(revoke)).toBe(false);
     const person = await join(harness);
     const keys = harness.database.collection('login_keys');
     await keys.updateMany({ user_id: person.id }, { $unset: { stamp: 1 } });
-    const found = await find(person);
-    expect(await storeSession(found)).toBe(true);
+    const match = await find(person);
+    expect(await storeSession(match)).toBe(true);
     await revoke(person.id);
-    expect(await storeSession(found)).toBe(false);
+    expect(await storeSession(match)).toBe(false);
   });
 
-  test('when the other credentials were revoked', async () => {
+  test('no session is stored if the other credentials were revoked', async () => {
     const revoke = (id: number) =>
       inOneTransaction((session) => stores().tokens.revokeOthers(session, id, 'kept'));
     expect(await isStoredAfter(revoke)).toBe(false);
   });
 
-  test('when the account was erased', async () => {
+  test('no session is stored if the account was erased', async () => {
     const { users } = stores();
     const erase = (id: number) =>
       inOneTransaction((session) => users.erase(session, id, harness.clock.now()));
     expect(await isStoredAfter(erase)).toBe(false);
   });
 
-  test('when the user name was given up, also when it was claimed again', async () => {
+  test('no session is stored if the user name was released, even if it was claimed again', async () => {
     const { users } = stores();
     const rename = (id: number, username: string) =>
       inOneTransaction((session) => users.update(session, id, { username }));

@@ -1,4 +1,4 @@
-/** The sandbox's SMS provider, and what it has received. */
+/** The sandbox's SMS provider and the SMS that it has received. */
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { startSandbox } from '../../../sandbox/src/service.ts';
 
@@ -8,11 +8,11 @@ interface ReceivedSms {
 }
 
 export interface SmsSandbox {
-  /** For `KAVENEGAR_BASE_URL`. */
+  /** The value for `KAVENEGAR_BASE_URL`. */
   kavenegarUrl: string;
-  /** To this phone, the newest first. */
+  /** The SMS to this phone, newest first. */
   received(phone: string): Promise<ReceivedSms[]>;
-  /** The newest code that was sent to this phone; empty without one. */
+  /** The newest code that was sent to this phone; empty when there is none. */
   newestCode(phone: string): Promise<string>;
   /** Waits until `count` SMS were sent to this phone. */
   waitFor(phone: string, count: number): Promise<ReceivedSms[]>;

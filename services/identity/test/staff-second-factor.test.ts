@@ -1,4 +1,4 @@
-/** Where staff needs a second factor: roles with an operator's permission cannot be used without. */
+/** Where staff needs a second factor, roles with an operator's permission cannot be used without one. */
 import { createPkce } from '@fitness/contracts/testing/oauth-client.ts';
 import { MEMBER_PERMISSIONS, OPERATOR_PERMISSIONS, PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -32,7 +32,7 @@ afterAll(() => harness.close());
 
 const OPERATORS = [...OPERATOR_PERMISSIONS];
 const sorted = (permissions: Iterable<string> | undefined): string[] => [...(permissions ?? [])].sort();
-/** With the permissions as they are now. */
+/** The person with their current permissions. */
 const again = async (person: Person): Promise<Person> => ({
   ...person,
   caller: await callerOf(harness, person.token),
@@ -41,7 +41,7 @@ const listRoles = ({ caller: as }: Person) => harness.send('GET', '/roles', { as
 const CODE = 'auth.second_factor_required';
 
 describe('staff without a second factor', () => {
-  test('acts as a member, and is told what would be permitted with one', async () => {
+  test('staff without a second factor acts as a member, and sees the withheld permissions', async () => {
     for (const role of ['operator', 'administrator'] as const) {
       const { caller } = await joinAs(harness, role);
       expect(sorted(caller.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
@@ -52,7 +52,7 @@ describe('staff without a second factor', () => {
     }
   });
 
-  test('is answered with 403, a code and what to do, on each route of an operator', async () => {
+  test('operators’ routes return 403 with a code and a remedy to staff without a second factor', async () => {
     const [operator, target] = [await joinAs(harness, 'administrator'), await join(harness)];
     const routes = [
       ['GET', '/roles'],
@@ -75,7 +75,7 @@ describe('staff without a second factor', () => {
     expect([status, body]).toEqual([403, { message: 'You do not have permission to do this.' }]);
   });
 
-  test('sees other users as a member does', async () => {
+  test('staff without a second factor sees other users as a member does', async () => {
     const [operator, target] = [await joinAs(harness, 'operator'), await join(harness)];
     const seen = await harness.send('GET', `/users/${target.id}`, { as: operator.caller });
     expect([seen.status, 'email' in seen.body.user]).toEqual([200, false]);
@@ -83,12 +83,12 @@ describe('staff without a second factor', () => {
     expect(own.body.user.roles).toMatchObject([{ name: 'operator' }]);
   });
 
-  test('cannot give what is withheld to a token or to an app', async () => {
+  test('withheld permissions cannot be given to a token or an app', async () => {
     const operator = await joinAs(harness, 'operator');
-    const make = (permissions?: string[]) =>
+    const createToken = (permissions?: string[]) =>
       harness.send('POST', '/auth/tokens', { as: operator.caller, body: { name: 'x', permissions } });
-    expect((await make(['users.view_all'])).status).toBe(422);
-    const whole = await callerOf(harness, (await make()).body.token);
+    expect((await createToken(['users.view_all'])).status).toBe(422);
+    const whole = await callerOf(harness, (await createToken()).body.token);
     expect(sorted(whole.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
 
     const oauth = oauthOf(harness);
@@ -102,7 +102,7 @@ describe('staff without a second factor', () => {
 });
 
 describe('staff with a second factor', () => {
-  test('has all permissions at once, also in later sessions, and loses them with the factor', async () => {
+  test('staff gets all permissions with a second factor, in every session, and loses them with it', async () => {
     const operator = await joinAs(harness, 'operator');
     const { secret } = await setUp(harness, operator);
     const signedIn = await logInWith(harness, operator, codeOf(harness, secret));
@@ -113,31 +113,31 @@ describe('staff with a second factor', () => {
     }
     const armed = await again(operator);
     const body = { name: 'script', permissions: ['users.view_all'] };
-    const made = await harness.send('POST', '/auth/tokens', { as: armed.caller, body });
-    expect(sorted((await callerOf(harness, made.body.token)).permissions)).toEqual(['users.view_all']);
+    const created = await harness.send('POST', '/auth/tokens', { as: armed.caller, body });
+    expect(sorted((await callerOf(harness, created.body.token)).permissions)).toEqual(['users.view_all']);
 
     expect((await disarm(harness, armed, codeOf(harness, secret, 1))).status).toBe(204);
     expect(sorted((await again(other)).caller.permissions)).toEqual(sorted(MEMBER_PERMISSIONS));
-    const restricted = await callerOf(harness, made.body.token);
+    const restricted = await callerOf(harness, created.body.token);
     expect([sorted(restricted.permissions), sorted(restricted.withheld)]).toEqual([[], ['users.view_all']]);
   });
 
-  test('has them in no credential that was issued with the password only', async () => {
+  test('credentials that were issued with the password only never get staff permissions', async () => {
     const operator = await joinAs(harness, 'operator');
     const stolen = (await logIn(harness, operator.user.username)).body.token;
     const as = await callerOf(harness, stolen);
-    const made = await harness.send('POST', '/auth/tokens', { as, body: { name: 'for later' } });
+    const created = await harness.send('POST', '/auth/tokens', { as, body: { name: 'for later' } });
     const app = await oauthOf(harness).connect(
       { login: operator.user.username, password: PASSWORD },
       { scope: 'payments.view_own' },
     );
     await setUp(harness, operator);
-    const issued = [stolen, made.body.token, app.accessToken];
+    const issued = [stolen, created.body.token, app.accessToken];
     expect(await Promise.all(issued.map((token) => isLive(harness, token)))).toEqual([false, false, false]);
     expect((await again(operator)).caller.permissions.has('users.view_all')).toBe(true);
   });
 
-  test('also when a member becomes staff later', async () => {
+  test('a member who becomes staff gets the permissions only with a second factor', async () => {
     const [one, other] = [await join(harness), await join(harness)];
     await setUp(harness, one);
     for (const { id } of [one, other]) await giveRoles(harness, id, [2]);
@@ -162,12 +162,12 @@ test('the first administrator signs in, sets up a second factor, and then admini
   expect((await listRoles(await root(signedIn.body.token, body.user))).status).toBe(200);
 });
 
-test('members need none', async () => {
+test('members need no second factor', async () => {
   const { caller } = await join(harness);
   expect([sorted(caller.permissions), caller.withheld]).toEqual([sorted(MEMBER_PERMISSIONS), undefined]);
 });
 
-test('optional: staff acts without', async () => {
+test('staff acts without a second factor if it is optional', async () => {
   const optional = await startHarness({ STAFF_SECOND_FACTOR: 'optional' });
   try {
     const { caller } = await joinAs(optional, 'administrator');

@@ -1,4 +1,4 @@
-/** What an account has without a limit is revoked and erased in steps; none changes more than a transaction may. */
+/** Unlimited data of an account is revoked and erased in steps, each within the limit of a transaction. */
 import type { OauthClient } from '@fitness/contracts/testing/oauth-client.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -11,7 +11,7 @@ import { createOauthUser, oauthOf } from './oauth-support.ts';
 import { openReplica, type Replica } from './purge-support.ts';
 import { type Harness, isLive, join, joinAs, logIn, PASSWORD, type Person, startHarness } from './support.ts';
 
-/** More than two transactions may change. */
+/** More rows than two transactions may change. */
 const MANY = 2_500;
 
 let harness: Harness;
@@ -33,7 +33,7 @@ afterAll(async () => {
 const countOf = (collection: string, { id }: Pick<Person, 'id'>): Promise<number> =>
   harness.database.collection(collection).countDocuments({ user_id: id });
 
-/** Copies of the session of the person, as that many log-ins leave. */
+/** Copies the person's session, as that many log-ins would. */
 const addSessions = ({ id }: Person): Promise<void> =>
   fillLike(
     harness.database,
@@ -45,7 +45,7 @@ const addSessions = ({ id }: Person): Promise<void> =>
 
 const expectBounded = (): void => expect(watch.largest()).toBeLessThanOrEqual(CHANGES_MAX);
 
-test('a new password ends all sessions of an account that has more than a transaction may delete, but its own', async () => {
+test('a new password ends all other sessions, even more than a transaction may delete', async () => {
   const person = await join(harness);
   const other = (await logIn(harness, person.user.username)).body.token;
   await addSessions(person);
@@ -57,7 +57,7 @@ test('a new password ends all sessions of an account that has more than a transa
   expectBounded();
 });
 
-test('a grant under which more was issued than a transaction may delete is ended with all of it', async () => {
+test('a grant ends with everything issued under it, even more than a transaction may delete', async () => {
   const person = await createOauthUser(harness);
   const { accessToken, clientId, refreshToken } = await oauth.connect(person);
   await fillLike(
@@ -76,7 +76,7 @@ test('a grant under which more was issued than a transaction may delete is ended
   expectBounded();
 });
 
-test('an account with more rows than a transaction may delete is erased at once, and its rows in steps', async () => {
+test('an account with very many rows is erased at once, and its rows in steps', async () => {
   const person = await createOauthUser(harness);
   const administrator = await joinAs(harness, 'administrator');
   await oauth.connect(person);
@@ -108,11 +108,11 @@ test('an account with more rows than a transaction may delete is erased at once,
   expectBounded();
 });
 
-test('no credential of an erased account is accepted while its rows wait for the steps', async () => {
+test('no credential of an erased account is accepted while its rows are still stored', async () => {
   const person = await createOauthUser(harness);
   const { accessToken, clientId, refreshToken } = await oauth.connect(person);
   const { store, clock } = replica.dependencies;
-  // Without the event, on which the rows are deleted.
+  // Erases without the event that deletes the rows.
   await store.transaction((session) => store.users.erase(session, person.id, clock.now()));
   expect(await countOf('tokens', person)).toBe(2);
   expect([await isLive(harness, person.token), await isLive(harness, accessToken)]).toEqual([false, false]);

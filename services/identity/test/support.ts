@@ -28,11 +28,11 @@ import { createRevocations } from '../src/store/revocations.ts';
 
 type IdentityDefinition = ReturnType<typeof grpcDefinitions.identity>;
 
-/** The state of the stand-ins: what they answer, and what they were called with. Tests change it. */
+/** The state of the stand-ins: their responses, and the calls that they received. Tests change it. */
 interface StandIns {
-  /** What media stores. */
+  /** The files that media stores. */
   media: { id: number; userId: number; filename: string }[];
-  /** Of every copy that media returns. */
+  /** Version of every copy that media returns. */
   mediaVersion: number;
   deletedLicensesOf: number[];
   /** The calls of media's `DeleteByPurpose`, in order. */
@@ -40,7 +40,7 @@ interface StandIns {
   /** Runs while media deletes a license document. */
   whileDeleting: (() => Promise<void>) | undefined;
   subscriptions: { id: number; userId: number }[];
-  /** The blockers that apply, and to which user. */
+  /** The blockers that apply, with their users. */
   blockers: { userId: number; code: string; extras: Record<string, unknown> }[];
   /** Runs while a blocker is evaluated. */
   whileEvaluating: (() => Promise<void>) | undefined;
@@ -54,7 +54,7 @@ export interface Harness {
   clock: ManualClock;
   send: Send;
   identity: GrpcClient<IdentityDefinition>;
-  /** As media calls it before it answers an upload or a deletion. */
+  /** Calls identity as media does before it answers an upload or a deletion. */
   saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   standIns: StandIns;
   /** The service's own database. */
@@ -103,8 +103,8 @@ const startStandIns = (standIns: StandIns) =>
         standIns.calls.blockers += 1;
         await standIns.whileEvaluating?.();
         if (code === standIns.brokenBlocker) throw new Error('out of order');
-        const found = standIns.blockers.find((row) => row.userId === user_id && row.code === code);
-        return { applies: found !== undefined, extras_json: JSON.stringify(found?.extras ?? {}) };
+        const match = standIns.blockers.find((row) => row.userId === user_id && row.code === code);
+        return { applies: match !== undefined, extras_json: JSON.stringify(match?.extras ?? {}) };
       },
     }),
     standInService(grpcDefinitions.auditLog(), {
@@ -146,7 +146,7 @@ export const identityConfig = (env: Record<string, string> = {}): IdentityConfig
   return readConfig({ ...Object.fromEntries(base), ...defaults, ...env });
 };
 
-/** Tests hash many passwords. */
+/** Cheap, because tests hash many passwords. */
 const PASSWORD_COST: PasswordCost = { memoryCost: 256, timeCost: 1, parallelism: 1 };
 
 export const startHarness = async (
@@ -207,7 +207,7 @@ export const startHarness = async (
   };
 };
 
-/** Of stores beside the service: no gateway reads what they revoke. */
+/** For stores that tests open beside the service. No gateway reads what they revoke. */
 export const noEpochs: CredentialEpochs = { close: async () => undefined, advance: async () => undefined };
 export const revocations = createRevocations(noEpochs);
 
@@ -215,7 +215,7 @@ export const PASSWORD = 'correct horse battery';
 
 let people = 0;
 
-/** A valid registration. Its values are unique in the database, which is the harness's own. */
+/** A valid registration. Its values are unique in the database of the harness. */
 export const registration = (fields: Record<string, unknown> = {}): Record<string, unknown> => {
   people += 1;
   return {
@@ -233,7 +233,7 @@ export interface Person {
   id: number;
   token: string;
   caller: UserCaller;
-  // biome-ignore lint/suspicious/noExplicitAny: the resource as it was answered, under test
+  // biome-ignore lint/suspicious/noExplicitAny: the resource in the response, under test
   user: any;
 }
 
@@ -270,7 +270,7 @@ const toPerson = async (harness: Harness, answer: Answer): Promise<Person> => ({
 
 let addresses = 0;
 
-/** An address that no other call has, so that tests do not share a rate limit. */
+/** An address that no other call uses, so that tests do not share a rate limit. */
 export const newAddress = (): { 'x-client-address': string } => {
   addresses += 1;
   return { 'x-client-address': `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}` };

@@ -64,7 +64,7 @@ const publish = async (definition: typeof mediaAttached, data: ReturnType<typeof
   );
 };
 
-/** Runs `work` and waits until the service has consumed so many more events. */
+/** Runs `work` and waits until the service has consumed this many more events. */
 const untilConsumed = async (work: () => Promise<void>, events: number): Promise<void> => {
   const inbox = harness.database.collection('inbox');
   const before = await inbox.countDocuments({});
@@ -73,13 +73,13 @@ const untilConsumed = async (work: () => Promise<void>, events: number): Promise
 };
 
 describe('a document that media reports', () => {
-  test('is attached immediately, with a download link and a pending review', async () => {
+  test('a reported document is attached immediately, with a link and a pending review', async () => {
     const person = await join(harness);
     expect(await attach(person.id, 10)).toEqual({ current: true });
     expect(await licenseOf(person)).toEqual(pending(10));
   });
 
-  test('resets the review of the previous document', async () => {
+  test('a new document resets the review of the previous one', async () => {
     const person = await join(harness);
     await attach(person.id, 20);
     await review(person, { trainer_license_approved: false, trainer_license_rejection_reason: 'blurred' });
@@ -88,7 +88,7 @@ describe('a document that media reports', () => {
     expect(await licenseOf(person)).toEqual(pending(21));
   });
 
-  test('keeps its review when it is reported again', async () => {
+  test('a document that is reported again keeps its review', async () => {
     const person = await join(harness);
     await attach(person.id, 30);
     await review(person, { trainer_license_approved: true });
@@ -97,20 +97,20 @@ describe('a document that media reports', () => {
     expect(await licenseOf(person)).toEqual({ ...pending(30), approved: true });
   });
 
-  test('changes nothing if it is older than the attached one', async () => {
+  test('a document that is older than the attached one changes nothing', async () => {
     const person = await join(harness);
     await attach(person.id, 41);
     expect(await attach(person.id, 40)).toEqual({ current: false });
     expect(await licenseOf(person)).toEqual(pending(41));
   });
 
-  test('is attached if it has the largest id of twenty concurrent ones', async () => {
+  test('the document with the largest id of twenty concurrent ones is attached', async () => {
     const person = await join(harness);
     await Promise.all(Array.from({ length: 20 }, (_, index) => attach(person.id, 101 + index)));
     expect(await licenseOf(person)).toEqual(pending(120));
   });
 
-  test('of an unknown account is not found; an invalid request is refused', async () => {
+  test('a document of an unknown account is not found, and an invalid request is refused', async () => {
     await expect(attach(987_654_321, 1)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(attach(operator.id, 0)).rejects.toMatchObject({ kind: 'validation' });
     await expect(
@@ -119,7 +119,7 @@ describe('a document that media reports', () => {
   });
 });
 
-test('a reason beside an approval is no mistake: 404, 403, 409 and 422 are answered as without it', async () => {
+test('a reason that is sent with an approval does not change the error that is returned', async () => {
   const person = await join(harness);
   const administrator = await joinAs(harness, 'administrator');
   const body = { trainer_license_approved: true, trainer_license_rejection_reason: 'No' };
@@ -131,7 +131,7 @@ test('a reason beside an approval is no mistake: 404, 403, 409 and 422 are answe
   expect(await put(person.id)).toBe(422);
 });
 
-test('a review that names its document never applies to one that replaces it at the same time', async () => {
+test('a review that names its document never applies to a concurrent replacement', async () => {
   for (let round = 0; round < 20; round += 1) {
     const person = await join(harness);
     const first = 5_000 + round * 10;
@@ -149,14 +149,14 @@ test('a review that names its document never applies to one that replaces it at 
 });
 
 describe('an event of media', () => {
-  test('attaches the document when the call was lost', async () => {
+  test('the event of an upload attaches the document when the call was lost', async () => {
     const person = await join(harness);
     await publish(mediaAttached, row(person.id, 200));
     await eventually(async () => (await licenseOf(person)).image !== null);
     expect(await licenseOf(person)).toEqual(pending(200));
   });
 
-  test('about another kind of file changes nothing', async () => {
+  test('an event about another kind of file changes nothing', async () => {
     const person = await join(harness);
     await attach(person.id, 210);
     await untilConsumed(async () => {
@@ -170,7 +170,7 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(pending(210));
   });
 
-  test('about a deletion removes the document with its review, and it is never attached again', async () => {
+  test('the event of a deletion removes the document and its review, which never come back', async () => {
     const person = await join(harness);
     await attach(person.id, 220);
     await review(person, { trainer_license_approved: true });
@@ -180,7 +180,7 @@ describe('an event of media', () => {
     expect(await licenseOf(person)).toEqual(NONE);
   });
 
-  test('about a deletion by an operator notifies the trainer; about one by the trainer it does not', async () => {
+  test('a deletion by an operator notifies the trainer, and one by the trainer does not', async () => {
     const notificationsOf = async (person: Person) =>
       (await harness.send('GET', '/notifications', { as: person.caller })).body.data;
     const [person, own] = [await join(harness), await join(harness)];
@@ -188,7 +188,7 @@ describe('an event of media', () => {
     await attach(own.id, 226);
     await untilConsumed(async () => {
       await publish(mediaDeleted, row(own.id, 226));
-      // Of a document that is no longer the license.
+      // The event of a document that is no longer the license.
       await publish(mediaDeleted, row(person.id, 224, { by_operator: true }));
       await publish(mediaDeleted, row(person.id, 225, { by_operator: true }));
     }, 3);
@@ -198,14 +198,14 @@ describe('an event of media', () => {
     expect(await notificationsOf(own)).toEqual([]);
   });
 
-  test('about the deletion of another document changes nothing', async () => {
+  test('the deletion of an older document changes nothing', async () => {
     const person = await join(harness);
     await attach(person.id, 231);
     await untilConsumed(() => publish(mediaDeleted, row(person.id, 230)), 1);
     expect(await licenseOf(person)).toEqual(pending(231));
   });
 
-  test('about the deletion of a newer document removes the one that it had replaced at media', async () => {
+  test('the deletion of a newer document removes the one that it had replaced at media', async () => {
     const person = await join(harness);
     await attach(person.id, 235);
     await untilConsumed(() => publish(mediaDeleted, row(person.id, 236)), 1);
@@ -213,14 +213,14 @@ describe('an event of media', () => {
     expect(await attach(person.id, 236)).toEqual({ current: false });
   });
 
-  test('about a deletion that arrives before the upload prevents the document from being attached', async () => {
+  test('a deletion that arrives before the upload prevents the document from being attached', async () => {
     const person = await join(harness);
     await untilConsumed(() => publish(mediaDeleted, row(person.id, 240)), 1);
     await untilConsumed(() => publish(mediaAttached, row(person.id, 240)), 1);
     expect(await licenseOf(person)).toEqual(NONE);
   });
 
-  test('about an unknown account is consumed without effect', async () => {
+  test('an event about an unknown account is consumed without effect', async () => {
     await untilConsumed(async () => {
       await publish(mediaAttached, row(987_654_321, 250));
       await publish(mediaDeleted, row(987_654_321, 250));
@@ -229,7 +229,7 @@ describe('an event of media', () => {
 });
 
 describe('clearing the document', () => {
-  test('by its holder or by an operator deletes it, and no newer one', async () => {
+  test('clearing a document deletes it, but no newer one', async () => {
     const [holder, other] = [await join(harness), await join(harness)];
     await attach(holder.id, 300);
     await attach(other.id, 301);
@@ -250,7 +250,7 @@ describe('clearing the document', () => {
   test.each([
     ['its holder', (person: Person) => clear(person)],
     ['an operator', (person: Person) => review(person, { trainer_license_image: null })],
-  ])('by %s keeps a newer document that arrives at the same time', async (_who, clearing) => {
+  ])('a document that arrives while %s clears the previous one is kept', async (_who, clearing) => {
     const person = await join(harness);
     await attach(person.id, 310);
     harness.standIns.whileDeleting = async () => {
@@ -262,7 +262,7 @@ describe('clearing the document', () => {
     expect(await licenseOf(person)).toEqual(pending(311));
   });
 
-  test('by its holder changes nothing and answers 503 when media does not delete it', async () => {
+  test('clearing one’s document returns 503 and changes nothing when media does not delete it', async () => {
     const person = await join(harness);
     await attach(person.id, 320);
     harness.standIns.whileDeleting = async () => {
@@ -278,7 +278,7 @@ describe('GET /users/license-reviews', () => {
     harness.send('GET', `/users/license-reviews${query}`, { as });
   const idsOf = (body: { data: { id: number }[] }) => body.data.map(({ id }) => id);
 
-  test('has those that nobody has reviewed, the oldest document first, page by page', async () => {
+  test('the list has unreviewed licenses, oldest document first, page by page', async () => {
     const before = idsOf((await list('?per_page=100')).body);
     const [late, early, decided] = [await join(harness), await join(harness), await join(harness)];
     await attach(early.id, 9_001);
@@ -293,19 +293,19 @@ describe('GET /users/license-reviews', () => {
     ]);
     expect(body.data.at(-1).trainer_license_link).toContain('/media/9003/');
 
-    const found: number[] = [];
+    const ids: number[] = [];
     for (let query = '?per_page=1'; query !== ''; ) {
       const page = (await list(query)).body;
-      found.push(...idsOf(page));
+      ids.push(...idsOf(page));
       query = page.meta.next_cursor === null ? '' : `?per_page=1&cursor=${page.meta.next_cursor}`;
     }
-    // Other tests have given one document to several; a real one has one owner.
-    expect(found.slice(-2)).toEqual([early.id, late.id]);
+    // Other tests have attached the same document to several users; a real one has one owner.
+    expect(ids.slice(-2)).toEqual([early.id, late.id]);
     await review(early, { trainer_license_approved: true });
     expect(idsOf((await list('?per_page=100')).body)).toEqual([...before, late.id]);
   });
 
-  describe('also has those whose name has changed since their review', () => {
+  describe('name changes since a review', () => {
     const rename = (person: Person, body: Record<string, unknown>) =>
       harness.send('PUT', '/auth/me', { as: person.caller, body });
     const reviewed = async (mediaId: number, verdict: boolean | null): Promise<Person> => {
@@ -321,28 +321,33 @@ describe('GET /users/license-reviews', () => {
       return change?.reviewed_name;
     };
 
-    test.each([true, false])('with the name that the verdict %p was given for', async (verdict) => {
-      const person = await reviewed(9_100, verdict);
-      expect(await changeOf(person)).toBeUndefined();
-      const renamed = await rename(person, { first_name: 'Mina' });
-      expect(await changeOf(person)).toBe('Sara Ahmadi');
-      await rename(person, { last_name: 'Karimi' });
-      expect(await changeOf(person)).toBe('Sara Ahmadi');
-      await rename(person, { height: 170, username: `x${person.user.username}` });
-      expect(await changeOf(person)).toBe('Sara Ahmadi');
+    test.each([true, false])(
+      'a renamed trainer is listed with the name that the verdict %p was for',
+      async (verdict) => {
+        const person = await reviewed(9_100, verdict);
+        expect(await changeOf(person)).toBeUndefined();
+        const renamed = await rename(person, { first_name: 'Mina' });
+        expect(await changeOf(person)).toBe('Sara Ahmadi');
+        await rename(person, { last_name: 'Karimi' });
+        expect(await changeOf(person)).toBe('Sara Ahmadi');
+        await rename(person, { height: 170, username: `x${person.user.username}` });
+        expect(await changeOf(person)).toBe('Sara Ahmadi');
 
-      const shown = (await harness.send('GET', `/users/${person.id}`, { as: operator.caller })).body.user;
-      for (const user of [renamed.body.user, shown])
-        expect(Object.keys(user)).toEqual(Object.keys(person.user));
-      expect(shown.trainer_license_approved).toBe(verdict);
-      const row = (await list('?per_page=100')).body.data.find(({ id }: { id: number }) => id === person.id);
-      expect(row).toEqual(shown);
+        const shown = (await harness.send('GET', `/users/${person.id}`, { as: operator.caller })).body.user;
+        for (const user of [renamed.body.user, shown])
+          expect(Object.keys(user)).toEqual(Object.keys(person.user));
+        expect(shown.trainer_license_approved).toBe(verdict);
+        const row = (await list('?per_page=100')).body.data.find(
+          ({ id }: { id: number }) => id === person.id,
+        );
+        expect(row).toEqual(shown);
 
-      await rename(person, { first_name: 'Sara', last_name: 'Ahmadi' });
-      expect(await changeOf(person)).toBeUndefined();
-    });
+        await rename(person, { first_name: 'Sara', last_name: 'Ahmadi' });
+        expect(await changeOf(person)).toBeUndefined();
+      },
+    );
 
-    test('until it is reviewed again, reset, or another document is there', async () => {
+    test('a renamed trainer is listed until the license is reviewed again, reset or replaced', async () => {
       const ends: [string, (person: Person) => Promise<unknown>][] = [
         ['approved', (person) => review(person, { trainer_license_approved: true })],
         ['rejected', (person) => review(person, { trainer_license_approved: false })],
@@ -350,19 +355,19 @@ describe('GET /users/license-reviews', () => {
         ['cleared', clear],
         ['replaced', (person) => attach(person.id, 9_190)],
       ];
-      for (const [end, act] of ends) {
+      for (const [end, action] of ends) {
         const person = await reviewed(9_110, true);
         await rename(person, { first_name: 'Mina' });
         await review(person, { trainer_license_rejection_reason: 'Which name is it?' });
         expect([end, await changeOf(person)]).toEqual([end, 'Sara Ahmadi']);
-        await act(person);
+        await action(person);
         expect([end, await changeOf(person)]).toEqual([end, undefined]);
         const document = await harness.database.collection('users').findOne({ _id: person.id as never });
         expect(document?.trainer_license_reviewed_name).toBeNull();
       }
     });
 
-    test('not where the name of a request is the one that its verdict is given for', async () => {
+    test('a request with both a name and a verdict does not list the trainer as renamed', async () => {
       const person = await reviewed(9_120, null);
       await review(person, { first_name: 'Mina', trainer_license_approved: true });
       expect(await changeOf(person)).toBeUndefined();
@@ -370,7 +375,7 @@ describe('GET /users/license-reviews', () => {
       expect(await changeOf(person)).toBe('Mina Ahmadi');
     });
 
-    test('also for a review of an earlier release, which remembered no name', async () => {
+    test('a renamed trainer is listed even if an earlier release stored no reviewed name', async () => {
       const person = await reviewed(9_130, true);
       const unset = { $unset: { trainer_license_reviewed_name: 1 } };
       await harness.database.collection('users').updateOne({ _id: person.id as never }, unset);
@@ -378,7 +383,7 @@ describe('GET /users/license-reviews', () => {
       expect(await changeOf(person)).toBe('Sara Ahmadi');
     });
 
-    test('after those that nobody has reviewed, on every page', async () => {
+    test('renamed trainers follow unreviewed licenses on every page', async () => {
       for (const mediaId of [9_140, 9_141, 9_142])
         await rename(await reviewed(mediaId, true), { first_name: 'Mina' });
       await attach((await join(harness)).id, 9_150);
@@ -395,13 +400,13 @@ describe('GET /users/license-reviews', () => {
       }
       for (let page = 1; page <= Math.ceil(all.length / 2); page += 1)
         byPage.push(...idsOf((await list(`?per_page=2&page=${page}`)).body));
-      // Other tests have given one document to several; a cursor has one of these.
+      // Other tests have attached the same document to several users; a cursor returns one of them.
       expect(byCursor.filter(isChanged)).toEqual(all.filter(isChanged));
       expect(byPage).toEqual(all);
       expect((await list('?page=300')).body.data).toEqual([]);
     });
 
-    test('and only one account where it is named', async () => {
+    test('the list can be limited to one account', async () => {
       const [one, other] = [await reviewed(9_160, true), await reviewed(9_161, true)];
       await rename(one, { first_name: 'Mina' });
       const { body } = await list(`?user_id=${one.id}`);
@@ -418,7 +423,7 @@ describe('GET /users/license-reviews', () => {
     });
   });
 
-  test('is for who reviews and sees all accounts', async () => {
+  test('the list requires users.update_any and users.view_all', async () => {
     const member = await join(harness);
     expect((await list('', member.caller)).status).toBe(403);
     expect((await list('', caller(1, ['users.update_any']))).status).toBe(403);

@@ -1,4 +1,4 @@
-/** Known and unknown accounts cause the same database commands, so that response times do not reveal which exist. */
+/** Known and unknown accounts cause the same commands, so that response times do not reveal which accounts exist. */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import type { RateLimiter } from '@fitness/shared/kernel/rate-limit.ts';
 import { connectMongo } from '@fitness/shared/mongo/connect.ts';
@@ -20,7 +20,7 @@ import { identityConfig, revocations } from './support.ts';
 
 const config = identityConfig();
 const now = new Date('2026-01-01T00:00:00Z');
-const known = {
+const existing = {
   username: 'somebody',
   email: 'somebody@example.org',
   phone: '+989120000001',
@@ -51,7 +51,7 @@ beforeAll(async () => {
       session,
       newMember({
         id: 1,
-        person: known,
+        person: existing,
         passwordHash: 'hash',
         referralCode: 'CODE1',
         referrerId: null,
@@ -106,13 +106,13 @@ const reset = (login: string, { allowed = true } = {}) => {
 };
 
 describe('finding an account by its login', () => {
-  test('causes the same commands whether or not the account exists', async () => {
-    const found = await commandsOf(async () =>
-      expect(await users.findByLogin(known.username)).toMatchObject(known),
+  test('finding a login causes the same commands whether or not the account exists', async () => {
+    const commands = await commandsOf(async () =>
+      expect(await users.findByLogin(existing.username)).toMatchObject(existing),
     );
     const missing = await commandsOf(async () => expect(await users.findByLogin('nobody')).toBeNull());
-    expect(found).toEqual(['find login_keys', 'find users']);
-    expect(missing).toEqual(found);
+    expect(commands).toEqual(['find login_keys', 'find users']);
+    expect(missing).toEqual(commands);
   });
 });
 
@@ -121,14 +121,14 @@ describe('a refused sign-in', () => {
   const signIn = async (login: string): Promise<void> => {
     const passwords = await createPasswords(QUEUE_MS);
     const counted: Passwords = {
-      hash: (...given) => passwords.hash(...given),
-      verify: (...given) => {
+      hash: (...args) => passwords.hash(...args),
+      verify: (...args) => {
         verifications += 1;
-        return passwords.verify(...given);
+        return passwords.verify(...args);
       },
-      verifyDummy: (...given) => {
+      verifyDummy: (...args) => {
         verifications += 1;
-        return passwords.verifyDummy(...given);
+        return passwords.verifyDummy(...args);
       },
     };
     const dependencies = {
@@ -140,24 +140,24 @@ describe('a refused sign-in', () => {
     const client = { address: ADDRESS, userAgent: undefined };
     const credentials = { login, password: 'not the password', totp: undefined, client };
     const signIn = createSignIn(dependencies);
-    const found = await signIn.consumeLimit(login, ADDRESS);
-    await expect(signIn.signIn({ ...credentials, found })).rejects.toMatchObject({
+    const match = await signIn.consumeLimit(login, ADDRESS);
+    await expect(signIn.signIn({ ...credentials, match })).rejects.toMatchObject({
       fields: { login: expect.anything() },
     });
   };
 
-  test('causes the same commands and one password check, whether or not the account exists', async () => {
+  test('a refused sign-in causes the same commands and one password check for any login', async () => {
     const passwordHash = await (await createPasswords(QUEUE_MS)).hash('its password', ADDRESS);
     await inTransaction(connection, (session) => users.setPassword(session, 1, passwordHash));
-    const found = await commandsOf(() => signIn(known.username));
+    const commands = await commandsOf(() => signIn(existing.username));
     expect(verifications).toBe(1);
     const missing = await commandsOf(() => signIn('nobody'));
     expect(verifications).toBe(2);
-    expect(found).toEqual(['find login_keys', 'find users']);
-    expect(missing).toEqual(found);
+    expect(commands).toEqual(['find login_keys', 'find users']);
+    expect(missing).toEqual(commands);
   });
 
-  test('costs similar processor time, whether or not the account exists', async () => {
+  test('a refused sign-in costs similar processor time whether or not the account exists', async () => {
     const passwords = await createPasswords(QUEUE_MS);
     const passwordHash = await passwords.hash('its password', ADDRESS);
     const costOf = async (work: () => Promise<boolean>): Promise<number> => {
@@ -166,42 +166,42 @@ describe('a refused sign-in', () => {
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
-    // The least of ten: whatever else the process does makes a single measurement larger.
-    const [found, missing] = [{ us: Number.POSITIVE_INFINITY }, { us: Number.POSITIVE_INFINITY }];
+    // The minimum of ten measurements, because other work of the process makes single ones larger.
+    const [real, dummy] = [{ us: Number.POSITIVE_INFINITY }, { us: Number.POSITIVE_INFINITY }];
     for (let round = 0; round < 10; round += 1) {
       const verify = () => passwords.verify(passwordHash, 'not the password', ADDRESS);
       const verifyDummy = () => passwords.verifyDummy('not the password', ADDRESS);
-      found.us = Math.min(found.us, await costOf(verify));
-      missing.us = Math.min(missing.us, await costOf(verifyDummy));
+      real.us = Math.min(real.us, await costOf(verify));
+      dummy.us = Math.min(dummy.us, await costOf(verifyDummy));
     }
-    expect(missing.us / found.us).toBeGreaterThan(0.5);
-    expect(missing.us / found.us).toBeLessThan(2);
-    // The cost of a real password hash, so neither side takes a shortcut.
-    expect(missing.us).toBeGreaterThan(2_000);
+    expect(dummy.us / real.us).toBeGreaterThan(0.5);
+    expect(dummy.us / real.us).toBeLessThan(2);
+    // At least the cost of a real password hash, so that neither side takes a shortcut.
+    expect(dummy.us).toBeGreaterThan(2_000);
   });
 });
 
 describe('a refused password reset', () => {
-  test('causes the same commands, whether or not the account exists, has a code, or is rate limited', async () => {
+  test('a refused reset causes the same commands for any account, code and rate limit', async () => {
     hashed = 0;
-    const without = await commandsOf(() => reset(known.username));
-    expect(without).toContain('findAndModify confirmation_codes');
-    expect(await commandsOf(() => reset('nobody'))).toEqual(without);
-    expect(await commandsOf(() => reset('nobody', { allowed: false }))).toEqual(without);
-    expect(await commandsOf(() => reset(known.username, { allowed: false }))).toEqual(without);
+    const commands = await commandsOf(() => reset(existing.username));
+    expect(commands).toContain('findAndModify confirmation_codes');
+    expect(await commandsOf(() => reset('nobody'))).toEqual(commands);
+    expect(await commandsOf(() => reset('nobody', { allowed: false }))).toEqual(commands);
+    expect(await commandsOf(() => reset(existing.username, { allowed: false }))).toEqual(commands);
     await codes.replace(1, 'reset', issueCode('c', '12345678', now));
-    expect(await commandsOf(() => reset(known.username))).toEqual(without);
+    expect(await commandsOf(() => reset(existing.username))).toEqual(commands);
     // One password hash for each call.
     expect(hashed).toBe(5);
   });
 
-  test('is counted by the same limits, one key for all spellings, whether or not the account exists', async () => {
+  test('a refused reset counts for the same limits, with one key for all spellings of any login', async () => {
     const countedFor = async (login: string): Promise<string[]> => {
       counted = [];
       await reset(login);
       return counted;
     };
-    const byUsername = await countedFor(known.username);
+    const byUsername = await countedFor(existing.username);
     expect(byUsername).toEqual([
       'resets-address 192.0.2.1',
       'resets-account-address user:1:192.0.2.1',
@@ -209,7 +209,7 @@ describe('a refused password reset', () => {
       'anonymous-codes user:1:1',
       'account-codes user:1',
     ]);
-    for (const login of [known.email.toUpperCase(), known.phone.replace('+98', '0')]) {
+    for (const login of [existing.email.toUpperCase(), existing.phone.replace('+98', '0')]) {
       expect(await countedFor(login)).toEqual(byUsername);
     }
     const unknown = await countedFor('Nobody@Example.org');

@@ -1,4 +1,4 @@
-/** What older releases have stored is found after an upgrade (docs/adr/0014). */
+/** Data that older releases have stored is found after an upgrade (docs/adr/0014). */
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { inTransaction } from '@fitness/shared/mongo/transaction.ts';
 import { apiClient } from '@fitness/shared/testing/harness.ts';
@@ -19,7 +19,7 @@ const erase = (id: number) =>
   inTransaction(harness.database, (session) =>
     createUsers(harness.database, revocations).erase(session, id, harness.clock.now()),
   );
-/** Stores accounts as version 1.0.0 did: with the texts in the account. */
+/** Stores accounts as version 1.0.0 did, with the texts in the account. */
 const storeAsBefore = async (ids: readonly number[]): Promise<void> => {
   const older = {
     search_text: 'جہاں',
@@ -31,7 +31,7 @@ const storeAsBefore = async (ids: readonly number[]): Promise<void> => {
   await texts().deleteMany({ row: { $in: [...ids] } });
 };
 
-test('accounts whose texts version 1.0.0 has stored are found in every spelling, also after an upgrade that was killed and two at once', async () => {
+test('accounts of 1.0.0 are found in every spelling, even after killed and concurrent upgrades', async () => {
   const operator = await joinAs(harness, 'operator');
   const person = await join(harness, { first_name: 'جہاں', last_name: 'چائے' });
   const erased = await join(harness, { first_name: 'جہاں', last_name: 'چائے' });
@@ -75,7 +75,7 @@ test('accounts whose texts version 1.0.0 has stored are found in every spelling,
   }
 });
 
-test('an account that is erased while its texts are corrected leaves none', async () => {
+test('an account that is erased while its texts are corrected leaves no texts', async () => {
   const people = await Promise.all(Array.from({ length: 30 }, () => join(harness)));
   const ids = people.map(({ id }) => id);
   await texts().deleteMany({ row: { $in: ids } });

@@ -50,18 +50,18 @@ const erase = (id: number) =>
   );
 
 describe('GET /users', () => {
-  test('requires a token', async () => {
+  test('listing users requires a token', async () => {
     expect((await harness.send('GET', '/users')).status).toBe(401);
   });
 
-  test('requires users.view_limited or users.view_all', async () => {
+  test('listing users requires users.view_limited or users.view_all', async () => {
     const { status, body } = await harness.send('GET', '/users', { as: caller(viewer.id, ['posts.view']) });
     expect([status, Object.keys(body)]).toEqual([403, ['message']]);
   });
 });
 
 describe('a viewer', () => {
-  test('with users.view_limited sees others without the limited-access hidden fields, and themself in full', async () => {
+  test('a viewer with users.view_limited sees others without the hidden fields, and themselves in full', async () => {
     const name = `vis${viewer.id}`;
     const other = await join(harness, { first_name: name });
     const { body } = await list(viewer, { search: name });
@@ -76,13 +76,13 @@ describe('a viewer', () => {
     expect(own.body.data).toEqual([viewer.user]);
   });
 
-  test('with users.view_all sees every field', async () => {
+  test('a viewer with users.view_all sees every field', async () => {
     const other = await join(harness);
     const { body } = await list(operator, { search: other.user.username });
     expect(body.data).toEqual([other.user]);
   });
 
-  test('causes one call to store-billing for a page of any length', async () => {
+  test('a page of any length causes one call to store-billing', async () => {
     await Promise.all(Array.from({ length: 5 }, () => join(harness)));
     harness.standIns.calls = { media: 0, subscriptions: 0, blockers: 0 };
     const { body } = await list(operator, { per_page: 5 });
@@ -92,7 +92,7 @@ describe('a viewer', () => {
 });
 
 describe('search', () => {
-  test('finds a part of the user name, first or last name in any case and letter variant', async () => {
+  test('a search finds part of a user name, first or last name in any case and letter variant', async () => {
     const person = await join(harness, {
       username: 'Zar.Qand-77',
       first_name: 'علي',
@@ -103,7 +103,7 @@ describe('search', () => {
     }
   });
 
-  test('is not a pattern, and does not match across two fields', async () => {
+  test('a search is not a pattern, and does not match across two fields', async () => {
     await join(harness, { username: 'plain.name.1', first_name: 'Sara', last_name: 'Xu' });
     for (const search of ['plain.*', '^plain', 'plain.name.1sara', 'name.1 Sara', '$ne', 'plain_name']) {
       expect([search, await idsOf(viewer, { search })]).toEqual([search, []]);
@@ -111,13 +111,13 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: 'sara xu' })).toHaveLength(1);
   });
 
-  test('does not match a text that contains only the grams of the query', async () => {
+  test('a search does not match a text that contains only the grams of the query', async () => {
     await join(harness, { username: 'abcab.row' });
     expect(await idsOf(viewer, { search: 'cabc' })).toEqual([]);
     expect(await idsOf(viewer, { search: 'bcab' })).toHaveLength(1);
   });
 
-  test('covers e-mail and phone, in every spelling, only with users.view_all', async () => {
+  test('a search covers e-mail and phone, in every spelling, only with users.view_all', async () => {
     const person = await join(harness, { email: 'Needle.Hay@stack.example', phone: '09129876543' });
     for (const search of ['needle.hay@', 'STACK.EXAMPLE', '+989129876543', '09129876543', '9876543']) {
       expect([search, await idsOf(operator, { search })]).toEqual([search, [person.id]]);
@@ -137,18 +137,18 @@ describe('search', () => {
     '+98 (912) 987 00 01',
     ' 0912.987.0001 ',
     '09 12 98 70 00 1',
-  ])('finds a phone that is typed as %j, by which its owner signs in', async (search) => {
+  ])('a phone typed as %j is found, and signs its owner in', async (search) => {
     const phone = '+989129870001';
-    const [found = (await join(harness, { phone })).id] = await idsOf(operator, { search: phone });
-    const { username } = (await harness.send('GET', `/users/${found}`)).body.user;
+    const [ownerId = (await join(harness, { phone })).id] = await idsOf(operator, { search: phone });
+    const { username } = (await harness.send('GET', `/users/${ownerId}`)).body.user;
     expect((await logIn(harness, search)).body.user.username).toBe(username);
-    expect(await idsOf(operator, { search })).toEqual([found]);
+    expect(await idsOf(operator, { search })).toEqual([ownerId]);
     expect(await idsOf(viewer, { search })).toEqual([]);
     const { body } = await list(operator, { search, page: 1 });
     expect(body.meta.total).toBe(1);
   });
 
-  test('for a phone still finds what contains it as it is typed', async () => {
+  test('a search for a phone also finds texts that contain it as it is typed', async () => {
     const person = await join(harness, { email: '0912-987-0002@stack.example', username: '0x09129870002' });
     const owner = await join(harness, { phone: '+989129870002' });
     expect((await idsOf(operator, { search: '0912-987-0002' })).sort()).toEqual([person.id, owner.id]);
@@ -156,7 +156,7 @@ describe('search', () => {
     expect(await idsOf(viewer, { search: '09129870002' })).toEqual([person.id]);
   });
 
-  test('finds a changed user name, and not the old one', async () => {
+  test('a search finds a changed user name, but not the old one', async () => {
     const person = await join(harness, { username: 'before.change.x' });
     await harness.send('PUT', '/auth/me', { as: person.caller, body: { username: 'after.change.x' } });
     expect(await idsOf(viewer, { search: 'before.change' })).toEqual([]);
@@ -167,13 +167,13 @@ describe('search', () => {
     expect(grams).not.toContain('bef');
   });
 
-  test('for white space only does not filter', async () => {
+  test('a search for white space does not filter', async () => {
     expect((await idsOf(viewer, { search: '  ', per_page: 2 })).length).toBe(2);
   });
 });
 
 describe('a list of users', () => {
-  test('can be filtered by is_trainer', async () => {
+  test('the list of users can be filtered by is_trainer', async () => {
     const name = `trainer${viewer.id}`;
     const trainer = await join(harness, { last_name: name });
     const other = await join(harness, { last_name: name });
@@ -182,7 +182,7 @@ describe('a list of users', () => {
     expect(await idsOf(viewer, { search: name, is_trainer: '0' })).toEqual([other.id]);
   });
 
-  test('can be ordered with the newest or the oldest first', async () => {
+  test('the list of users can be ordered newest or oldest first', async () => {
     const name = `order${viewer.id}`;
     const ids: number[] = [];
     for (let index = 0; index < 3; index += 1) ids.push((await join(harness, { last_name: name })).id);
@@ -191,7 +191,7 @@ describe('a list of users', () => {
     expect(await idsOf(viewer, { search: name })).toEqual([...ids].reverse());
   });
 
-  test('can be filtered by role with users.view_all; 403 without it; 422 for an unknown role', async () => {
+  test('filtering users by role requires users.view_all, and an unknown role returns 422', async () => {
     expect(await idsOf(operator, { role: 'operator' })).toEqual([operator.id]);
     expect(await idsOf(operator, { role: 2 })).toEqual([operator.id]);
     for (const role of ['operator', 'emperor', 'x'.repeat(101)])
@@ -211,14 +211,14 @@ describe('a list of users', () => {
     ['page', 'x'],
     ['per_page', '-1'],
     ['cursor', 'x'],
-  ])('with %s=%s is answered with 422 under its name', async (field, value) => {
+  ])('a list with %s=%s returns 422 under its name', async (field, value) => {
     const { status, body } = await list(viewer, { [field]: value });
     expect([status, Object.keys(body.errors)]).toEqual([422, [field]]);
   });
 });
 
 describe('pages', () => {
-  test('by number and by cursor contain every row once; a page past the end is empty', async () => {
+  test('pages by number and by cursor contain every row once, and a page past the end is empty', async () => {
     const name = `page${viewer.id}`;
     const ids: number[] = [];
     for (let index = 0; index < 5; index += 1) ids.unshift((await join(harness, { last_name: name })).id);
@@ -243,14 +243,14 @@ describe('pages', () => {
     expect(await idsOf(viewer, { search: name, per_page: 2, page: 4 })).toEqual([]);
   });
 
-  test('have at most 100 rows', async () => {
+  test('a page has at most 100 rows', async () => {
     expect((await list(viewer, { per_page: 1_000 })).body.meta.per_page).toBe(100);
     expect((await list(viewer)).body.meta.per_page).toBe(30);
   });
 });
 
 describe('an account with a pending deletion', () => {
-  test('is in lists and their totals only with users.view_all', async () => {
+  test('an account with a pending deletion is listed and counted only with users.view_all', async () => {
     const name = `pending${viewer.id}`;
     const person = await join(harness, { last_name: name });
     expect(await idsOf(viewer, { search: name })).toEqual([person.id]);
@@ -261,7 +261,7 @@ describe('an account with a pending deletion', () => {
     expect(shown.body.data).toMatchObject([{ id: person.id, deletion_scheduled_at: expect.any(String) }]);
   });
 
-  test('is found by its id', async () => {
+  test('an account with a pending deletion is found by its id', async () => {
     const person = await join(harness);
     await scheduleDeletion(person.id);
     expect((await harness.send('GET', `/users/${person.id}`)).status).toBe(200);
@@ -269,7 +269,7 @@ describe('an account with a pending deletion', () => {
 });
 
 describe('GET /users/{id}', () => {
-  test('is limited for a guest and with users.view_limited, and complete for the user and with users.view_all', async () => {
+  test('a user is shown in full only to themselves and with users.view_all', async () => {
     const person = await join(harness);
     const get = (as?: Person) =>
       harness.send('GET', `/users/${person.id}`, as === undefined ? {} : { as: as.caller });
@@ -287,7 +287,7 @@ describe('GET /users/{id}', () => {
       expect(whole.body).toEqual({ user: person.user });
   });
 
-  test('answers the same 404 for an erased, an unknown and a malformed id', async () => {
+  test('an erased, an unknown and a malformed id return the same 404', async () => {
     const person = await join(harness);
     await erase(person.id);
     const answers = await Promise.all(
@@ -302,7 +302,7 @@ describe('GET /users/{id}', () => {
 });
 
 describe('an erased account', () => {
-  test('is in no list, and its user name, e-mail and phone are available again', async () => {
+  test('an erased account is in no list, and its user name, e-mail and phone are available again', async () => {
     const person = await join(harness);
     const { username, email, phone } = person.user;
     await erase(person.id);
@@ -311,7 +311,7 @@ describe('an erased account', () => {
     expect(again.id).toBeGreaterThan(person.id);
   });
 
-  test('contains no personal data', async () => {
+  test('an erased account contains no personal data', async () => {
     const person = await join(harness, { first_name: 'Unforgettable' });
     await harness.send('PUT', '/auth/me', {
       as: person.caller,
@@ -325,10 +325,10 @@ describe('an erased account', () => {
     });
     await erase(person.id);
     const tombstone = await harness.database.collection('users').findOne({ _id: person.id as never });
-    const kept = Object.entries(tombstone ?? {}).filter(
+    const remaining = Object.entries(tombstone ?? {}).filter(
       ([, value]) => value !== null && value !== false && !(Array.isArray(value) && value.length === 0),
     );
-    expect(kept.map(([field]) => field).sort()).toEqual([
+    expect(remaining.map(([field]) => field).sort()).toEqual([
       '_id',
       'created_at',
       'credential_epoch',
@@ -344,7 +344,7 @@ describe('an erased account', () => {
 });
 
 describe('a user', () => {
-  test('is shown without a subscription when store-billing does not answer', async () => {
+  test('a user is shown without a subscription when store-billing does not answer', async () => {
     const isolated = await startHarness({ STORE_BILLING_GRPC_ADDRESS: '127.0.0.1:1' });
     try {
       const person = await join(isolated);

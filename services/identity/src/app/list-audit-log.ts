@@ -1,6 +1,6 @@
 /**
- * The audit log of the whole product: the lists of all services, merged by id, which grows with time in all of them. When a
- * service does not answer there is no list at all: an incomplete one would hide what it does not show.
+ * The audit log of the whole product: the lists of all services, merged by id. Ids grow with time across services. If a
+ * service does not answer, there is no list, because an incomplete one would hide its gaps.
  */
 import type { AuditEntry, AuditFilter } from '@fitness/shared/audit/reader.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -10,7 +10,7 @@ import type { Dependencies } from '../dependencies.ts';
 
 const MAX_BATCH = 200;
 
-/** Newest first. Throws `unavailable`. */
+/** Returns entries newest first. Throws `unavailable` when a service does not answer. */
 export type ListAuditLog = (
   caller: UserCaller,
   filter: AuditFilter,
@@ -24,20 +24,20 @@ export const createListAuditLog =
     const total = isPage ? await countAll(auditSources, caller, filter) : undefined;
     const skip = isPage ? request.skip : 0;
     if (total !== undefined && skip >= total) return { rows: [], total, next: undefined };
-    const wanted = skip + request.perPage + 1;
+    const needed = skip + request.perPage + 1;
     const beforeId = request.mode === 'cursor' ? request.after[0] : undefined;
-    const limit = Math.min(wanted, MAX_BATCH);
+    const limit = Math.min(needed, MAX_BATCH);
     const merged = mergeNewestFirst(
       auditSources.map((source) => entriesOf(source, caller, filter, { beforeId, limit })),
     );
-    const found: AuditEntry[] = [];
+    const rows: AuditEntry[] = [];
     let seen = 0;
     for await (const entry of merged) {
       seen += 1;
-      if (seen > skip) found.push(entry);
-      if (seen === wanted) break;
+      if (seen > skip) rows.push(entry);
+      if (seen === needed) break;
     }
-    return toPage(found, request, ({ id }) => id, total);
+    return toPage(rows, request, ({ id }) => id, total);
   };
 
 const countAll = async (
@@ -49,7 +49,7 @@ const countAll = async (
   return counts.reduce((sum, count) => sum + count, 0);
 };
 
-/** All entries of one service, read in batches as they are needed. */
+/** Yields all entries of one service, and reads them in batches as they are needed. */
 async function* entriesOf(
   source: AuditSource,
   caller: UserCaller,

@@ -1,4 +1,4 @@
-/** The audit logs of the other services. */
+/** Clients of the audit logs of all services. */
 import type { AuditEntry__Output } from '@fitness/proto/gen/fitness/common/v1/AuditEntry.ts';
 import type { AuditLogDefinition } from '@fitness/proto/gen/fitness/common/v1/AuditLog.ts';
 import type { AuditValues } from '@fitness/shared/audit/actions.ts';
@@ -47,15 +47,15 @@ const toEntry = (entry: AuditEntry__Output): AuditEntry => ({
 
 export const remoteAuditSource = (client: GrpcClient<AuditLogDefinition>): AuditSource => ({
   list: async (caller, filter, { beforeId, limit }) => {
-    const asked = { filter: toMessage(filter), before_id: beforeId ?? 0, limit };
-    const answer = await client.call('List', asked, { ...READ, caller });
-    return { entries: answer.entries.map(toEntry), hasMore: answer.has_more };
+    const request = { filter: toMessage(filter), before_id: beforeId ?? 0, limit };
+    const response = await client.call('List', request, { ...READ, caller });
+    return { entries: response.entries.map(toEntry), hasMore: response.has_more };
   },
   count: async (caller, filter) =>
     (await client.call('Count', { filter: toMessage(filter) }, { ...READ, caller })).total,
 });
 
-/** The route has checked the permission. */
+/** The audit log of identity itself. The route has checked the permission. */
 export const ownAuditSource = (audit: Pick<AuditLog, 'list' | 'count'>): AuditSource => ({
   list: (_caller, filter, page) => audit.list(filter, page),
   count: (_caller, filter) => audit.count(filter),

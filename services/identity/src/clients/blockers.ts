@@ -17,7 +17,7 @@ export interface AppliedBlocker {
 }
 
 export interface Blockers {
-  /** The blockers that apply, in the order of the catalogue. Throws `unavailable` when one could not be evaluated. */
+  /** Returns the blockers that apply, in the order of the catalogue. Throws `unavailable` when one cannot be evaluated. */
   evaluate(userId: number): Promise<AppliedBlocker[]>;
 }
 
@@ -30,7 +30,7 @@ interface BlockersOptions {
 
 export const createBlockers = ({ connect, deadlineMs, log }: BlockersOptions): Blockers => {
   const rows = BLOCKERS.map((row) => ({ row, client: connect(row.owner, row.code) }));
-  const ask = async (row: BlockerRow, client: GrpcClient<BlockersDefinition>, userId: number) => {
+  const evaluateRow = async (row: BlockerRow, client: GrpcClient<BlockersDefinition>, userId: number) => {
     const request = { user_id: userId, code: row.code };
     const { applies, extras_json } = await client.call('Evaluate', request, { deadlineMs, retry: true });
     if (!applies) return undefined;
@@ -39,15 +39,17 @@ export const createBlockers = ({ connect, deadlineMs, log }: BlockersOptions): B
   };
   return {
     evaluate: async (userId) => {
-      const answers = await Promise.allSettled(rows.map(({ row, client }) => ask(row, client, userId)));
+      const results = await Promise.allSettled(
+        rows.map(({ row, client }) => evaluateRow(row, client, userId)),
+      );
       const applied: AppliedBlocker[] = [];
-      for (const [index, answer] of answers.entries()) {
-        if (answer.status === 'rejected') {
+      for (const [index, result] of results.entries()) {
+        if (result.status === 'rejected') {
           const code = BLOCKERS[index]?.code;
-          log.warn({ err: answer.reason, blocker: code }, 'a blocker could not be evaluated');
-          throw unavailable(`blocker ${code} could not be evaluated`, answer.reason);
+          log.warn({ err: result.reason, blocker: code }, 'a blocker could not be evaluated');
+          throw unavailable(`blocker ${code} could not be evaluated`, result.reason);
         }
-        if (answer.value !== undefined) applied.push(answer.value);
+        if (result.value !== undefined) applied.push(result.value);
       }
       return applied;
     },

@@ -1,4 +1,4 @@
-/** Tells the gateways that credentials are revoked, before the answer to the revocation (docs/adr/0002). */
+/** Notifies the gateways of revoked credentials before the revocation is answered (docs/adr/0002). */
 import {
   EPOCH_LIFETIME_S,
   type EpochSubject,
@@ -14,29 +14,29 @@ import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface CredentialEpochs {
   /**
-   * Before the commit: from now on nothing is recorded of these subjects. If this process dies after the commit, it stays
-   * so. Never rejects, because Redis may be down.
+   * To call before the commit. Gateways record nothing about these subjects from now on, even if this process dies after
+   * the commit. Never rejects, because Redis may be down.
    */
   close(subjects: Iterable<EpochSubject>): Promise<void>;
   /**
-   * After the commit: resolves when Redis has acknowledged that no earlier record counts, or without an acknowledgement
-   * when every such record has expired, about five seconds later. Never rejects.
+   * To call after the commit. Resolves when Redis has acknowledged that earlier records are invalid. Without an
+   * acknowledgement it resolves when every such record has expired, about five seconds later. Never rejects.
    */
   advance(subjects: Iterable<EpochSubject>): Promise<void>;
 }
 
 export interface EpochStore {
-  /** Of the Redis and the namespace where this process advances the epochs. Undefined while it is not known. */
+  /** Identifies the Redis server and namespace in which this process advances epochs. Undefined while unknown. */
   storeId(): string | undefined;
 }
 
-/** The transaction is open meanwhile. */
+/** Short, because the transaction is open meanwhile. */
 const CLOSE_TIMEOUT_MS = 200;
 const ADVANCE_TIMEOUT_MS = 500;
 const RETRY_DELAY_MS = 100;
-/** For clocks of different speed, and for the end of a record that is read at its last moment. */
+/** Allows for clocks of different speed, and for a record that is read just before it expires. */
 const MARGIN_MS = 250;
-/** For an id that was lost while the connection stayed open. */
+/** How often the id is read again, in case it was lost while the connection stayed open. */
 const STORE_ID_INTERVAL_MS = 1_000;
 
 export const createCredentialEpochs = ({
@@ -50,7 +50,7 @@ export const createCredentialEpochs = ({
   random: Random;
   log: Logger;
 }): CredentialEpochs & EpochStore => {
-  /** Whether Redis has acknowledged it in time. */
+  /** Returns whether Redis has acknowledged it in time. */
   const set = async (
     subjects: Iterable<EpochSubject>,
     value: () => string,
@@ -64,20 +64,20 @@ export const createCredentialEpochs = ({
   };
 
   let storeId: string | undefined;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  // The next connection may lead elsewhere.
+  let readAt = Number.NEGATIVE_INFINITY;
+  // The next connection may be to another server.
   redis.on('close', () => {
     storeId = undefined;
   });
   const readStoreId = async (): Promise<void> => {
-    askedAt = performance.now();
+    readAt = performance.now();
     const created = random.uuid();
     storeId = (await redis.set(epochKey(namespace, 'store'), created, 'NX', 'GET')) ?? created;
   };
 
   return {
     storeId: () => {
-      if (performance.now() - askedAt >= STORE_ID_INTERVAL_MS) readStoreId().catch(() => undefined);
+      if (performance.now() - readAt >= STORE_ID_INTERVAL_MS) readStoreId().catch(() => undefined);
       return storeId;
     },
 
@@ -89,7 +89,7 @@ export const createCredentialEpochs = ({
       const giveUpAt = performance.now() + RECORD_LIFETIME_MS + MARGIN_MS;
       for (let isLogged = false; ; isLogged = true) {
         const leftMs = giveUpAt - performance.now();
-        // Each attempt has a value of its own: one that arrives late must not bring an earlier epoch back.
+        // Each attempt writes a different value: a late one must not restore an earlier epoch.
         const isDone = await set(
           subjects,
           random.uuid,

@@ -1,4 +1,4 @@
-/** Push messages by Firebase Cloud Messaging, HTTP v1. */
+/** Push messages through Firebase Cloud Messaging, HTTP v1. */
 import { createGoogleAccessTokens, type ServiceAccount } from '@fitness/shared/http/google-access-tokens.ts';
 import { createProviderClient, type ProviderResponse } from '@fitness/shared/http/provider-client.ts';
 import type { Clock } from '@fitness/shared/kernel/clock.ts';
@@ -12,14 +12,14 @@ interface PushMessage {
   title: string;
   body: string;
   data: Record<string, string>;
-  /** At most 64 bytes. A device shows the newest message with a tag in place of the earlier ones. */
+  /** At most 64 bytes. On a device the newest message with a tag replaces the earlier ones. */
   tag: string;
 }
 
 /**
- * `sent`: Firebase has accepted it. `gone`: this token will never work again. `refused`: nor will this message.
- * `failed`: it may or may not have been sent; `reason` contains no personal data. `retryAfterMs`: how long Firebase asks to
- * wait.
+ * `sent`: Firebase has accepted the message. `gone`: this token will never work again. `refused`: this message will never
+ * be accepted. `failed`: it may or may not have been sent; `reason` contains no personal data. `retryAfterMs`: how long
+ * Firebase asks to wait.
  */
 type PushOutcome =
   | { outcome: 'sent' | 'gone' | 'refused' }
@@ -39,10 +39,10 @@ export interface FcmOptions extends ServiceAccount {
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging';
 const TOKEN_FIELD = 'message.token';
-/** The token was issued for another Firebase project, or its app is not installed any more. */
+/** The token was issued for another Firebase project, or its app is no longer installed. */
 const GONE: ReadonlySet<string> = new Set(['UNREGISTERED', 'SENDER_ID_MISMATCH']);
 
-/** Firebase takes messages of 4,096 bytes. The app reads the whole text by the id. */
+/** Firebase accepts messages of up to 4,096 bytes. The app reads the whole text by the id. */
 const MAX_TITLE_BYTES = 256;
 const MAX_BODY_BYTES = 1_024;
 
@@ -74,9 +74,9 @@ export const createFcm = (
     if ('detail' in token) return { outcome: 'failed', reason: token.detail };
     const headers = { authorization: `Bearer ${token.value}`, 'content-type': 'application/json' };
     try {
-      const answer = await client.send({ method: 'POST', url, headers, body });
-      const outcome = toOutcome(answer);
-      return answer.status === 401 ? { ...outcome, refusedToken: token.value } : outcome;
+      const response = await client.send({ method: 'POST', url, headers, body });
+      const outcome = toOutcome(response);
+      return response.status === 401 ? { ...outcome, refusedToken: token.value } : outcome;
     } catch (error) {
       const { message, retryAfterMs } = error as Error & { retryAfterMs?: number };
       return { outcome: 'failed', reason: message, retryAfterMs };
@@ -88,7 +88,7 @@ export const createFcm = (
       const body = JSON.stringify({ message: toFcm(message) });
       const first = await sendOnce(body);
       if (first.refusedToken === undefined) return first;
-      // An access token may be revoked before it expires, so a refused one is replaced once.
+      // An access token may be revoked before it expires: a refused one is replaced once.
       tokens.discard(first.refusedToken);
       return sendOnce(body);
     },
@@ -96,7 +96,7 @@ export const createFcm = (
   };
 };
 
-/** Firebase has no idempotency key: a message that is sent twice replaces itself on the device, by its tag. */
+/** Firebase has no idempotency key. A message that is sent twice replaces itself on the device because of its tag. */
 const toFcm = ({ token, title, body, data, tag }: PushMessage) => ({
   token,
   notification: { title: cutText(title, MAX_TITLE_BYTES), body: cutText(body, MAX_BODY_BYTES) },

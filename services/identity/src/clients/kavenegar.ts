@@ -1,7 +1,7 @@
 /**
- * Kavenegar: `verify/lookup` sends a code by a template, `sms/send` a text. The API key is part of the URL, so the URL is
- * never logged. A code is not sent again after a lost response: the SMS may have been sent. A text has an id, by which
- * Kavenegar recognises a repetition.
+ * The SMS provider Kavenegar: `verify/lookup` sends a code in a template, and `sms/send` sends a text. The URL is never
+ * logged, because it contains the API key. A code is not sent again after a lost response, because the SMS may have been
+ * sent. A text has an id by which Kavenegar recognises a repetition.
  */
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
@@ -76,9 +76,9 @@ export const createKavenegar = (
     }
   };
   const counted = async (message: 'code' | 'text', sending: Promise<SmsOutcome>): Promise<SmsOutcome> => {
-    const answer = await sending;
-    sent.inc({ message, outcome: answer.outcome });
-    return answer;
+    const result = await sending;
+    sent.inc({ message, outcome: result.outcome });
+    return result;
   };
   return {
     sendCode: ({ receptor, purpose, code, locale }) =>
@@ -91,7 +91,7 @@ export const createKavenegar = (
   };
 };
 
-/** A failure of Kavenegar: its refusals can be read. */
+/** A failure of Kavenegar, as opposed to a refusal, which can be parsed. */
 class Unreadable extends Error {}
 
 /** The status in the body decides; Kavenegar sends errors with any HTTP status. Throws `Unreadable`. */
@@ -114,6 +114,6 @@ const causeCode = (error: unknown): unknown => (error as { cause?: { code?: unkn
 
 const isNotConnected = (error: unknown): boolean => NOT_CONNECTED.has(String(causeCode(error)));
 
-/** Not the message, which may contain the URL and with it the API key. */
+/** The name only: the message may contain the URL and with it the API key. */
 const nameOf = (error: unknown): string =>
   String(causeCode(error) ?? (error as { name?: unknown } | null)?.name);

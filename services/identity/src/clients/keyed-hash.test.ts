@@ -14,6 +14,6 @@ test('a keyed hash depends on the value, its owner, the key and its purpose', ()
   expect(new Set([hash(1, '192.0.2.1'), ...others]).size).toBe(5);
 });
 
-test('a keyed hash is the name of a field in the database: no dot, no dollar sign', () => {
+test('a keyed hash can name a database field: it contains no dot and no dollar sign', () => {
   for (let value = 0; value < 500; value += 1) expect(hash(1, String(value))).toMatch(/^[\w-]{22}$/);
 });

@@ -1,10 +1,10 @@
-/** Hashes of values that are few enough to be guessed, such as addresses: the database alone does not give them away. */
+/** Hashes of guessable values such as addresses. The database alone does not reveal them. */
 import { createHmac, hkdfSync } from 'node:crypto';
 
 const KEY_BYTES = 32;
 const HASH_BYTES = 16;
 
-/** The same value of another owner has another hash. */
+/** The same value has a different hash for each owner. */
 export type KeyedHash = (owner: number, value: string) => string;
 
 /** @param purpose separates the keys that are derived from one text */

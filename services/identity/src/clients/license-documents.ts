@@ -7,11 +7,11 @@ import type { Logger } from '@fitness/shared/kernel/log.ts';
 const DEADLINE_MS = 1_000;
 
 export interface LicenseDocuments {
-  /** Deletes this document and older ones, but none that is newer. Throws `unavailable` when media does not answer. */
+  /** Deletes this document and older ones, but no newer one. Throws `unavailable` when media does not answer. */
   delete(userId: number, mediaId: number): Promise<void>;
   /**
-   * Likewise, of a document whose clearing is committed. Never rejects: media also deletes it when it receives
-   * `identity.trainer_license.cleared`.
+   * Deletes a document whose clearing is committed, and older ones. Never rejects: media deletes it at the latest when it
+   * receives `identity.trainer_license.cleared`.
    */
   deleteCleared(userId: number, mediaId: number): Promise<void>;
 }

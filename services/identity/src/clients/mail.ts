@@ -1,4 +1,4 @@
-/** E-mails by SMTP. */
+/** E-mails through SMTP. */
 import { createCircuitBreaker } from '@fitness/shared/kernel/circuit-breaker.ts';
 import type { Metrics } from '@fitness/shared/kernel/metrics.ts';
 import { createTransport } from 'nodemailer';
@@ -8,13 +8,13 @@ interface Mail {
   subject: string;
   text: string;
   html: string;
-  /** The same for each try of one mail; unique otherwise. Letters, digits and hyphens. */
+  /** Unique for each mail, and the same for every attempt to send it. Letters, digits and hyphens. */
   id: string;
 }
 
 /**
- * `sent`: the relay has accepted it. `refused`: this recipient is refused for good. `failed`: it may or may not have been
- * sent; `reason` contains no personal data.
+ * `sent`: the relay has accepted the mail. `refused`: the relay refuses this recipient permanently. `failed`: it may or may
+ * not have been sent; `reason` contains no personal data.
  */
 type MailOutcome = { outcome: 'sent' | 'refused' } | { outcome: 'failed'; reason: string };
 
@@ -29,7 +29,7 @@ export interface SmtpOptions {
   url: string;
   /** The From header. */
   from: string;
-  /** Of connecting, and of each answer of the relay. */
+  /** Limits connecting, and waiting for each response of the relay. */
   timeoutMs: number;
   /** Whether a relay without STARTTLS is refused. */
   requireTls: boolean;
@@ -105,7 +105,7 @@ const isRefused = (error: unknown): boolean => {
   return command === 'RCPT TO' && responseCode >= PERMANENT;
 };
 
-/** Not the message: relays repeat the address in it. */
+/** Omits the message, because relays repeat the address in it. */
 const reasonOf = (error: unknown): string => {
   const { code, command, responseCode } = error as SmtpError;
   const parts = [code, command?.split(' ')[0], responseCode].filter((part) => part !== undefined);

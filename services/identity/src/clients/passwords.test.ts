@@ -4,7 +4,7 @@ import { createPasswords } from './passwords.ts';
 const LONG_MS = 600_000;
 
 describe('the queue of password checks', () => {
-  test('takes turns by address: beside forty bogus checks an honest one waits for a few only', async () => {
+  test('an honest check is not queued behind forty bogus ones of another address', async () => {
     const passwords = await createPasswords(LONG_MS);
     const passwordHash = await passwords.hash('its password', 'honest');
     let bogus = 0;
@@ -14,12 +14,12 @@ describe('the queue of password checks', () => {
       }),
     );
     expect(await passwords.verify(passwordHash, 'its password', 'honest')).toBe(true);
-    // In the order of the calls it would be the last. Those that run beside it can finish before it.
+    // In the order of the calls it would be last. Checks that run at the same time can finish before it.
     expect(bogus).toBeLessThan(20);
     await Promise.all(flood);
   });
 
-  test('holds what can be served in its time, and refuses the rest of an address at once', async () => {
+  test('the queue holds what can be served in its time, and refuses further checks of an address at once', async () => {
     const passwords = await createPasswords(1);
     const outcomes = await Promise.allSettled(
       Array.from({ length: 40 }, () => passwords.verifyDummy('a guess', 'flooding')),
@@ -34,8 +34,8 @@ describe('the queue of password checks', () => {
   });
 });
 
-test('the networks of one home line do not take the places of others', async () => {
-  // One place.
+test('the many networks of one home line do not take the places of other clients', async () => {
+  // The queue has one place.
   const passwords = await createPasswords(1);
   const refused: string[] = [];
   const check = (address: string): Promise<unknown> =>

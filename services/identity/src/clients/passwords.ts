@@ -1,15 +1,15 @@
-/** Passwords are hashed by argon2id. Each hash occupies a thread of Node's thread pool, so concurrency is bounded. */
+/** Password hashing with argon2id. Each hash occupies a thread of Node's thread pool, so concurrency is bounded. */
 import { availableParallelism } from 'node:os';
 import { siteOf } from '@fitness/shared/http/client-network.ts';
 import { createFairQueue } from '@fitness/shared/kernel/fair-queue.ts';
 import { type Algorithm, hash, type Options, verify } from '@node-rs/argon2';
 
-/** Callers take turns by their address. `unavailable` when too many of them wait. */
+/** Addresses are served in turn. Throws `unavailable` when too many callers wait. */
 export interface Passwords {
   /** A PHC string with its own salt and parameters. */
   hash(password: string, address: string): Promise<string>;
   verify(passwordHash: string, password: string, address: string): Promise<boolean>;
-  /** Takes as long as `verify`, for a login without an account. Always false. */
+  /** Takes as long as `verify`, for a login without an account. Always returns false. */
   verifyDummy(password: string, address: string): Promise<false>;
 }
 
@@ -22,7 +22,7 @@ const MAX_CONCURRENT = Math.min(3, availableParallelism());
 /** The weight of the newest duration in the average. */
 const NEWEST_WEIGHT = 0.1;
 
-/** As many callers may wait as can be served in `queueMs`. */
+/** The queue holds the number of callers that can be served in `queueMs`. */
 export const createPasswords = async (queueMs: number, cost = COST): Promise<Passwords> => {
   const options: Options = { algorithm: ARGON2ID, ...cost };
   // Two systems may encode the same typed text in different Unicode forms.

@@ -1,6 +1,6 @@
 /**
- * Distributed locks in Redis, one for each referral score that is being computed. They avoid duplicate work; without
- * them the score is still correct.
+ * Distributed locks in Redis, one for each referral score that is being computed. They only avoid duplicate work: the score
+ * is correct without them.
  */
 import type { Random } from '@fitness/shared/kernel/clock.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
@@ -8,8 +8,8 @@ import type { Redis } from '@fitness/shared/runtime/redis.ts';
 
 export interface ScoreLocks {
   /**
-   * A function that releases the lock; undefined while another holder has it. When Redis does not answer, everyone
-   * acquires it.
+   * Returns a function that releases the lock; undefined while it has another holder. When Redis does not answer, every
+   * caller acquires the lock.
    */
   acquire(userId: number): Promise<(() => Promise<void>) | undefined>;
 }

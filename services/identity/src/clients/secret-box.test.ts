@@ -7,26 +7,26 @@ const SECRET = Buffer.from('12345678901234567890');
 const box = createSecretBox(KEY, 'second factor', systemRandom);
 
 describe('a sealed secret', () => {
-  test('opens with the same key for the same owner', () => {
+  test('a sealed secret opens with the same key for the same owner', () => {
     expect(box.open(box.seal(SECRET, '7'), '7')).toEqual(SECRET);
     const restarted = createSecretBox(KEY, 'second factor', systemRandom);
     expect(restarted.open(box.seal(SECRET, '7'), '7')).toEqual(SECRET);
   });
 
-  test('is another text each time, and does not contain the secret', () => {
+  test('sealing twice gives different texts, and neither contains the secret', () => {
     const [one, other] = [box.seal(SECRET, '7'), box.seal(SECRET, '7')];
     expect(one).not.toBe(other);
     expect(Buffer.from(one, 'base64url').includes(SECRET.subarray(0, 4))).toBe(false);
   });
 
-  test('does not open for another owner, key or purpose', () => {
+  test('a sealed secret does not open for another owner, key or purpose', () => {
     const sealed = box.seal(SECRET, '7');
     expect(() => box.open(sealed, '8')).toThrow();
     expect(() => createSecretBox(`${KEY}!`, 'second factor', systemRandom).open(sealed, '7')).toThrow();
     expect(() => createSecretBox(KEY, 'something else', systemRandom).open(sealed, '7')).toThrow();
   });
 
-  test('does not open when a byte of it was changed or cut off', () => {
+  test('a sealed secret does not open when a byte of it is changed or cut off', () => {
     const bytes = Buffer.from(box.seal(SECRET, '7'), 'base64url');
     for (let index = 0; index < bytes.length; index += 1) {
       const changed = Buffer.from(bytes);

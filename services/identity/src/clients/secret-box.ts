@@ -1,4 +1,4 @@
-/** Encryption of what must be read again, with AES-256-GCM: the database alone does not give it away. */
+/** Encryption of stored secrets with AES-256-GCM. The database alone does not reveal them. */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Random } from '@fitness/shared/kernel/clock.ts';
 
@@ -8,9 +8,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export interface SecretBox {
-  /** Each call has another result. `owner` is not part of it, and needed to open it. */
+  /** Each call returns a different text. Opening it requires `owner`, which it does not contain. */
   seal(secret: Buffer, owner: string): string;
-  /** Throws for another key or owner, and for a changed text. */
+  /** Throws if the key or the owner is another one, or the text was changed. */
   open(sealed: string, owner: string): Buffer;
 }
 

@@ -1,4 +1,4 @@
-/** SMS are sent by a command over RabbitMQ: the caller learns the outcome, and waits at most until a deadline. */
+/** SMS are sent by a command over RabbitMQ. The caller gets the outcome, and waits until a deadline at most. */
 import { isLocale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Logger } from '@fitness/shared/kernel/log.ts';
 import type { Broker } from '@fitness/shared/messaging/broker.ts';
@@ -33,7 +33,7 @@ export interface SmsSender {
   close(): Promise<void>;
 }
 
-/** The calling side. After `timeoutMs` the command is no longer carried out. */
+/** The calling side. A command is not executed after `timeoutMs`. */
 export const createSmsSender = async (broker: Broker, log: Logger, timeoutMs: number): Promise<SmsSender> => {
   const rpc = await createRpcClient({ broker, command: SEND_SMS, log });
   return {
@@ -50,7 +50,7 @@ export const createSmsSender = async (broker: Broker, log: Logger, timeoutMs: nu
   };
 };
 
-/** The serving side. A redelivered command may have been carried out: it is not carried out again. */
+/** The serving side. A redelivered command is not executed, because it may have been executed before. */
 export const serveSms = (broker: Broker, kavenegar: Kavenegar, log: Logger): Promise<RpcServer> =>
   serveRpc({
     broker,

@@ -1,4 +1,4 @@
-/** The rules of an account's fields, the same in every request and in the configuration. */
+/** The rules for an account's fields, which are the same in every request and in the configuration. */
 import { GENDERS } from '@fitness/contracts/user.ts';
 import { nullOnly, oneLine, withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
@@ -24,7 +24,7 @@ const usernameField = z
   .refine((value) => USERNAME.test(value), withMessage('validation.username'))
   .meta({ pattern: USERNAME.source });
 
-/** Of a new account. Where an account may have one of 1.0.0, the use case refuses a changed one. */
+/** User name of a new account. Accounts from 1.0.0 may keep one that reads as a phone; their use case checks changes. */
 export const newUsernameField = usernameField
   .refine((value) => !readsAsPhone(value), {
     ...withMessage('validation.username_is_phone'),
@@ -43,7 +43,7 @@ export const emailField = z
 const PHONE =
   'Phone number in any usual spelling, which is stored as E.164. Without a country code it is Iranian. A number that is ' +
   'certainly a landline, and one of a country to which this installation sends no SMS, return 422.';
-/** Any usual spelling; the output is E.164. */
+/** Accepts any usual spelling; the output is E.164. */
 export const phoneField = z
   .string()
   .max(40)
@@ -82,8 +82,8 @@ export const passwordField = z
     description:
       'New password. Not one of the most common passwords, and not the username, email address or phone number of the account in any spelling.',
   });
-/** A password that is only verified: one that is too long for a new password is wrong, not invalid. */
-export const givenPasswordField = z
+/** A password that is only verified: if it is too long for a new password, it is wrong, not invalid. */
+export const existingPasswordField = z
   .string()
   .min(1)
   .max(1_000)
@@ -94,7 +94,7 @@ export const loginField = z
   .max(255)
   .meta({ description: 'Username, email address or phone number' });
 
-/** In Latin, Persian or Arabic digits; the output is Latin. */
+/** Accepts Latin, Persian or Arabic digits; the output is Latin. */
 export const codeField = (purpose: CodePurpose) => {
   const length = CODE_LENGTHS[purpose];
   return z
@@ -105,7 +105,7 @@ export const codeField = (purpose: CodePurpose) => {
     .meta({ description: 'Code from the SMS, in Latin, Persian or Arabic digits' });
 };
 
-/** A code of the second factor or a recovery code, in any spelling. */
+/** A second-factor code or a recovery code, in any spelling. */
 export const totpField = z
   .string()
   .min(1)
@@ -113,7 +113,7 @@ export const totpField = z
   .meta({ description: 'Code from the authenticator app, or a recovery code, in any spelling' });
 
 const heightField = z.int().min(50).max(300).nullable().meta({ description: 'Height in centimeters' });
-/** An existing day. The use case checks that it is not in the future. */
+/** A valid date. The use case checks that it is not in the future. */
 const birthDateField = z.iso
   .date()
   .refine(
@@ -123,9 +123,9 @@ const birthDateField = z.iso
   .nullable()
   .meta({ description: 'Date of birth, `YYYY-MM-DD`' });
 const genderField = z.enum(GENDERS).nullable().meta({ description: 'Gender; null if it is not given' });
-/** As clients of the first release check it; spaces, dots and slashes are accepted besides. */
+/** The rule that clients of the first release check. The service also accepts spaces, dots and slashes. */
 const PUBLISHED_BANK_ACCOUNT = { pattern: '^[A-Za-z0-9-]*$', maxLength: 34 };
-/** As it is typed. The use case compares it with the stored one, which stays accepted, before it judges it. */
+/** The number as it is typed. The use case validates it only if it differs from the stored one. */
 const bankAccountNumberField = z
   .string()
   .min(1)
@@ -138,7 +138,7 @@ const bankAccountNumberField = z
       'and Arabic digits become Latin ones; spaces and dashes are removed. The current number is accepted as it is.',
   });
 
-/** The fields that the account itself and an operator may change. */
+/** The fields that both the owner of the account and an operator may change. */
 export const profileShape = {
   first_name: firstNameField.optional(),
   last_name: lastNameField.optional(),

@@ -1,16 +1,16 @@
-/** Numbers of bank accounts: an IBAN (ISO 13616), or the number that a bank uses itself. */
+/** Bank account numbers: an IBAN (ISO 13616), or the number that a bank uses internally. */
 import { toLatinDigits } from './digits.ts';
 
 const NOT_WRITTEN = /[\s\p{Pd}\u2212]/gu;
 const BEGINS_AS_IBAN = /^[A-Z]{2}/;
 const IBAN = /^[A-Z]{2}(?:0[2-9]|[1-8]\d|9[0-8])[A-Z\d]{11,30}$/;
 const DIGITS = /^[\d./]{1,34}$/;
-/** Shorter ones are slips. */
+/** Shorter numbers are typing errors. */
 const MIN_DIGITS = 4;
 
 /**
- * The countries of the registry of IBANs, and Iran, by the length of theirs. Lists disagree about others, which are checked
- * by their check digits alone.
+ * The countries of the IBAN registry and Iran, by the length of their IBANs. Lists disagree about other countries, so only
+ * the check digits of their IBANs are verified.
  */
 const COUNTRIES: Readonly<Record<number, string>> = {
   15: 'NO',
@@ -42,13 +42,13 @@ const LENGTHS = new Map(
 export const compactBankAccount = (typed: string): string =>
   toLatinDigits(typed).replace(NOT_WRITTEN, '').toUpperCase();
 
-/** ISO 7064, MOD 97-10: letters count as 10 to 35. */
+/** ISO 7064, MOD 97-10: letters have the values 10 to 35. */
 const hasCheckDigits = (iban: string): boolean => {
   const digits = Array.from(iban.slice(4) + iban.slice(0, 4), (character) => Number.parseInt(character, 36));
   return BigInt(digits.join('')) % 97n === 1n;
 };
 
-/** Whether a bank can have it. `compact`: from {@link compactBankAccount}. */
+/** Whether this can be a bank account. `compact`: from {@link compactBankAccount}. */
 export const isBankAccount = (compact: string): boolean => {
   if (!BEGINS_AS_IBAN.test(compact))
     return DIGITS.test(compact) && compact.replace(/\D/g, '').length >= MIN_DIGITS;

@@ -1,6 +1,6 @@
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 
-/** Nobody alive was born before. */
+/** Nobody alive was born before this date. */
 export const EARLIEST_BIRTH_DATE = '1900-01-01';
 
 /** The easternmost time zone, UTC+14. */

@@ -2,13 +2,13 @@
 export interface Client {
   /** An IPv4 address, or the network of an IPv6 address. */
   address: string;
-  /** The header of the request. */
+  /** The `User-Agent` header of the request. */
   userAgent: string | undefined;
 }
 
 const MAX_NAME_LENGTH = 200;
 
-/** The printable ASCII of a `User-Agent` header; null without any. */
+/** The printable ASCII characters of a `User-Agent` header; null when there are none. */
 export const clientName = (userAgent: string | undefined): string | null => {
   const name = (userAgent ?? '')
     .replaceAll(/[^\x21-\x7e]+/g, ' ')

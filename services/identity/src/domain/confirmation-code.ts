@@ -1,21 +1,23 @@
 /**
- * Codes that prove possession of a phone, the account's or a new one (specification 4.1, rules 1 and 6).
- * Only the newest code of a purpose is valid, for ten minutes and five failed attempts. A hundred consecutive failures
- * over the deletion codes of an account lock these for a day. Reset codes are tried anonymously: a lock would let strangers
- * stop the owner. They are longer instead, few are sent in a day, and the five attempts are those of a network, so that a
- * stranger elsewhere does not void the code; all networks together have twenty.
+ * Codes that prove possession of a phone, either the account's or a new one (specification 4.1, rules 1 and 6).
+ * Only the newest code of a purpose is valid, for ten minutes and five failed attempts. After a hundred consecutive
+ * failures the deletion codes of an account are locked for a day.
+ *
+ * Reset codes are entered anonymously, so a lock would let strangers stop the owner. Instead they are longer, and few are
+ * sent per day. Each network has five attempts, so a stranger elsewhere does not invalidate the code; all networks
+ * together have twenty.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 
 export const CODE_LIFETIME_MS = 10 * MINUTE_MS;
 export const MAX_FAILED_ATTEMPTS = 5;
-/** At a reset code, over all networks. */
+/** Attempts at a reset code from all networks together. */
 export const MAX_FAILED_ATTEMPTS_IN_ALL = 20;
 export const MAX_CONSECUTIVE_FAILURES = 100;
 export const LOCKOUT_MS = DAY_MS;
 
-/** `phone`: sent to a phone that the account wants to have. The others are sent to the phone that it has. */
+/** A `phone` code is sent to the phone that an account asks for; the others are sent to its current phone. */
 export const CODE_PURPOSES = ['deletion', 'reset', 'phone'] as const;
 export type CodePurpose = (typeof CODE_PURPOSES)[number];
 
@@ -26,11 +28,11 @@ export interface IssuedCode {
   /** SHA-256 of id and digits, in hex. */
   hash: string;
   expires_at: Date;
-  /** Attempts so far. An attempt is counted before the digits are compared. */
+  /** Attempts so far. Each is counted before the digits are compared. */
   tries: number;
-  /** Of purpose `reset`: the attempts by the keyed hash of their network. */
+  /** For purpose `reset`: attempts by the keyed hash of their network. */
   tries_by_network?: Record<string, number>;
-  /** Of purpose `phone`: the phone that the code was sent to, E.164. The code gives it to the account. */
+  /** For purpose `phone`: the phone that the code was sent to, in E.164. The code makes it the account's phone. */
   phone?: string;
 }
 

@@ -14,7 +14,7 @@ export const scheduleDeletion = (now: Date, graceDays: number): DeletionDates =>
 
 const wholeSeconds = (ms: number): number => Math.floor(ms / SECOND_MS) * SECOND_MS;
 
-/** The new date of a blocked deletion: later by whole days, the first one after `now`. */
+/** The new date of a blocked deletion: whole days later, and the first one after `now`. */
 export const postponeDeletion = (scheduledAt: Date, now: Date): Date => {
   const lateMs = Math.max(0, now.getTime() - scheduledAt.getTime());
   return new Date(scheduledAt.getTime() + (Math.floor(lateMs / DAY_MS) + 1) * DAY_MS);

@@ -1,41 +1,41 @@
-/** The limits against abuse. */
+/** Rate limits that prevent abuse. */
 import type { DurableRateLimit, RateLimit } from '@fitness/shared/kernel/rate-limit.ts';
 
 export interface Limits {
-  /** Deletion and password reset of an account together (specification 8). */
+  /** Calls to deletion and password reset for an account together (specification 8). */
   accountCodes: RateLimit;
-  /** How many of the anonymous calls in a window of `accountCodes` count for it. */
+  /** How many anonymous calls in a window are included in `accountCodes`. */
   countedAnonymousCodes: number;
-  /** Requests and attempts of password resets. */
+  /** Limits for requests and attempts of password resets. */
   resetsPerAccountAndAddress: RateLimit;
   resetsPerAccount: RateLimit;
   resetsPerAddress: RateLimit;
   anonymousSmsPerPhone: DurableRateLimit;
-  /** Over all phones. */
+  /** Limit over all phones. */
   anonymousSms: RateLimit;
   signedInSmsPerPhone: RateLimit;
-  /** E-mails of an account, and to an address; those that cannot be switched off have budgets of their own. */
+  /** Limits for e-mails of an account and to an address. E-mails that cannot be switched off have separate limits. */
   emailsPerAccount: DurableRateLimit;
   emailsPerRecipient: DurableRateLimit;
   securityEmailsPerAccount: DurableRateLimit;
   securityEmailsPerRecipient: DurableRateLimit;
-  /** Of an account, to its previous addresses. */
+  /** Limit for e-mails of an account to its previous addresses. */
   emailChangeEmails: DurableRateLimit;
-  /** Of an account, by whichever of its names, and an address. */
+  /** Limit for an account and an address, whichever of its names is used. */
   logins: RateLimit;
-  /** Of an address, over all accounts. */
+  /** Limit for an address over all accounts. */
   failedLogins: RateLimit;
-  /** Of an account, on all routes but account deletion, which has `accountCodes`. */
+  /** Limit for an account on all routes except account deletion, which has `accountCodes`. */
   passwordChecks: RateLimit;
-  /** Codes of the second factor of an account, after a right password. */
+  /** Limit for wrong second-factor codes of an account after a correct password. */
   wrongSecondFactorCodes: DurableRateLimit;
-  /** Of an address; undefined: any number. */
+  /** Limit for an address. Undefined means unlimited, here and below. */
   registrations: RateLimit | undefined;
-  /** Requests for another user name, e-mail or phone, which tell whether somebody has it, likewise. */
+  /** Limit for an address: changing a user name, e-mail or phone reveals whether it is in use. */
   nameChanges: RateLimit | undefined;
-  /** Of OAuth clients, likewise. */
+  /** Limit for an address that registers OAuth clients. */
   clientRegistrations: RateLimit | undefined;
-  /** Requests of OAuth clients for an authorization, likewise. */
+  /** Limit for an address whose OAuth clients request authorizations. */
   authorizations: RateLimit | undefined;
 }
 

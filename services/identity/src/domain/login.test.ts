@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { canonicalLogin, loginKeysOf } from './login.ts';
 
 describe('a login', () => {
-  test('is read as a phone number first, then as an e-mail, then as a user name', () => {
+  test('a login is read as a phone number first, then as an e-mail, then as a user name', () => {
     expect(loginKeysOf(' 09121234567 ')).toEqual([
       'phone:+989121234567',
       'email:09121234567',
@@ -11,7 +11,7 @@ describe('a login', () => {
     expect(loginKeysOf('Some.Name')).toEqual(['email:some.name', 'username:some.name']);
   });
 
-  test('has one canonical form for all spellings', () => {
+  test('all spellings of a login have one canonical form', () => {
     expect(canonicalLogin('0912 123 4567')).toBe(canonicalLogin('+989121234567'));
     expect(canonicalLogin('Some.Name ')).toBe(canonicalLogin('some.name'));
   });

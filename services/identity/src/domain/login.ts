@@ -16,10 +16,10 @@ const KEY: Readonly<Record<LoginField, (value: string) => string>> = {
 /** `<field>:<value>`, the same for all spellings of a value. A phone must be E.164. */
 export const loginKey = (field: LoginField, value: string): string => `${field}:${KEY[field](value)}`;
 
-/** Whether a login of this text is looked up as a phone. Whoever has that phone would be found instead of the user name. */
+/** Whether a login with this text is looked up as a phone, so that the owner of the phone would be found instead. */
 export const readsAsPhone = (username: string): boolean => normalizePhone(username) !== undefined;
 
-/** The keys that a typed login may mean, by precedence. User names of 1.0.0 may read as a phone number; the phone wins. */
+/** The keys that a typed login may refer to, by precedence. A user name from 1.0.0 may look like a phone: the phone wins. */
 export const loginKeysOf = (login: string): string[] => {
   const phone = normalizePhone(login.trim());
   return [
@@ -29,7 +29,7 @@ export const loginKeysOf = (login: string): string[] => {
   ];
 };
 
-/** One text for all spellings of a login. */
+/** The same text for all spellings of a login. */
 export const canonicalLogin = (login: string): string => normalizePhone(login.trim()) ?? usernameKey(login);
 
 /** Whether a typed login names this account. */

@@ -10,19 +10,19 @@ const MAX_REDIRECT_URIS = 10;
 const MAX_URI_LENGTH = 2_000;
 const MAX_NAME_LENGTH = 100;
 const PRINTABLE_ASCII = /^[!-~]+$/;
-/** With both slashes and without user information. `URL` accepts forms that a person misreads, such as `https:host`. */
+/** Requires both slashes and no user information. `URL` accepts forms that people misread, such as `https:host`. */
 const ABSOLUTE_URL = /^https?:\/\/[^/?#@]+(?:[/?][^#]*)?$/i;
 /** A host name or IP address. Other characters could end the directive of the content security policy that names it. */
 const HOST = /^(?:[a-z\d](?:[a-z\d._-]*[a-z\d])?|\[[\da-f:]+\])$/;
 /** A private-use scheme (RFC 8252, 7.1). The path may follow one slash or a host. */
 const PRIVATE_USE_URI = /^([a-z][a-z\d.-]*):\/[^#@]*$/;
 /**
- * A domain name in reverse (RFC 8252, 8.4). It has a period, which none of the schemes has that a browser itself acts on
- * (`javascript`, `data`, `file`, `blob`, …); other schemes are accepted by name only.
+ * A domain name in reverse (RFC 8252, 8.4). It contains a period, unlike the schemes that browsers handle themselves
+ * (`javascript`, `data`, `file`, `blob`, …). Other schemes are accepted only by name.
  */
 const REVERSED_DOMAIN = /^[a-z][a-z\d]*(?:\.[a-z\d](?:[a-z\d-]*[a-z\d])?)+$/;
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(?=[/?]|$)/;
-/** The metadata that is stored. Other fields of RFC 7591 are ignored, as it allows. */
+/** The metadata that is stored. RFC 7591 allows the server to ignore other fields. */
 export const CLIENT_METADATA = [
   'client_id',
   'client_id_issued_at',
@@ -56,23 +56,23 @@ const privateUseSchemeOf = (value: string): string | undefined => {
 export const isPrivateUse = (redirectUri: string): boolean => privateUseSchemeOf(redirectUri) !== undefined;
 
 /**
- * What is left of the redirect URIs of a registration without those of apps whose scheme is neither a reversed domain name nor
- * known here. The server may replace what a client asks for, and its answer says what is registered (RFC 7591, 3.2.1): a
- * client that names a scheme besides a loopback address can use the latter. Any other invalid URI is a mistake, and is told.
+ * Removes the redirect URIs of a registration whose private-use scheme is neither a reversed domain name nor in `schemes`.
+ * The server may replace what a client asks for, and its response says what is registered (RFC 7591, 3.2.1). A client that
+ * names such a scheme besides a loopback address can use the latter. Any other invalid URI is a mistake that is reported.
  */
 export const withoutUnknownSchemes = (
   uris: readonly unknown[],
   schemes: readonly string[],
 ): readonly unknown[] => {
-  const known = uris.filter(
+  const accepted = uris.filter(
     (uri) => typeof uri !== 'string' || !isPrivateUse(uri) || isRedirectUri(uri, schemes),
   );
-  return known.length === 0 ? uris : known;
+  return accepted.length === 0 ? uris : accepted;
 };
 
 /**
- * Whether a request may name the redirect URI `requested`: exactly one of the registered ones, but for the port of a loopback
- * address, which a native client knows only once it listens (RFC 8252, 7.3).
+ * Whether a request may name the redirect URI `requested`. It must equal a registered one. Only the port of a loopback
+ * address may differ: a native client learns it when it starts to listen (RFC 8252, 7.3).
  */
 export const isRegistered = (registered: readonly string[], requested: string): boolean => {
   if (registered.includes(requested)) return true;
@@ -81,7 +81,7 @@ export const isRegistered = (registered: readonly string[], requested: string): 
   return registered.some((uri) => withoutPort(uri) === withoutPort(requested));
 };
 
-/** What the user is shown of a redirect URI: its host, or its private-use scheme. */
+/** The part of a redirect URI that the user is shown: its host or its private-use scheme. */
 export const destinationOf = (redirectUri: string): string =>
   isPrivateUse(redirectUri) ? new URL(redirectUri).protocol : new URL(redirectUri).host;
 

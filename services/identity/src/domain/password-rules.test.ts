@@ -10,12 +10,12 @@ describe('a common password', () => {
     'Password123',
     'PASSWORD123',
     '１２３４５６７８９０',
-  ])('%s is recognised', (password) => {
+  ])('%s is recognised as a common password', (password) => {
     expect(isCommonPassword(password)).toBe(true);
   });
 
-  // The last one of the first 10,000 with ten characters, and the first one after them.
-  test('is one of the 10,000 most common', () => {
+  // The last password with ten characters among the first 10,000, and the first one after them.
+  test('only the 10,000 most frequent passwords are common', () => {
     const long = dictionary['passwords-common']
       .map(String)
       .map((password, at) => ({ password, at }))
@@ -27,7 +27,7 @@ describe('a common password', () => {
   });
 
   test.each(['demo-password-1', 'correct horse battery', '1234567890 and more'])(
-    '%s is not one',
+    '%s is not a common password',
     (password) => {
       expect(isCommonPassword(password)).toBe(false);
     },
@@ -48,12 +48,12 @@ describe('the name of an account', () => {
     '9121234567',
     '0912 123 4567',
     '۰۹۱۲۱۲۳۴۵۶۷',
-  ])('%j is recognised as a password', (password) => {
+  ])('the password %j is recognised as a name of the account', (password) => {
     expect(isNameOfAccount(password, account)).toBe(true);
   });
 
   test.each(['sara.ahmadi1', 'sara@example.com', '09121234568', '1234567', 'a long sentence'])(
-    '%j is not one',
+    'the password %j is not a name of the account',
     (password) => {
       expect(isNameOfAccount(password, account)).toBe(false);
     },

@@ -1,4 +1,4 @@
-/** What a new password must not be. Its length is checked by its field. */
+/** Rules for new passwords, except for the length, which the request field checks. */
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { toLatinDigits } from './digits.ts';
 import { emailKey, usernameKey } from './login.ts';
@@ -9,7 +9,7 @@ export const MIN_PASSWORD_LENGTH = 10;
 
 const COMMON_PASSWORDS_COUNT = 10_000;
 
-/** The list is in the order of frequency. Shorter ones are refused for their length. */
+/** The list is ordered by frequency. Shorter passwords are refused because of their length. */
 const COMMON_PASSWORDS: ReadonlySet<string> = new Set(
   dictionary['passwords-common']
     .slice(0, COMMON_PASSWORDS_COUNT)

@@ -10,7 +10,7 @@ describe('normalizePhone', () => {
     ['۰۹۱۲۱۲۳۴۵۶۷', '+989121234567'],
     ['+4915112345678', '+4915112345678'],
     ['+1 (415) 555-2671', '+14155552671'],
-  ])('%s is %s', (input, expected) => expect(normalizePhone(input)).toBe(expected));
+  ])('%s is normalized to %s', (input, expected) => expect(normalizePhone(input)).toBe(expected));
 
   test.each(['', 'abc', '12', '+98912', 'call 09121234567', '+989121234567 ext. 5', '0'.repeat(50)])(
     '%j is not a phone number',
@@ -23,13 +23,15 @@ describe('normalizePhone', () => {
     ['+442071838750', true],
     ['+989121234567', false],
     ['+989990001234', false],
-    // Landlines and mobile phones of this plan have the same form.
+    // This numbering plan does not distinguish landlines from mobile phones.
     ['+14155552671', false],
-    // A form that the metadata does not know.
+    // The metadata does not know this form.
     ['+989981234567', false],
-  ])('%s is certainly a landline: %p', (phone, expected) => expect(isLandline(phone)).toBe(expected));
+  ])('whether %s is certainly a landline is %p', (phone, expected) =>
+    expect(isLandline(phone)).toBe(expected),
+  );
 
-  test('accepts the phone of an older account, whatever its type', () => {
+  test('the phone of an older account is normalized, whatever its type', () => {
     expect(normalizePhone('021 8877 6655')).toBe('+982188776655');
     expect(normalizePhone('+989981234567')).toBe('+989981234567');
   });

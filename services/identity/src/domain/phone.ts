@@ -5,7 +5,7 @@ const HOME_COUNTRY = 'IR';
 const HOME_PREFIX = '+98';
 const LONGEST_INPUT = 40;
 
-/** To E.164. A number without a country code is Iranian. Undefined for an invalid number. */
+/** Converts a phone number to E.164. A number without a country code is Iranian. Undefined for an invalid number. */
 export const normalizePhone = (input: string): string | undefined => {
   if (input.length > LONGEST_INPUT) return undefined;
   const parsed = parsePhoneNumberFromString(input, { defaultCountry: HOME_COUNTRY, extract: false });
@@ -13,13 +13,13 @@ export const normalizePhone = (input: string): string | undefined => {
   return parsed.number;
 };
 
-/** ISO 3166 code of the country of an E.164 number; undefined for a number of no country. */
+/** ISO 3166 code of an E.164 number's country; undefined for a number that belongs to no country. */
 export const countryOf = (phone: string): string | undefined => parsePhoneNumberFromString(phone)?.country;
 
 /**
- * Whether an E.164 number is certainly a landline. Other numbering plans do not tell, and the type of a number may be
- * unknown. Only this needs the metadata with types, of 1 MB in memory: what is valid is decided by the smaller one, by which
- * the phones of all accounts were stored and are found at log-ins.
+ * Whether an E.164 number is certainly a landline. Some numbering plans do not distinguish them, and the type of a number may
+ * be unknown. Only this function uses the metadata with types, which takes 1 MB of memory. The smaller metadata decides
+ * what is valid: the phones of all accounts were stored by it, and log-ins look them up by it.
  */
 export const isLandline = (phone: string): boolean => parseWithTypes(phone)?.getType() === 'FIXED_LINE';
 

@@ -1,2 +1,2 @@
-/** Of the apps that get push messages. */
+/** Platforms of the apps that receive push messages. */
 export const PLATFORMS = ['android', 'ios', 'web'] as const;

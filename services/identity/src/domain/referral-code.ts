@@ -1,8 +1,8 @@
-/** Without the ambiguous characters 0, O, 1 and I. */
+/** Letters and digits without the ambiguous 0, O, 1 and I. */
 const ALPHABET = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
 export const REFERRAL_CODE_BYTES = 8;
 
-/** One character for each byte. */
+/** Converts each byte to one character. */
 export const toReferralCode = (bytes: Buffer): string =>
   [...bytes].map((byte) => ALPHABET[byte % ALPHABET.length]).join('');
 

@@ -9,10 +9,10 @@ import {
   scoreOf,
 } from './referral-score.ts';
 
-/** Every run checks the same examples. */
+/** Fixed, so that every run checks the same examples. */
 const SEED = 20260115;
 
-/** A tree of users 0 … n-1, given by the referrer of each (-1: none), and how many users the queries were about. */
+/** A tree of users 0 … n-1 with the referrer of each (-1: none), and statistics of the users in its queries. */
 const treeOf = (referrers: ArrayLike<number>) => {
   const children = new Map<number, number[]>();
   for (let id = 0; id < referrers.length; id += 1) {
@@ -22,19 +22,19 @@ const treeOf = (referrers: ArrayLike<number>) => {
     if (siblings === undefined) children.set(referrer, [id]);
     else siblings.push(id);
   }
-  const asked = { users: 0, largest: 0, leaves: 0 };
+  const queried = { users: 0, largest: 0, leaves: 0 };
   const tree: ReferralTree = {
     countReferralsOfAll: async (ids) => {
-      asked.users += ids.length;
-      asked.leaves += ids.filter((id) => !children.has(id)).length;
-      asked.largest = Math.max(asked.largest, ids.length);
+      queried.users += ids.length;
+      queried.leaves += ids.filter((id) => !children.has(id)).length;
+      queried.largest = Math.max(queried.largest, ids.length);
       return ids.reduce((sum, id) => sum + (children.get(id)?.length ?? 0), 0);
     },
     referredReferrers: async function* (ids) {
       for (const id of ids) yield (children.get(id) ?? []).filter((child) => children.has(child));
     },
   };
-  return { tree, asked };
+  return { tree, queried };
 };
 
 /** The recursive definition, computed bottom up: every user has a higher id than their referrer. */
@@ -50,16 +50,16 @@ const byDefinition = (referrers: readonly number[]): number[] => {
 const exactly = (sizes: readonly number[]): number => {
   const last = BigInt(sizes.length - 1);
   const scaled = sizes.reduce((sum, size, level) => sum + (BigInt(size) << (last - BigInt(level))), 0n);
-  const kept = last > 1_000n ? 1_000n : last;
-  return Number(scaled >> (last - kept)) / 2 ** Number(kept);
+  const bits = last > 1_000n ? 1_000n : last;
+  return Number(scaled >> (last - bits)) / 2 ** Number(bits);
 };
 
 describe('the referral score, level by level', () => {
-  test('three referrals, one of whom referred another user, give 3.5', async () => {
+  test('three referrals, one of whom referred another user, give a score of 3.5', async () => {
     expect(await computeScore(0, treeOf([-1, 0, 0, 0, 2]).tree)).toBe(3.5);
   });
 
-  test('equals the recursive definition for any tree', async () => {
+  test('the score equals the recursive definition for any tree', async () => {
     const trees = fc
       .array(fc.nat(), { minLength: 0, maxLength: 45 })
       .map((picks) => [-1, ...picks.map((pick, index) => pick % (index + 1))]);
@@ -73,9 +73,9 @@ describe('the referral score, level by level', () => {
 
   test('a chain 999,999 deep gives exactly 2, without recursion and without reading all of it', async () => {
     const chain = Int32Array.from({ length: 1_000_000 }, (_, id) => id - 1);
-    const { tree, asked } = treeOf(chain);
+    const { tree, queried } = treeOf(chain);
     expect(await computeScore(0, tree)).toBe(2);
-    expect(asked.users).toBeLessThanOrEqual(110);
+    expect(queried.users).toBeLessThanOrEqual(110);
   });
 
   test('the levels that are not read would not change the double', async () => {
@@ -87,10 +87,10 @@ describe('the referral score, level by level', () => {
       for (let child = 0; child < size; child += 1) referrers.push(last);
       last = referrers.length - 1;
     }
-    const { tree, asked } = treeOf(referrers);
+    const { tree, queried } = treeOf(referrers);
     const stopped = await computeScore(0, tree);
     expect(stopped).toBe(exactly(sizes));
-    expect(asked.users).toBeLessThanOrEqual(110);
+    expect(queried.users).toBeLessThanOrEqual(110);
   });
 
   test('once the sum cannot change, even the largest possible levels do not change the double', () => {
@@ -132,11 +132,11 @@ describe('the referral score, level by level', () => {
 
   test('half a million users with one referral each are queried in batches of a thousand', async () => {
     const half = 500_000;
-    const { tree, asked } = treeOf(
+    const { tree, queried } = treeOf(
       Int32Array.from({ length: 2 * half + 1 }, (_, id) => (id <= half ? (id === 0 ? -1 : 0) : id - half)),
     );
     expect(await computeScore(0, tree)).toBe(half + half / 2);
-    expect(asked).toEqual({ users: 1 + half, largest: 1_000, leaves: 0 });
+    expect(queried).toEqual({ users: 1 + half, largest: 1_000, leaves: 0 });
   });
 
   test('users without referrals are counted, but never queried', async () => {
@@ -144,12 +144,12 @@ describe('the referral score, level by level', () => {
     const referrers = Int32Array.from({ length: 30_001 }, (_, id) =>
       id === 0 ? -1 : ([0, 1, 10_001][Math.floor((id - 1) / 10_000)] ?? 0),
     );
-    const { tree, asked } = treeOf(referrers);
+    const { tree, queried } = treeOf(referrers);
     expect(await computeScore(0, tree)).toBe(10_000 + 10_000 / 2 + 10_000 / 4);
-    expect(asked).toEqual({ users: 3, largest: 1, leaves: 0 });
+    expect(queried).toEqual({ users: 3, largest: 1, leaves: 0 });
   });
 
-  test('ends even for a cycle, which the service never creates', async () => {
+  test('the computation ends even for a cycle, which the service never creates', async () => {
     expect(await computeScore(0, treeOf([1, 0]).tree)).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * `score(u)` is the sum over u's direct referrals of `1 + score / 2` (specification 2.2). Unrolled, it is the sum of the
- * sizes of the levels below u, halved at each level: n1 + n2/2 + n3/4 … So only the size of each level is needed, no
+ * sizes of the levels below u, halved at each level: n1 + n2/2 + n3/4 … Only the size of each level is needed, not
  * recursion. The sum is exact and rounded once, to the nearest double.
  */
 interface PartialScore {
@@ -27,13 +27,13 @@ const MAX_LEVELS = 160;
 /**
  * Whether further levels could change the resulting double.
  *
- * When this is false, reading further levels gives the same number: a user of a further level adds at most half a unit
- * of the last level, so all of them together add some x, 0 ≤ x < USER_LIMIT / 2 in that unit. Rounding is monotonic:
+ * When this is false, reading further levels gives the same number. A user of a further level adds at most half a unit of
+ * the last level. All of them together add some x in that unit: 0 ≤ x < USER_LIMIT / 2. Rounding is monotonic:
  * round(sum) ≤ round(sum + x) ≤ round(sum + USER_LIMIT / 2), and the outer two are equal.
  *
- * It becomes false at about level 107, where x is below half of the last digit of a sum of 1 or more, or later if the
- * sum is closer than x to the middle between two doubles. A sum that approaches such a middle forever is equally close
- * to both doubles, so MAX_LEVELS ends it. MAX_LEVELS also ends a cycle, which the service never creates.
+ * It becomes false at about level 107, where x is below half of the last digit of a sum of 1 or more. It becomes false later
+ * if the sum is closer than x to the middle between two doubles. A sum that approaches such a middle forever is equally
+ * close to both doubles, so MAX_LEVELS ends it. MAX_LEVELS also ends a cycle, which the service never creates.
  */
 export const canStillChange = ({ levels, scaled }: PartialScore): boolean =>
   levels < MAX_LEVELS && Number(scaled) !== Number(scaled + USER_LIMIT / 2n);
@@ -50,7 +50,7 @@ export interface ReferralTree {
 const BATCH_SIZE = 1_000;
 
 /**
- * The score, level by level. Users without referrals, the majority, are only counted as referrals of others; no query
+ * The score, level by level. Users without referrals, the majority, are only counted among the referrals of others; no query
  * asks about them. It holds the ids of at most two levels of users with referrals, 8 bytes each: at most about 16 MiB
  * for a million users.
  */

@@ -8,7 +8,7 @@ import {
 } from './roles.ts';
 
 describe('roles', () => {
-  test('grant the union of their permissions; unknown permissions are ignored', () => {
+  test('roles grant the union of their permissions, and unknown permissions are ignored', () => {
     const role = (permissions: string[]) => ({ _id: 9, name: 'x', title: 'X', permissions });
     expect(permissionsOf([role(['posts.view']), role(['posts.view', 'gyms.create', 'gone.away'])])).toEqual(
       new Set(['posts.view', 'gyms.create']),
@@ -16,20 +16,23 @@ describe('roles', () => {
   });
 
   test('a token never has more permissions than its user', () => {
-    const held = new Set(['posts.view', 'gyms.create'] as const);
-    expect(effectivePermissions({ permissions: null }, held)).toEqual(['posts.view', 'gyms.create']);
-    expect(effectivePermissions({ permissions: ['gyms.create', 'users.delete'] }, held)).toEqual([
+    const userPermissions = new Set(['posts.view', 'gyms.create'] as const);
+    expect(effectivePermissions({ permissions: null }, userPermissions)).toEqual([
+      'posts.view',
       'gyms.create',
     ]);
-    expect(effectivePermissions({ permissions: [] }, held)).toEqual([]);
+    expect(effectivePermissions({ permissions: ['gyms.create', 'users.delete'] }, userPermissions)).toEqual([
+      'gyms.create',
+    ]);
+    expect(effectivePermissions({ permissions: [] }, userPermissions)).toEqual([]);
   });
 
-  test('an app could get what its user has and can delegate', () => {
-    const held = new Set(['posts.view', 'gyms.create', 'users.delete'] as const);
+  test('an app can be granted the delegable permissions of its user that it does not have yet', () => {
+    const userPermissions = new Set(['posts.view', 'gyms.create', 'users.delete'] as const);
     const scoped = { permissions: ['posts.view'] };
-    expect(grantablePermissions({ kind: 'oauth', ...scoped }, held)).toEqual(['gyms.create']);
-    expect(grantablePermissions({ kind: 'personal', ...scoped }, held)).toEqual([]);
-    expect(grantablePermissions({ kind: 'session', permissions: null }, held)).toEqual([]);
+    expect(grantablePermissions({ kind: 'oauth', ...scoped }, userPermissions)).toEqual(['gyms.create']);
+    expect(grantablePermissions({ kind: 'personal', ...scoped }, userPermissions)).toEqual([]);
+    expect(grantablePermissions({ kind: 'session', permissions: null }, userPermissions)).toEqual([]);
   });
 
   test('holdsAll requires every permission', () => {

@@ -45,30 +45,32 @@ export const SEEDED_ROLES: readonly Role[] = [
 export const permissionsOf = (roles: readonly Role[]): Set<Permission> =>
   new Set(roles.flatMap((role) => role.permissions.filter(isPermission)));
 
-/** With any of these, the account is that of an operator. */
-export const operatorPermissionsIn = (held: Iterable<Permission>): Permission[] =>
-  [...held].filter((permission) => OPERATOR_PERMISSIONS.has(permission));
+/** The permissions among these that make an account an operator's. */
+export const operatorPermissionsIn = (permissions: Iterable<Permission>): Permission[] =>
+  [...permissions].filter((permission) => OPERATOR_PERMISSIONS.has(permission));
 
 /** The user's permissions, restricted to those of the token (null: unrestricted). */
 export const effectivePermissions = (
   token: { permissions: readonly string[] | null },
-  held: Iterable<Permission>,
+  userPermissions: Iterable<Permission>,
 ): Permission[] => {
-  const own = token.permissions;
-  return [...held].filter((permission) => own === null || own.includes(permission));
+  const { permissions } = token;
+  return [...userPermissions].filter(
+    (permission) => permissions === null || permissions.includes(permission),
+  );
 };
 
-/** What an app could have besides, if its user gave it; nothing for other kinds of token. */
+/** Further permissions that the user could grant to an app; none for other kinds of token. */
 export const grantablePermissions = (
   token: { kind: TokenKind; permissions: readonly string[] | null },
-  held: ReadonlySet<Permission>,
+  userPermissions: ReadonlySet<Permission>,
 ): Permission[] =>
   token.kind === 'oauth'
     ? DELEGABLE_PERMISSIONS.filter(
-        (permission) => held.has(permission) && token.permissions?.includes(permission) === false,
+        (permission) => userPermissions.has(permission) && token.permissions?.includes(permission) === false,
       )
     : [];
 
 /** Users manage only accounts and roles whose permissions they hold themselves. */
-export const holdsAll = (held: ReadonlySet<string>, needed: Iterable<string>): boolean =>
-  [...needed].every((permission) => held.has(permission));
+export const holdsAll = (userPermissions: ReadonlySet<string>, required: Iterable<string>): boolean =>
+  [...required].every((permission) => userPermissions.has(permission));

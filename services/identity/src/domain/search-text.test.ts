@@ -29,9 +29,11 @@ describe('a search by name', () => {
     [{ username: 'abcab' }, 'cabc', false],
     [{ email: 'x@example.com' }, 'x@example.com', false],
     [{ username: 'x' }, '   ', true],
-  ])('finds %j by %j: %p', (names, search, expected) => expect(isFound(names, search)).toBe(expected));
+  ])('whether %j is found by %j is %p', (names, search, expected) =>
+    expect(isFound(names, search)).toBe(expected),
+  );
 
-  test('reads no account because of its e-mail or phone', () => {
+  test('a search by name reads no account because of its e-mail or phone', () => {
     const stored = searchGrams({ ...NOBODY, email: 'quartz@example.com', phone: '+989120001234' });
     for (const search of ['quartz', '@', '0001'])
       expect(nameSearch(search)?.grams.filter((gram) => stored.includes(gram))).toEqual([]);

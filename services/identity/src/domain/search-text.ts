@@ -12,13 +12,16 @@ export type SearchedFields = Pick<User, 'username' | 'email' | 'phone' | 'first_
 
 const nameTexts = (user: SearchedFields): string[] => [user.username, `${user.first_name} ${user.last_name}`];
 
-/** With e-mail and phone. */
+/** The texts of {@link nameTexts}, with e-mail and phone. */
 export const contactTexts = (user: SearchedFields): string[] => {
   const local = localPhone(user.phone);
   return [...nameTexts(user), user.email, user.phone, ...(local === undefined ? [] : [local])];
 };
 
-/** Grams of names are stored twice: what a search by names reads must not depend on e-mail or phone. No gram is so long. */
+/**
+ * Grams of names are stored twice, because what a search by name reads must not depend on e-mail or phone. Other grams are
+ * too short to equal one with this prefix.
+ */
 const nameGram = (gram: string): string => `name ${gram}`;
 
 export const searchGrams = (user: SearchedFields): string[] => [
@@ -32,13 +35,13 @@ export interface UserSearch {
   match(user: SearchedFields): { isMatch: boolean; characters: number };
 }
 
-/** `wanted`: a match contains one of them in one of its texts. */
+/** A match contains one of `terms` in one of its texts. */
 const searchFor = (
-  wanted: readonly string[],
+  terms: readonly string[],
   grams: readonly string[],
   textsOf: (user: SearchedFields) => string[],
 ): UserSearch => {
-  const matchers = wanted.map(textMatcher);
+  const matchers = terms.map(textMatcher);
   return {
     grams,
     match: (user) => {
@@ -46,9 +49,9 @@ const searchFor = (
       for (const text of textsOf(user)) {
         const spellings = foldedSpellings(text);
         for (const match of matchers) {
-          const found = match(text, spellings);
-          isMatch ||= found.isMatch;
-          characters += found.characters;
+          const result = match(text, spellings);
+          isMatch ||= result.isMatch;
+          characters += result.characters;
         }
       }
       return { isMatch, characters };
@@ -63,8 +66,8 @@ export const nameSearch = (search: string): UserSearch | undefined => {
 };
 
 /**
- * The same as {@link nameSearch}, but e-mail and phone are searched as well: a complete phone is found in every spelling by which its
- * owner can sign in. What contains it as it is typed is still found.
+ * Like {@link nameSearch}, but includes e-mail and phone. A complete phone is found in every spelling that its owner can sign
+ * in with. Texts that contain the search as it is typed are found too.
  */
 export const contactSearch = (search: string): UserSearch | undefined => {
   const grams = queryGrams(search);

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: opaque, with a prefix for their kind and a checksum, so that a secret scanner recognises a leaked one
- * offline. Only the hash is stored.
+ * Bearer tokens: opaque, with a prefix for their kind and a checksum. A secret scanner can recognise a leaked token offline.
+ * Only the hash is stored.
  */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -38,7 +38,7 @@ export const buildToken = (kind: TokenKind | GrantSecret, entropy: Buffer): stri
 export const isWellFormedToken = (token: string): boolean =>
   TOKEN.test(token) && checksum(token.slice(0, -CHECKSUM_LENGTH)) === token.slice(-CHECKSUM_LENGTH);
 
-/** A personal token with a list of permissions, which may be empty, is restricted to it. */
+/** A personal token with a list of permissions is restricted to that list, even if it is empty. */
 export const callerKindOf = ({
   kind,
   permissions,
@@ -47,7 +47,7 @@ export const callerKindOf = ({
   permissions: readonly string[] | null;
 }): CallerTokenKind => (kind === 'personal' && permissions !== null ? 'restricted' : kind);
 
-/** SHA-256 in hex: the id of the token inside the platform. */
+/** SHA-256 in hex: the id of a token inside the platform. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 /** The `_id` of an OAuth record. */

@@ -8,7 +8,7 @@ import {
   secretText,
 } from './totp.ts';
 
-/** RFC 6238, appendix B. The codes there have eight digits; those of six digits are their ends. */
+/** RFC 6238, appendix B. The codes there have eight digits; codes with six digits are their last six. */
 const SECRET = Buffer.from('12345678901234567890');
 const STEP_MS = 30_000;
 
@@ -19,14 +19,14 @@ test.each([
   [1_234_567_890, '005924'],
   [2_000_000_000, '279037'],
   [20_000_000_000, '353130'],
-])('the code at %i s is that of RFC 6238, also one step before and after, not two', (seconds, code) => {
+])('the code of RFC 6238 for %i s matches up to one step before and after', (seconds, code) => {
   const step = Math.floor(seconds / 30);
   const at = (steps: number) => new Date(seconds * 1_000 + steps * STEP_MS);
   for (const steps of [-1, 0, 1]) expect(matchingStep(SECRET, code, at(steps))).toBe(step);
   for (const steps of [-2, 2]) expect(matchingStep(SECRET, code, at(steps))).toBeUndefined();
 });
 
-test.each(['', '28708', '2870820', '000000'])('%j is no code at 59 s', (code) => {
+test.each(['', '28708', '2870820', '000000'])('%j does not match at 59 s', (code) => {
   expect(matchingStep(SECRET, code, new Date(59_000))).toBeUndefined();
 });
 
@@ -50,12 +50,12 @@ describe('recovery codes', () => {
     return Buffer.alloc(length, bytes);
   });
 
-  test('are ten of 80 bits each', () => {
+  test('a second factor has ten recovery codes of 80 bits each', () => {
     expect(new Set(codes).size).toBe(10);
     for (const code of codes) expect(code).toMatch(/^(?:[A-Z2-7]{4}-){3}[A-Z2-7]{4}$/);
   });
 
-  test('are stored by a hash that differs for each account', () => {
+  test('a recovery code is stored as a hash that differs for each account', () => {
     const [code = ''] = codes;
     expect(hashRecoveryCode(1, code)).toBe(hashRecoveryCode(1, readCode(` ${code.toLowerCase()}`).code));
     expect(hashRecoveryCode(1, code)).not.toBe(hashRecoveryCode(2, code));
@@ -69,6 +69,6 @@ test.each([
   ['1234567', 'recovery', '1234567'],
   ['é23456', 'recovery', 'É23456'],
   ['abcd-efgh', 'recovery', 'ABCDEFGH'],
-])('%j is read as %s', (typed, kind, code) => {
+])('the typed code %j is read as %s', (typed, kind, code) => {
   expect(readCode(typed)).toEqual({ kind, code });
 });

@@ -19,14 +19,14 @@ const license = {
 };
 
 describe('the license in the fields of an account', () => {
-  test('is read from them', () => expect(licenseOf(user)).toEqual(license));
+  test('a license is read from the fields of the account', () => expect(licenseOf(user)).toEqual(license));
 
-  test('of an older release knows the newest document by the attached one', () => {
+  test('the newest document of a license from an older release is the attached one', () => {
     const { trainer_license_reviewed_name: _, ...older } = { ...user, trainer_license_newest_media_id: null };
     expect(licenseOf(older)).toEqual({ ...license, newestMediaId: 3 });
   });
 
-  test('changes only the fields in which it differs', () => {
+  test('a changed license changes only the fields in which it differs', () => {
     expect(licenseChanges(user, license)).toEqual({});
     expect(licenseChanges(user, { ...license, approved: true, rejectionReason: null })).toEqual({
       trainer_license_approved: true,

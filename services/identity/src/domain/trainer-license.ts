@@ -1,4 +1,4 @@
-/** A trainer's license in the fields of an account (specification 3.3, whose transitions follow 3.2). */
+/** A trainer's license, stored in the fields of an account (specification 3.3; its transitions follow 3.2). */
 import type { License } from '@fitness/contracts/license.ts';
 import type { User } from './user.ts';
 
@@ -23,7 +23,7 @@ export const licenseOf = (user: LicenseFields): License => ({
   newestMediaId: Math.max(user.trainer_license_newest_media_id ?? 0, user.trainer_license_media_id ?? 0),
 });
 
-/** The fields of `user` that change when they get the license `next`. */
+/** The fields of `user` that change with the license `next`. */
 export const licenseChanges = (user: LicenseFields, next: License): Partial<LicenseFields> => {
   const before = licenseOf(user);
   const fields = (Object.keys(FIELDS) as (keyof License)[]).filter((field) => next[field] !== before[field]);

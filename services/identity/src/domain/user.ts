@@ -2,7 +2,7 @@
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { WholeUser } from '@fitness/contracts/user.ts';
 
-/** The id of no account: ids begin with 1. */
+/** No account has this id: ids begin with 1. */
 export const NO_USER_ID = 0;
 
 /** Fields of the resource that are computed when it is built, or stored in another form. */
@@ -18,25 +18,25 @@ type ComputedField =
   | 'media'
   | 'current_subscription';
 
-/** The fields of the resource (contracts/user.ts) that are stored as they are shown. The phone is E.164. */
+/** The fields of the resource (contracts/user.ts) that are stored as shown. The phone is in E.164. */
 export type StoredUserFields = Omit<WholeUser, ComputedField>;
 
 export interface User extends StoredUserFields {
   _id: number;
-  /** PHC string of argon2id. */
+  /** The argon2id hash as a PHC string. */
   password_hash: string;
   created_at: Date;
-  /** Whether a code that was sent to the phone has come back. */
+  /** Whether the owner has entered a code that was sent to the phone. */
   phone_proven: boolean;
   trainer_license_media_id: number | null;
-  /** The newest document ever seen, even if it is deleted by now. An older one is never attached. */
+  /** The newest document ever received, even if it has been deleted. An older one is never attached. */
   trainer_license_newest_media_id: number | null;
-  /** The name that the license was reviewed for, once the account has another one. An older release stored none. */
+  /** The name that the license was reviewed for, once the account has another name. Older releases did not store it. */
   trainer_license_reviewed_name?: string | null;
   role_ids: number[];
-  /** The public files (docs/adr/0101); an older release stored none. */
+  /** The public files (docs/adr/0101). Older releases did not store them. */
   media?: MediaCopy;
-  /** Whether the user has ever referred somebody. */
+  /** Whether the user has ever referred anyone. */
   has_referrals: boolean;
   /** Both are set while a deletion is pending, otherwise both are null. */
   deletion_requested_at: Date | null;

@@ -2,7 +2,7 @@ import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-/** Identity consumes its own event, so that the inbox delivers the notification exactly once. */
+/** Identity consumes its own event: the inbox delivers the notification exactly once. */
 export const onAccountDeletionRequested = ({
   deliverNotification,
 }: Pick<UseCases, 'deliverNotification'>): EventConsumer =>

@@ -3,7 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { UseCases } from '../use-cases.ts';
 import { isPublicFileOfUser, isTrainerLicense } from './is-trainer-license.ts';
 
-/** Has an effect only when the call `AttachLicense` or `MediaCopies.Save` of the upload was lost. */
+/** Has an effect only when the upload's call to `AttachLicense` or `MediaCopies.Save` was lost. */
 export const onMediaAttached = ({
   attachLicense,
   refreshMedia,

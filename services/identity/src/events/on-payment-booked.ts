@@ -2,7 +2,7 @@ import { paymentBooked } from '@fitness/proto/events/wallet.ts';
 import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.ts';
 import type { UseCases } from '../use-cases.ts';
 
-/** Of the payments that the wallet books itself, only a deposit happens without the user. */
+/** Only a deposit is notified: it is credited without a request of the user. */
 export const onPaymentBooked = ({
   deliverNotification,
 }: Pick<UseCases, 'deliverNotification'>): EventConsumer =>

@@ -1,4 +1,4 @@
-/** The RPC service of identity. */
+/** The gRPC service of identity. */
 import { toUserMessage } from '@fitness/contracts/user.ts';
 import type { User__Output as UserRecord } from '@fitness/proto/gen/fitness/identity/v1/User.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -114,6 +114,6 @@ type OmitNull<Fields> = {
   [Name in keyof Fields as null extends Fields[Name] ? never : Name]: Fields[Name];
 } & { [Name in keyof Fields as null extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], null> };
 
-/** Protobuf messages leave out a field without a value. */
+/** Protobuf messages omit fields without a value. */
 const omitNull = <Fields extends object>(fields: Fields): OmitNull<Fields> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as OmitNull<Fields>;

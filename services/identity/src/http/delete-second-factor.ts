@@ -1,7 +1,7 @@
 import { defineRoute, noContent, type Route } from '@fitness/shared/http/define-route.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { givenPasswordField, totpField } from '../domain/account-fields.ts';
+import { existingPasswordField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSecondFactor'>): Route =>
@@ -17,7 +17,7 @@ export const deleteSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'own
     pages: ['ops'],
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),
+    body: z.object({ current_password: existingPasswordField.optional(), totp: totpField.optional() }),
     responses: { 204: null },
     errorStatuses: [429],
     handle: async ({ caller, body, clientAddress }) => {

@@ -83,15 +83,19 @@ export const getAuditLogRoute = ({ listAuditLog }: Pick<UseCases, 'listAuditLog'
     permissions: ['audit.view'],
     query,
     responses: { 200: listOf(entrySchema) },
-    handle: async ({ caller, query: asked, url }) => {
-      const request = toPageRequest(asked, url);
+    handle: async ({
+      caller,
+      query: { actor_id, subject_type, subject_id, action, from, to, ...paging },
+      url,
+    }) => {
+      const request = toPageRequest(paging, url);
       const filter = {
-        actorId: asked.actor_id,
-        subjectType: asked.subject_type,
-        subjectId: asked.subject_id,
-        action: asked.action,
-        from: asked.from,
-        to: asked.to,
+        actorId: actor_id,
+        subjectType: subject_type,
+        subjectId: subject_id,
+        action,
+        from,
+        to,
       };
       const page = await listAuditLog(caller, filter, request);
       return ok(listBody({ baseUrl, url, request, page, data: page.rows.map(toResource) }));

@@ -5,7 +5,7 @@ import { notificationSchema, toNotification } from '../app/notifications/notific
 import type { UseCases } from '../use-cases.ts';
 
 const list = listOf(notificationSchema);
-/** `unread_count` counts all notifications, not only those of the page. */
+/** `unread_count` includes the notifications of all pages. */
 const listSchema = list.extend({
   meta: list.shape.meta
     .extend({ unread_count: z.int().meta({ description: 'Number of unread notifications on all pages' }) })

@@ -3,12 +3,12 @@ import { accepted, defineRoute, ok, type Route } from '@fitness/shared/http/defi
 import { ALL_TOKEN_KINDS } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { codeField, givenPasswordField } from '../domain/account-fields.ts';
+import { codeField, existingPasswordField } from '../domain/account-fields.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { UseCases } from '../use-cases.ts';
 import { deletionBlockedSchema } from './deletion-blocked.ts';
 
-/** One schema for 200 and 202: client generators decode every success of an operation by the first schema that they find. */
+/** One schema for 200 and 202, because client generators use the first schema of an operation for every success. */
 const accountDeletionSchema = z
   .object({
     message: z.string(),
@@ -49,7 +49,7 @@ export const postDeleteAccountRoute = (
     limit: accountCodes,
     errorCodes: { 409: ['account_deletion_blocked'] },
     body: z.object({
-      current_password: givenPasswordField,
+      current_password: existingPasswordField,
       confirmation_code: codeField('deletion').optional(),
     }),
     responses: {

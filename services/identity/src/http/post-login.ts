@@ -1,6 +1,6 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { givenPasswordField, loginField, totpField } from '../domain/account-fields.ts';
+import { existingPasswordField, loginField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 import { clientOf, sessionSchema, toSession } from './session.ts';
 
@@ -18,13 +18,13 @@ export const postLoginRoute = ({ signIn, presentUser }: Pick<UseCases, 'signIn' 
       'Signing in also works while a deletion is scheduled, so that you can cancel it.',
     tag: 'auth',
     access: 'guest',
-    body: z.object({ login: loginField, password: givenPasswordField, totp: totpField.optional() }),
+    body: z.object({ login: loginField, password: existingPasswordField, totp: totpField.optional() }),
     responses: { 200: sessionSchema },
     errorStatuses: [429],
     handle: async ({ body, clientAddress, request }) => {
-      // The limits are consumed here and not by the server, because their keys are in the body.
-      const found = await signIn.consumeLimit(body.login, clientAddress);
-      const credentials = { ...body, totp: body.totp, found, client: clientOf(request, clientAddress) };
+      // The limits are consumed here and not by the server, because their keys come from the body.
+      const match = await signIn.consumeLimit(body.login, clientAddress);
+      const credentials = { ...body, totp: body.totp, match, client: clientOf(request, clientAddress) };
       return ok(await toSession(await signIn.signIn(credentials), presentUser));
     },
   });

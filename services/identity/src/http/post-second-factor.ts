@@ -1,7 +1,7 @@
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
-import { givenPasswordField, totpField } from '../domain/account-fields.ts';
+import { existingPasswordField, totpField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
 const stepSchema = z
@@ -43,14 +43,13 @@ export const postSecondFactorRoute = ({ ownSecondFactor }: Pick<UseCases, 'ownSe
     pages: ['ops'],
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ current_password: givenPasswordField.optional(), totp: totpField.optional() }),
+    body: z.object({ current_password: existingPasswordField.optional(), totp: totpField.optional() }),
     responses: { 200: stepSchema },
     errorStatuses: [409, 429],
     handle: async ({ caller, body, clientAddress }) => {
       const { current_password: currentPassword, totp } = body;
       if (totp !== undefined) return ok({ recovery_codes: await ownSecondFactor.arm(caller, totp) });
-      const given = { currentPassword, clientAddress };
-      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller, given);
+      const { secret, otpauthUrl } = await ownSecondFactor.begin(caller, { currentPassword, clientAddress });
       return ok({ secret, otpauth_url: otpauthUrl });
     },
   });

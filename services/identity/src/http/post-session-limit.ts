@@ -3,7 +3,7 @@ import { SESSION_ONLY, SESSION_PAGES } from '@fitness/shared/kernel/caller.ts';
 import { z } from 'zod';
 import type { UseCases } from '../use-cases.ts';
 
-/** For pages of the gateway: their sessions are shorter than those of apps, and each page that is shown calls it again. */
+/** Called by the gateway each time it shows a page, because the sessions of pages are shorter than those of apps. */
 export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSession'>): Route =>
   defineRoute({
     method: 'POST',
@@ -17,7 +17,7 @@ export const postSessionLimitRoute = ({ limitSession }: Pick<UseCases, 'limitSes
     body: z.object({
       seconds: z.int().min(1),
       idle_seconds: z.int().min(1).optional(),
-      // An older gateway sends none.
+      // Older gateways send no page.
       page: z.enum(SESSION_PAGES).optional(),
     }),
     responses: { 204: null },

@@ -2,7 +2,7 @@ import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.t
 import { SESSION_ONLY } from '@fitness/shared/kernel/caller.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
-import { givenPasswordField, passwordField } from '../domain/account-fields.ts';
+import { existingPasswordField, passwordField } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'changePassword'>): Route =>
@@ -17,7 +17,7 @@ export const putChangePasswordRoute = ({ changePassword }: Pick<UseCases, 'chang
     tag: 'auth',
     access: 'user',
     tokenKinds: SESSION_ONLY,
-    body: z.object({ current_password: givenPasswordField, password: passwordField }),
+    body: z.object({ current_password: existingPasswordField, password: passwordField }),
     responses: { 200: z.object({ message: z.string() }) },
     errorStatuses: [429],
     handle: async ({ caller, body, clientAddress, locale, t }) => {

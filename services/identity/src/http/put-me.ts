@@ -1,7 +1,7 @@
 import { userSchema } from '@fitness/contracts/user.ts';
 import { defineRoute, ok, type Route } from '@fitness/shared/http/define-route.ts';
 import { z } from 'zod';
-import { givenPasswordField, profileShape } from '../domain/account-fields.ts';
+import { existingPasswordField, profileShape } from '../domain/account-fields.ts';
 import type { UseCases } from '../use-cases.ts';
 
 export const putMeRoute = ({
@@ -36,7 +36,7 @@ export const putMeRoute = ({
         .boolean()
         .optional()
         .meta({ description: 'Whether you identify as a gym owner. It authorizes nothing.' }),
-      current_password: givenPasswordField.optional(),
+      current_password: existingPasswordField.optional(),
     }),
     responses: { 200: z.object({ user: userSchema }), 500: z.object({ message: z.string() }) },
     errorStatuses: [429],

@@ -65,7 +65,7 @@ export const putUserRoute = ({
     }),
     responses: {
       200: z.object({ user: userSchema }),
-      // Without a code: nobody could manage roles any more.
+      // Without a code when nobody could manage roles any more.
       409: licenseReplacedSchema.partial({ code: true }).meta({ id: 'UserConflict' }),
     },
     handle: async ({ caller, params, body, locale }) => {

@@ -44,7 +44,7 @@ import { putRoleRoute } from './put-role.ts';
 import { putUserRoute } from './put-user.ts';
 
 interface RouteOptions {
-  /** The public origin, for the links of lists. */
+  /** The public origin, for links in lists. */
   baseUrl: string;
   limits: Limits;
 }

@@ -1,4 +1,4 @@
-/** The response of registering and of signing in. */
+/** The response to registering and to signing in. */
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { userSchema } from '@fitness/contracts/user.ts';
 import type { RawRequest } from '@fitness/shared/http/define-route.ts';
@@ -18,13 +18,13 @@ export const sessionSchema = z
   })
   .meta({ id: 'SignedIn' });
 
-/** What a session remembers of the request that it begins with. */
+/** The client of the request that starts a session. */
 export const clientOf = ({ headers }: RawRequest, address: string): Client => ({
   address,
   userAgent: headers['user-agent'],
 });
 
-/** The user is shown completely, as on their own later requests. */
+/** Shows all fields of the user, as in their later requests. */
 export const toSession = async (
   { token, expiresAt, user }: Session,
   presentUser: PresentUser,

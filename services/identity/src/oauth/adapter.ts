@@ -1,6 +1,6 @@
 /**
  * The storage adapter of oidc-provider. It uses this service's collections, so that one transaction revokes all
- * credentials of a user. Nothing is issued under a revoked grant. Of every secret only the hash is stored.
+ * credentials of a user. Nothing is issued under a revoked grant. Secrets are stored only as hashes.
  */
 import { OAUTH_PATHS } from '@fitness/contracts/oauth.ts';
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
@@ -9,10 +9,13 @@ import { grantKey, hashToken, recordKey } from '../domain/token.ts';
 import type { NewOauthRecord, OauthRecord } from '../store/oauth.ts';
 import type { Store } from '../store/store.ts';
 
-/** Anyone may register a client; one that no user consents to within this time is deleted. */
+/** Anyone may register a client. It is deleted if no user consents to it within this time. */
 const UNUSED_CLIENT_MS = DAY_MS;
 
-/** The answer to a rotation may be lost, and two parts of an app may refresh at one time: the token may be used once more. */
+/**
+ * How long a refresh token may be used once more. The response to a rotation may be lost, and two parts of an app may
+ * refresh at the same time.
+ */
 const REPEAT_MS = 10 * SECOND_MS;
 
 export interface AdapterDependencies {
@@ -20,15 +23,14 @@ export interface AdapterDependencies {
   clock: Clock;
   issuer: string;
   createGrantRevokedError: () => Error;
-  /** Another request has completed the interaction. */
+  /** For an interaction that another request has completed. */
   createInteractionCompletedError: () => Error;
 }
 
-/** null before the user has signed in. */
+/** Null before the user has signed in. */
 const userIdOf = ({ accountId, session, result, lastSubmission }: AdapterPayload): number | null => {
-  const known =
-    accountId ?? session?.accountId ?? result?.login?.accountId ?? lastSubmission?.login?.accountId;
-  return known === undefined ? null : Number(known);
+  const id = accountId ?? session?.accountId ?? result?.login?.accountId ?? lastSubmission?.login?.accountId;
+  return id === undefined ? null : Number(id);
 };
 
 /** The ids of sessions and interactions are the values of their cookies, so they are stored only as hashes. */
@@ -103,7 +105,7 @@ const createClientAdapter = ({ store, clock }: AdapterDependencies): Adapter => 
   revokeByGrantId: unused,
 });
 
-/** For sessions, interactions and other records that belong to no grant. */
+/** The adapter for sessions, interactions and other records that belong to no grant. */
 const createRecordAdapter = ({ store, clock, issuer }: AdapterDependencies, kind: string): Adapter => {
   const read = (id: string, record: OauthRecord | null): AdapterPayload | undefined =>
     record === null ? undefined : toPayload(kind, id, record, issuer);
@@ -111,7 +113,7 @@ const createRecordAdapter = ({ store, clock, issuer }: AdapterDependencies, kind
     upsert: (id, payload, expiresInS = 0) =>
       store.oauth.put(toRecord(kind, id, payload, new Date(clock.now().getTime() + expiresInS * SECOND_MS))),
     find: async (id) => read(id, await store.oauth.find(recordKey(kind, id), clock.now())),
-    // The id is unknown here, because only its hash is stored; the library does not need it.
+    // The id is unknown here, because only its hash is stored. The library does not need it.
     findByUid: async (uid) => read('', await store.oauth.findByUid(uid, clock.now())),
     findByUserCode: unused,
     consume: unused,
@@ -122,7 +124,7 @@ const createRecordAdapter = ({ store, clock, issuer }: AdapterDependencies, kind
   };
 };
 
-/** Of several requests that complete the same interaction, one deletes it and the others fail. */
+/** If several requests complete the same interaction, one deletes it and the others fail. */
 const createInteractionAdapter = (dependencies: AdapterDependencies): Adapter => ({
   ...createRecordAdapter(dependencies, 'Interaction'),
   destroy: async (id) => {
@@ -136,7 +138,7 @@ const repeatableSince = (now: Date): Date => new Date(now.getTime() - REPEAT_MS)
 const mayRepeat = ({ consumed_at: consumedAt, repeated_at: repeatedAt }: OauthRecord, now: Date): boolean =>
   consumedAt !== null && consumedAt > repeatableSince(now) && repeatedAt == null;
 
-/** Authorization codes and refresh tokens: issued under a grant, used once; the latter see {@link REPEAT_MS}. */
+/** The adapter for authorization codes and refresh tokens, which are used once, except for {@link REPEAT_MS}. */
 const createGrantedAdapter = (
   dependencies: AdapterDependencies,
   kind: string,
@@ -166,7 +168,7 @@ const createGrantedAdapter = (
       const key = recordKey(kind, id);
       const record = await store.oauth.find(key, now);
       const grantId = record?.grant_id ?? null;
-      // Of two tokens that were issued for one, by a repeat, the first to be used is the client's: the other may be stolen.
+      // If a repetition led to two tokens, the first to be used is the client's. The other may be stolen.
       const used =
         kind === 'RefreshToken' && record !== null && grantId !== null
           ? await store.transaction((session) =>
@@ -177,7 +179,7 @@ const createGrantedAdapter = (
             )
           : await store.oauth.consume(key, now);
       if (used) return;
-      // Used too often, or too late: one of the callers is not the client, so the grant is revoked.
+      // Used too often or too late: one of the callers is not the client, so the grant is revoked.
       if (grantId !== null) await revokeGrant(grantId);
       throw createGrantRevokedError();
     },

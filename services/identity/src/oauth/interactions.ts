@@ -34,7 +34,7 @@ interface InteractionRequest {
   provider: Provider;
   raw: IncomingMessage;
   response: ServerResponse;
-  /** The interaction named by the path. The cookie must name the same one. */
+  /** The interaction in the path. The cookie must name the same one. */
   uid: string;
   locale: Locale;
   clientAddress: string;
@@ -83,9 +83,9 @@ export const createInteractions = (dependencies: InteractionDependencies): Inter
     const { provider, raw, response, uid, locale } = request;
     const details = await findDetails(provider, raw, response);
     if (details === undefined || details.uid !== uid) return undefined;
-    // Another person has signed in in this browser since: the library would refuse what follows, after it is recorded.
-    const begun = details.session?.uid;
-    if (begun !== undefined && begun !== (await sessionOf(request)).uid) return undefined;
+    // If another person has signed in with this browser since, the library would refuse the result after it was recorded.
+    const sessionUid = details.session?.uid;
+    if (sessionUid !== undefined && sessionUid !== (await sessionOf(request)).uid) return undefined;
     const client = await provider.Client.find(textOf(details.params.client_id));
     if (client === undefined) return undefined;
     const form = {
@@ -118,7 +118,7 @@ export const createInteractions = (dependencies: InteractionDependencies): Inter
   };
 };
 
-/** Undefined: the cookie names no interaction, one that is over, or one of a session that has changed since. */
+/** Undefined when the cookie names no interaction, an ended one, or one whose session has changed since. */
 const findDetails = async (
   provider: Provider,
   raw: IncomingMessage,
@@ -132,12 +132,12 @@ const findDetails = async (
   }
 };
 
-/** The one that the browser's cookie names, else a new one. */
+/** The session that the browser's cookie names, or a new one. */
 const sessionOf = ({ provider, raw, response }: InteractionRequest) =>
   provider.Session.get(provider.createContext(raw, response));
 
-const isSame = (given: string, expected: string): boolean =>
-  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+const isSame = (text: string, expected: string): boolean =>
+  text.length === expected.length && timingSafeEqual(Buffer.from(text), Buffer.from(expected));
 
 const finish = async (
   { request }: Step,
@@ -146,7 +146,7 @@ const finish = async (
 ): Promise<Outcome> => {
   const { provider, raw, response, locale } = request;
   const returnTo = await provider.interactionResult(raw, response, result, { mergeWithLastSubmission });
-  // The next page has the language of this one.
+  // The next page is in the language of this one.
   return { location: inLanguage(locale, returnTo) };
 };
 
@@ -171,13 +171,13 @@ const submitLogin = async (
   if (isTooLong) return { page: refuse(wrongLogin, 'password') };
   try {
     const client = { address: request.clientAddress, userAgent: request.raw.headers['user-agent'] };
-    const found = await signIn.consumeLimit(login, client.address);
-    const given = { login, password, totp: totp === '' ? undefined : totp, found, client };
-    const user = await signIn.authenticate(given);
-    // The epoch is compared at the consent: no grant is stored if the credentials were revoked in between.
+    const match = await signIn.consumeLimit(login, client.address);
+    const credentials = { login, password, totp: totp === '' ? undefined : totp, match, client };
+    const user = await signIn.authenticate(credentials);
+    // The epoch is compared at the consent, so that no grant is stored if the credentials were revoked in between.
     const loginResult = { accountId: String(user._id), remember: false, epoch: user.credential_epoch };
     const { accountId } = await sessionOf(request);
-    // A session of somebody else in this browser would be mixed with the one that begins here. Another tab needs the user's own.
+    // Another user's session in this browser would be mixed with the new one. The user's own is needed by other tabs.
     const isOther = accountId !== undefined && accountId !== loginResult.accountId;
     const cookies = isOther ? endingSessionCookies() : [];
     return { ...(await finish(step, { login: loginResult })), cookies };
@@ -194,22 +194,22 @@ const submitLogin = async (
   }
 };
 
-/** The requested permissions that the user holds. Undefined without an account. */
+/** The user and the requested permissions that they hold. Undefined without an account. */
 const findGrantable = async (
   { store, usablePermissions }: InteractionDependencies,
   { details }: Step,
 ): Promise<{ user: User; permissions: Permission[] } | undefined> => {
   const user = await store.users.find(Number(details.session?.accountId));
   if (user === null) return undefined;
-  const { held } = await usablePermissions(user);
-  const asked = textOf(details.params.scope).split(' ');
-  return { user, permissions: asked.filter(isOauthScope).filter((permission) => held.has(permission)) };
+  const { usable } = await usablePermissions(user);
+  const scopes = textOf(details.params.scope).split(' ');
+  return { user, permissions: scopes.filter(isOauthScope).filter((permission) => usable.has(permission)) };
 };
 
 const showConsent = async (dependencies: InteractionDependencies, step: Step): Promise<Outcome> => {
-  const found = await findGrantable(dependencies, step);
-  if (found === undefined) return expired(step.request);
-  const { user, permissions } = found;
+  const grantable = await findGrantable(dependencies, step);
+  if (grantable === undefined) return expired(step.request);
+  const { user, permissions } = grantable;
   if (user.deletion_scheduled_at !== null) {
     const scheduledAt = formatTimestamp(user.deletion_scheduled_at);
     return { page: pendingPage({ ...step.form, scheduledAt }) };
@@ -227,7 +227,7 @@ const allow = async (dependencies: InteractionDependencies, step: Step): Promise
   if (isPendingDeletion(user)) return expired(request);
   if (permissions.length === 0) return finish(step, { error: 'invalid_scope' });
   const grantId = await insertGrant(dependencies, step, user, permissions, epoch);
-  // Undefined: the form was submitted before, or all credentials of the user were revoked since they signed in here.
+  // Undefined when the form was submitted before, or the user's credentials were revoked since they signed in.
   return grantId === undefined ? expired(request) : finish(step, { consent: { grantId } }, true);
 };
 
@@ -244,10 +244,10 @@ const insertGrant = async (
   const userId = user._id;
   const grant = new request.provider.Grant({ accountId: String(userId), clientId });
   const { resource } = details.params;
-  const asked = textOf(details.params.scope).split(' ');
+  const scopes = textOf(details.params.scope).split(' ');
   for (const indicator of Array.isArray(resource) ? resource : [resource]) {
     grant.addResourceScope(textOf(indicator), permissions.join(' '));
-    const withheld = asked.filter((scope) => !permissions.includes(scope as Permission));
+    const withheld = scopes.filter((scope) => !permissions.includes(scope as Permission));
     if (withheld.length > 0) grant.rejectResourceScope(textOf(indicator), withheld.join(' '));
   }
   const { jti: grantId, payload } = await serialize(grant);

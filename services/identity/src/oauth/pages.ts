@@ -1,6 +1,6 @@
 /**
- * The sign-in and consent pages: plain forms without scripts. A submitted form leads to this origin and to the client's
- * redirect URI, and nowhere else.
+ * The sign-in and consent pages: plain forms without scripts. A submitted form can lead only to this origin and to the
+ * client's redirect URI.
  */
 import { type Message, message } from '@fitness/shared/kernel/error.ts';
 import { type Locale, type Translate, translator } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -19,12 +19,12 @@ interface ShownClient {
 export interface FormState {
   locale: Locale;
   client: ShownClient;
-  /** The path that the form is posted to, with its language. A GET shows the page again. */
+  /** The path that the form is posted to, including its language. A GET shows the page again. */
   action: string;
   csrf: string;
 }
 
-/** A content security policy cannot name an IPv6 address, and a private-use scheme has no origin: the scheme is named. */
+/** Names only the scheme for an IPv6 address, which a policy cannot contain, and for a private-use URI without an origin. */
 const formTarget = (redirectUri: string): string => {
   const { origin, hostname, protocol } = new URL(redirectUri);
   if (isPrivateUse(redirectUri)) return protocol;
@@ -56,17 +56,17 @@ ${content}
 </div>
 </form>`;
 
-/** The first one is what the page is for. */
+/** The first button is the page's main action. */
 const buttons = (...all: readonly (readonly [value: string, text: string])[]): Html =>
   html`<div class="actions row">
 ${all.map(([value, text]) => html`<button name="action" value="${value}">${text}</button>\n`)}</div>`;
 
 interface LoginState extends FormState {
-  /** What the person typed in the refused attempt. */
+  /** The login that was typed in the refused attempt. */
   login?: string | undefined;
-  /** `field`: the input that was refused; undefined: the attempt itself was, for example by a limit. */
+  /** `field`: the input that was refused; undefined when the attempt itself was, for example by a limit. */
   problem?: { status: number; text: Message; field: 'login' | 'password' | 'totp' | undefined } | undefined;
-  /** After a right password, which is typed again: it is not kept. */
+  /** True after a correct password, which must be typed again because it is not kept. */
   asksForCode?: boolean;
 }
 
@@ -118,7 +118,7 @@ interface ConsentState extends FormState {
   permissions: readonly Permission[];
 }
 
-/** Unless one of the permissions is granted, the client cannot do it (docs/access.md). */
+/** Actions that require one of the permissions (docs/access.md). */
 const WITHHELD: readonly (readonly [text: Message, permissions: readonly Permission[]])[] = [
   [message('oauth.cannot.see_money'), ['payments.view_own', 'payments.view_all']],
   [message('oauth.cannot.spend'), ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
@@ -138,7 +138,7 @@ const WITHHELD: readonly (readonly [text: Message, permissions: readonly Permiss
   ],
 ];
 
-/** No token of a third party can do it. */
+/** Actions that no third-party token allows. */
 const NEVER: readonly Message[] = [
   message('oauth.cannot.move_money'),
   message('oauth.cannot.credentials'),
@@ -178,8 +178,8 @@ ${form(
 };
 
 /**
- * Before anybody has signed in nothing leads to a client by itself. `to`: the client's address with the error, which its link
- * leads to. `path`: shows the page again; undefined where nothing does.
+ * Shown before the user has signed in, instead of a redirect to the client. `to`: the client's address with the error, which
+ * the page links to. `path`: shows the page again; undefined if it cannot be shown again.
  */
 export const leavePage = (locale: Locale, to: string, path: string | undefined): Page => {
   const t = translator(locale);
@@ -200,7 +200,7 @@ export const leavePage = (locale: Locale, to: string, path: string | undefined):
   });
 };
 
-/** While the deletion of the account is pending, no app is granted access. */
+/** Shown while the deletion of the account is pending, because no app is granted access then. */
 export const pendingPage = (state: FormState & { scheduledAt: string }): Page => {
   const t = translator(state.locale);
   const values = { deletion_scheduled_at: state.scheduledAt };
@@ -216,13 +216,13 @@ ${form(state, buttons(['cancel', t(message('oauth.back'))]))}
 
 interface ProblemPageOptions {
   status: number;
-  /** An OAuth error code, for the developer of the client. Undefined: the page has expired. */
+  /** An OAuth error code for the developer of the client; undefined when the page has expired. */
   code?: string | undefined;
-  /** Shows the page again. A refused authorization request has none: its page repeats nothing that a stranger has written. */
+  /** Path that shows the page again. A refused authorization request has none: its page repeats no text of strangers. */
   path?: string | undefined;
 }
 
-/** A request that cannot be continued. */
+/** Page for a request that cannot continue. */
 export const problemPage = (locale: Locale, { status, code, path }: ProblemPageOptions): Page => {
   const t = translator(locale);
   const [title, text] =

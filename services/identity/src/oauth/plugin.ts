@@ -1,4 +1,4 @@
-/** The HTTP plugin of the authorization server. It answers only requests that the gateway has signed. */
+/** The HTTP plugin of the authorization server. It accepts only requests that the gateway has signed. */
 import { IncomingMessage, type ServerResponse } from 'node:http';
 import { isOauthScope, OAUTH_PATHS, READING_SCOPES } from '@fitness/contracts/oauth.ts';
 import type { RawReply, RawRequest } from '@fitness/shared/http/define-route.ts';
@@ -31,13 +31,13 @@ type HttpServer = Parameters<NonNullable<Transports['prepareHttp']>>[0];
 
 export const MAX_FORM_BYTES = 16 * 1_024;
 export const MAX_REGISTRATION_BYTES = 4 * 1_024;
-/** Of the query, which is stored until the user has answered. */
+/** Limit for the URL, whose query is stored until the user has answered. */
 export const MAX_AUTHORIZATION_LENGTH = 4 * 1_024;
 const FORM = 'application/x-www-form-urlencoded';
 /** The library trusts these headers, and clients could set them. */
 const FORWARDED_HEADERS = ['x-forwarded-host', 'x-forwarded-for', 'x-forwarded-port'];
 
-/** For `prepareHttp` of a service. */
+/** Returns a plugin for `prepareHttp` of a service. */
 export const createOauthPlugin = (options: OauthPluginOptions): ((app: HttpServer) => Promise<void>) => {
   const csrfKey = cookieKey(options.secret, 'forms');
   const interactions = createInteractions({ ...options, csrfKey });
@@ -74,14 +74,14 @@ const notInOpenApi = { schema: { hide: true } };
 
 type Limited = Pick<OauthPluginOptions, 'limiter' | 'limits'>;
 
-/** 429 when `limit` is reached for the address of the client; undefined: no limit. */
+/** Throws 429 when `limit` is reached for the address of the client. Without `limit` it does nothing. */
 const takeLimit = async (limiter: RateLimiter, limit: RateLimit | undefined, request: RawRequest) => {
   if (limit === undefined) return;
   const state = await limiter.consume(limit, clientAddressOf(request));
   if (!state.allowed) throw rateLimited(state);
 };
 
-/** The library parses the body, of which it would accept more. */
+/** Limits the body, which the library parses. The library itself would accept larger ones. */
 const acceptBytes = (app: HttpServer, bodyLimit: number): void => {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body));
@@ -98,12 +98,12 @@ const addLibraryRoutes = (
   app.get(OAUTH_PATHS.authorize, notInOpenApi, async (request, reply) => {
     const isTooLong = (request.raw.url ?? '').length > MAX_AUTHORIZATION_LENGTH;
     const params = normalizeAuthorizationRequest(request.raw);
-    // Without a challenge the library would redirect to a client that the user cannot trust with a code.
+    // Without a challenge, the library would redirect to a client that cannot be trusted with a code.
     if (isTooLong || (params.get('code_challenge') ?? '') === '') {
       const refusal = { status: 400, code: 'invalid_request' };
       return send(reply, { page: problemPage(localeOfPage(request), refusal) });
     }
-    // Each request stores a record.
+    // Limited, because each request stores a record.
     await takeLimit(limiter, limits.authorizations, request);
     return handle(request, reply);
   });
@@ -127,7 +127,7 @@ const passOn = async (
   await callback(raw, reply.raw);
 };
 
-/** Anybody may register clients, so their number and size are limited. */
+/** Anyone may register clients, so their number and size are limited. */
 const addRegistration = (
   app: HttpServer,
   { limiter, limits }: Limited,
@@ -140,7 +140,7 @@ const addRegistration = (
   );
 };
 
-/** The request with its body unread again: the library reads the stream itself, and warns of a body that was read. */
+/** Restores a request whose body has been read: the library reads the stream itself, and warns if it was read. */
 const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
   const { method, url, httpVersion, headers } = raw;
   const unread = Object.assign(new IncomingMessage(raw.socket), { method, url, httpVersion, headers });
@@ -150,12 +150,15 @@ const withBody = (raw: IncomingMessage, body: unknown): IncomingMessage => {
   return unread;
 };
 
-/** Parameters of an authorization request, and the language of its pages. Others are ignored (RFC 6749, 3.1), those of OpenID Connect among them. */
+/**
+ * Parameters of an authorization request, and the language of its pages. Others, including those of OpenID Connect, are
+ * ignored (RFC 6749, 3.1).
+ */
 const PARAMETERS: ReadonlySet<string> = new Set([
   ...['response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource'],
   ...['code_challenge', 'code_challenge_method', 'response_mode', 'prompt', 'lang'],
 ]);
-/** Of OpenID Connect: clients made for it ask for them by default. */
+/** Scopes of OpenID Connect, which clients made for it request by default. */
 const OPENID_SCOPES: ReadonlySet<string> = new Set([
   ...['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
 ]);
@@ -163,19 +166,19 @@ const OPENID_SCOPES: ReadonlySet<string> = new Set([
 const SCOPE_TOKEN = /^[!#-[\]-~]+$/;
 
 /**
- * Leaves unknown scopes out beside known ones (RFC 6749, 3.3), and stands for those of reading where none is asked for. Unknown
- * ones alone, and malformed ones, stay: the request is refused for them.
+ * Removes unknown scopes if there are known ones (RFC 6749, 3.3). Returns the scopes for reading if none is requested.
+ * Unknown scopes without a known one, and malformed scopes, stay: the request is refused because of them.
  */
-const normalizeScope = (asked: string): string => {
-  const scopes = asked.split(' ').filter((scope) => scope !== '' && !OPENID_SCOPES.has(scope));
+const normalizeScope = (requested: string): string => {
+  const scopes = requested.split(' ').filter((scope) => scope !== '' && !OPENID_SCOPES.has(scope));
   if (scopes.length === 0) return READING_SCOPES.join(' ');
-  const kept = scopes.filter((scope) => isOauthScope(scope) || !SCOPE_TOKEN.test(scope));
-  return (kept.length === 0 ? scopes : kept).join(' ');
+  const accepted = scopes.filter((scope) => isOauthScope(scope) || !SCOPE_TOKEN.test(scope));
+  return (accepted.length === 0 ? scopes : accepted).join(' ');
 };
 
 /**
- * Leaves what the product knows of the query, without empty parameters, and refuses response modes other than `query`, which
- * need scripts or leave the code in the browser's history.
+ * Removes unknown and empty parameters from the query. Refuses response modes other than `query`, because they need scripts
+ * or leave the code in the browser's history.
  */
 const normalizeAuthorizationRequest = (raw: IncomingMessage): URLSearchParams => {
   const url = raw.url ?? '';
@@ -185,12 +188,12 @@ const normalizeAuthorizationRequest = (raw: IncomingMessage): URLSearchParams =>
     if (!PARAMETERS.has(name)) params.delete(name);
     else if (value === '') params.delete(name, value);
   }
-  // A parameter that comes twice is refused.
+  // A parameter that occurs twice is refused.
   if (params.getAll('scope').length < 2) params.set('scope', normalizeScope(params.get('scope') ?? ''));
   if (params.has('response_mode') && params.get('response_mode') !== 'query') {
     params.set('response_mode', 'unsupported');
   }
-  // Everybody signs in and consents for each request, whatever it prompts for; `none` asks that no page be shown.
+  // Users sign in and consent for each request, whatever it prompts for. `none` asks that no page be shown.
   if (params.get('prompt') !== 'none') params.delete('prompt');
   raw.url = `${OAUTH_PATHS.authorize}?${params.toString()}`;
   return params;
@@ -218,7 +221,7 @@ const addPages = (
   app.get(path, notInOpenApi, async (request, reply) =>
     send(reply, await interactions.show(await toInteractionRequest(request, reply))),
   );
-  // Before the form is read.
+  // Checked before the form is read.
   const onRequest = async ({ headers }: RawRequest): Promise<void> => assertSameOrigin(headers, issuer);
   app.post(path, { ...notInOpenApi, onRequest }, async (request, reply) => {
     const fields = (request.body ?? {}) as Fields;
@@ -252,7 +255,7 @@ const renderError: ProviderOptions['renderError'] = (ctx, code) => {
 };
 
 const renderLeaving: ProviderOptions['renderLeaving'] = (ctx, location) => {
-  // A page that answers the form of an interaction is shown once.
+  // A page that answers the form of an interaction is shown only once.
   const path = ctx.path === OAUTH_PATHS.authorize ? ctx.url : undefined;
   const { status, html, headers } = leavePage(localeOf(ctx), location, path);
   ctx.remove('location');

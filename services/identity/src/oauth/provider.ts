@@ -27,11 +27,11 @@ export interface ProviderOptions
   extends Omit<AdapterDependencies, 'createGrantRevokedError' | 'createInteractionCompletedError'> {
   random: Random;
   log: Logger;
-  /** The cookie keys are derived from it. The same in every replica. */
+  /** The cookie keys are derived from it. It must be the same in every replica. */
   secret: string;
   accessTokenMinutes: number;
   refreshTokenDays: number;
-  /** Private-use schemes of redirect URIs that are accepted besides reversed domain names. */
+  /** Private-use schemes that are accepted in redirect URIs, in addition to reversed domain names. */
   redirectSchemes: readonly string[];
   /** Renders an error that cannot be redirected to the client. */
   renderError: (ctx: KoaContextWithOIDC, code: string) => void;
@@ -41,12 +41,12 @@ export interface ProviderOptions
 
 type Library = typeof import('oidc-provider');
 
-/** Refreshing does not extend a grant. */
+/** Refreshing a token does not extend the grant. */
 export const GRANT_LIFETIME_MS = 365 * DAY_MS;
 const CODE_LIFETIME_MS = MINUTE_MS;
 const INTERACTION_LIFETIME_MS = 15 * MINUTE_MS;
 
-/** The library calls a validator only for an extra property. This one of RFC 7591 has no other use here. */
+/** The library calls a validator only for an extra property. This property of RFC 7591 has no other use here. */
 const VALIDATED_PROPERTY = 'software_version';
 
 export const cookieKey = (secret: string, purpose: string): string =>
@@ -54,7 +54,7 @@ export const cookieKey = (secret: string, purpose: string): string =>
 
 const toSeconds = (durationMs: number): number => durationMs / SECOND_MS;
 
-/** Whether `error` is the library's own for an interaction that does not exist. */
+/** Whether `error` is the library's error for an interaction that does not exist. */
 export const isSessionNotFound = async (error: unknown): Promise<boolean> => {
   const { errors } = await import('oidc-provider');
   return error instanceof errors.SessionNotFound;
@@ -90,9 +90,9 @@ export const createProvider = async (options: ProviderOptions): Promise<Provider
 const AUTHORIZATION_ROUTES: ReadonlySet<string | undefined> = new Set(['authorization', 'resume']);
 
 /**
- * Anybody may register a client with any address, so that a link to this origin must not lead there before the user has signed
- * in (RFC 9700, 4.11.2), whatever is wrong with the request. Each request begins signed out; the session of an earlier one in
- * the same browser tells only that its user may be redirected.
+ * Anyone may register a client with any address. A link to this origin must therefore not lead there before the user has
+ * signed in (RFC 9700, 4.11.2), whatever is wrong with the request. Each request begins signed out. The session of an earlier
+ * request in the same browser only allows its user to be redirected.
  */
 const redirectOnlyTheSignedIn = async (
   provider: Provider,
@@ -111,7 +111,7 @@ const redirectOnlyTheSignedIn = async (
   if (session?.accountId === undefined) renderLeaving(ctx, location);
 };
 
-/** The library answers 500 for a database that cannot be reached. */
+/** Answers 503 while the database is unreachable, for which the library answers 500. */
 const answerOutage = (ctx: KoaContextWithOIDC, error: unknown): void => {
   const outage = toOutage(error, currentScope());
   if (outage === undefined || ctx.status !== HTTP_STATUS.internal) return;
@@ -190,7 +190,7 @@ const lifetimes = (options: ProviderOptions): Pick<Configuration, 'ttl'> => ({
   },
 });
 
-/** For the browser: no session. */
+/** Cookies that remove the session from the browser. */
 export const endingSessionCookies = (): string[] =>
   [COOKIE_NAMES.session, `${COOKIE_NAMES.session}.sig`].map(
     (name) => `${name}=; Path=${SESSION_PATH}; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax`,
@@ -203,7 +203,7 @@ const COOKIE_NAMES = {
   resume: 'fitness_oauth_resume',
 };
 
-/** A session serves one authorization request. The next app asks for the password again. */
+/** A session serves one authorization request. The next one asks for the password again. */
 const cookies = (secret: string): NonNullable<Configuration['cookies']> => ({
   keys: [cookieKey(secret, 'cookies')],
   names: COOKIE_NAMES,
@@ -232,8 +232,8 @@ const features = (
   },
   resourceIndicators: {
     enabled: true,
-    // An authorization request without indicators is for all resources, so that the token request may name one of them. A
-    // token is for one: the first, which is the origin unless the client has named others.
+    // An authorization request without indicators is for all resources, so that the token request may name one of them.
+    // A token is for one resource: the first, which is the origin unless the client has named others.
     defaultResource: (_ctx, _client, oneOf) => oneOf?.[0] ?? oauthResources(options.issuer),
     useGrantedResource: () => true,
     getResourceServerInfo: (_ctx, resource) => {
@@ -244,7 +244,7 @@ const features = (
   },
 });
 
-/** The library does so for clients of the type `native` only, and most native clients register without a type. */
+/** The library allows any port only for clients of type `native`, and most native clients register without a type. */
 const allowAnyLoopbackPort = (provider: Provider): void => {
   provider.Client.prototype.redirectUriAllowed = function redirectUriAllowed(
     this: { redirectUris?: string[] },
@@ -264,13 +264,13 @@ const validateRegistration = (
   if (Array.isArray(uris)) metadata.redirect_uris = withoutUnknownSchemes(uris, schemes);
   const problem = registrationError(metadata, schemes);
   if (problem !== undefined) throw new errors.InvalidClientMetadata(problem);
-  const known: readonly string[] = CLIENT_METADATA;
-  for (const name of Object.keys(metadata)) if (!known.includes(name)) delete metadata[name];
-  // The default is `web`, for which the library refuses private-use schemes. RFC 7591, 3.2.1: the answer tells the client.
+  const names: readonly string[] = CLIENT_METADATA;
+  for (const name of Object.keys(metadata)) if (!names.includes(name)) delete metadata[name];
+  // The library refuses private-use schemes for `web`, the default. The response names the type (RFC 7591, 3.2.1).
   if ((metadata.redirect_uris as string[]).some(isPrivateUse)) metadata.application_type = 'native';
 };
 
-/** Consent is asked for every time: a public client cannot prove that it is the one the user consented to before. */
+/** Asks for consent every time: a public client cannot prove that it is the one the user consented to before. */
 const policy = ({ interactionPolicy }: Library) => {
   const prompts = interactionPolicy.base();
   prompts
@@ -290,7 +290,7 @@ const policy = ({ interactionPolicy }: Library) => {
   return prompts;
 };
 
-/** The format of all tokens of this service (domain/token.ts), which secret scanners and introspection recognise. */
+/** Uses the token format of this service (domain/token.ts), which secret scanners and introspection recognise. */
 const useOwnTokenFormat = (provider: Provider, random: Random): void => {
   const kinds: [{ prototype: object }, TokenKind | GrantSecret][] = [
     [provider.AccessToken, 'oauth'],

@@ -18,9 +18,9 @@ interface CodesDocument {
   deletion: IssuedCode | null;
   reset: IssuedCode | null;
   phone: IssuedCode | null;
-  /** Of the deletion codes. */
+  /** Consecutive failures over the deletion codes. */
   wrong_in_row: number;
-  /** Of the deletion codes. */
+  /** End of the lockout of the deletion codes. */
   locked_until: Date | null;
 }
 
@@ -52,25 +52,31 @@ const schema = new mongoose.Schema<CodesDocument>(
 privacy(
   schema,
   erase('the confirmation codes of the account', '_id', 'wrong_in_row', 'locked_until'),
-  erase('likewise', 'deletion.id', 'deletion.hash', 'deletion.expires_at', 'deletion.tries'),
-  erase('likewise', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
-  erase('likewise', 'phone.id', 'phone.hash', 'phone.expires_at', 'phone.tries'),
+  erase(
+    'the confirmation codes of the account',
+    'deletion.id',
+    'deletion.hash',
+    'deletion.expires_at',
+    'deletion.tries',
+  ),
+  erase('the confirmation codes of the account', 'reset.id', 'reset.hash', 'reset.expires_at', 'reset.tries'),
+  erase('the confirmation codes of the account', 'phone.id', 'phone.hash', 'phone.expires_at', 'phone.tries'),
   erase('the phone that the account wants to have', 'phone.phone'),
   erase('keyed hashes of the networks that have tried the code', 'reset.tries_by_network'),
 );
 
 interface Attempt {
-  /** Of a reset code: the keyed hash of the network that has sent it. */
+  /** For a reset code: the keyed hash of the network that sent it. */
   network?: string;
-  /** Of a deletion code, in its transaction, which the caller must not abort. */
+  /** For a deletion code. The check runs in the caller's transaction, which must not be aborted. */
   lockout?: {
     session: ClientSession;
-    /** Runs when this attempt locks the codes. */
+    /** Called when this attempt locks the codes. */
     onLocked: () => Promise<void>;
   };
 }
 
-/** How many wrong tries a reset code survives. */
+/** How many wrong attempts a reset code survives. */
 export interface ResetTries {
   perNetwork: number;
   inAll: number;
@@ -84,11 +90,11 @@ export interface Codes {
     issued: IssuedCode,
     session?: ClientSession,
   ): Promise<IssuedCode | null>;
-  /** Makes `older` valid again, unless `issued` was replaced meanwhile. */
+  /** Makes `older` valid again, unless `issued` has been replaced. */
   restore(userId: number, purpose: CodePurpose, issued: IssuedCode, older: IssuedCode | null): Promise<void>;
   /**
-   * The id of the code that `digits` match; undefined for every reason to reject them. The attempt is counted before
-   * the comparison, so that concurrent guesses cannot exceed the limits.
+   * Returns the id of the code that `digits` match; undefined whatever the reason to reject them. The attempt is counted
+   * before the comparison, so that concurrent guesses cannot exceed the limits.
    */
   check(
     userId: number,
@@ -97,7 +103,7 @@ export interface Codes {
     now: Date,
     attempt?: Attempt,
   ): Promise<string | undefined>;
-  /** The consumed code; null when it is no longer valid. */
+  /** Consumes and returns the code; null when it is no longer valid. */
   consume(
     session: ClientSession,
     userId: number,
@@ -107,7 +113,7 @@ export interface Codes {
   ): Promise<IssuedCode | null>;
   /** Invalidates the code of one purpose. */
   withdraw(session: ClientSession, userId: number, purpose: CodePurpose): Promise<void>;
-  /** Invalidates the codes of the account. The count of failed attempts stays. */
+  /** Invalidates the codes of the account, but keeps the count of failed attempts. */
   invalidate(session: ClientSession, userId: number): Promise<void>;
   /** Deletes the codes and the count of failed attempts. */
   eraseAccount(session: ClientSession, userId: number): Promise<void>;
@@ -122,8 +128,8 @@ export const createCodes = (connection: Connection, resetTries = RESET_TRIES): C
   const model = codesModel(connection);
 
   /**
-   * In a transaction also where it is one write: it conflicts with an orphaned transaction and is retried until the
-   * deadline, whereas a single write would wait for that transaction and take effect after its request was refused.
+   * Uses a transaction even for a single write. It conflicts with an orphaned transaction and is retried until the
+   * deadline. A write without one would wait for the other transaction and take effect after its request was refused.
    */
   const write = <T>(work: (session: ClientSession) => Promise<T>): Promise<T> =>
     inTransaction(connection, work, { isEffect: false });
@@ -141,7 +147,7 @@ export const createCodes = (connection: Connection, resetTries = RESET_TRIES): C
       _id: userId,
       [`${purpose}.expires_at`]: trusted({ $gt: now }),
       [`${purpose}.tries`]: trusted({ $lt: maxTries }),
-      // An attempt that its network does not have any more does not count for the others.
+      // A network without attempts left does not use up those of other networks.
       ...(network === undefined
         ? {}
         : { [triesOf(network)]: trusted({ $not: { $gte: resetTries.perNetwork } }) }),
@@ -165,7 +171,7 @@ export const createCodes = (connection: Connection, resetTries = RESET_TRIES): C
       { session },
     );
     const failures = { $add: ['$wrong_in_row', 1] };
-    // The same write sets the lockout, so that a crash after it cannot allow one more guess.
+    // The same write sets the lockout: a crash after it cannot allow one more guess.
     const lockedUntil = {
       $cond: [{ $gte: [failures, MAX_CONSECUTIVE_FAILURES] }, new Date(now.getTime() + LOCKOUT_MS), null],
     };

@@ -1,4 +1,4 @@
-/** The devices that get push messages: one for each session that has registered one. */
+/** The devices that receive push messages. Each session can register one. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose, { type Model, type PipelineStage } from 'mongoose';
@@ -7,14 +7,14 @@ import type { PLATFORMS } from '../domain/platforms.ts';
 export interface Device {
   _id: number;
   user_id: number;
-  /** The session that registered it, by the hash of its token. Without it the device gets nothing. */
+  /** The session that registered the device, as the hash of its token. Without the session the device receives nothing. */
   session: string;
   /** Firebase's registration token. */
   push_token: string;
   platform: (typeof PLATFORMS)[number];
   locale: string;
   created_at: Date;
-  /** As the session does. */
+  /** The expiry of the session. */
   expires_at: Date;
 }
 
@@ -39,37 +39,37 @@ const schema = new mongoose.Schema<Device>(
 privacy(
   schema,
   erase('the devices of the account', '_id', 'user_id', 'session', 'push_token', 'platform', 'locale'),
-  erase('likewise', 'created_at', 'expires_at'),
+  erase('the devices of the account', 'created_at', 'expires_at'),
 );
 
 export const deviceModel = (connection: Connection): Model<Device> =>
   connection.model<Device>('Device', schema);
 
-/** A notification goes to that many devices at most, the newest ones. */
+/** A notification is sent to at most this many devices, the newest ones. */
 export const MAX_DEVICES = 20;
 
 export interface Devices {
-  /** The device of this account with this push token, or of this session. */
+  /** Returns the device of this account that has this push token or belongs to this session. */
   find(
     session: ClientSession,
-    wanted: Pick<Device, 'user_id' | 'session' | 'push_token'>,
+    query: Pick<Device, 'user_id' | 'session' | 'push_token'>,
   ): Promise<Device | null>;
-  /** Replaces every device with the same id, session or push token, of whichever account. */
+  /** Replaces every device with the same id, session or push token, of any account. */
   put(session: ClientSession, device: Device): Promise<void>;
-  /** Those whose sessions have not ended, the newest first. */
+  /** The ids of devices whose sessions have not ended, newest first. */
   idsOf(session: ClientSession, userId: number, now: Date): Promise<number[]>;
   get(id: number): Promise<Device | null>;
-  /** Those of the account that these sessions have registered. */
+  /** The devices of the account that these sessions have registered. */
   ofSessions(userId: number, sessions: readonly string[]): Promise<Device[]>;
-  /** The language of the newest device whose session has not ended; undefined without one. */
+  /** The language of the newest device whose session has not ended; undefined when there is none. */
   localeOf(userId: number, now: Date): Promise<string | undefined>;
-  /** False when the account has none of this id. */
+  /** False when the account has no device with this id. */
   delete(userId: number, id: number): Promise<boolean>;
-  /** Unless its push token has changed since `device` was read. */
+  /** Deletes the device unless its push token has changed since `device` was read. */
   deleteGone(session: ClientSession, device: Pick<Device, '_id' | 'push_token'>): Promise<void>;
 }
 
-/** Two stages: every planner serves the first by the index of the account, not by that of the ends of sessions. */
+/** Two stages, so that every query planner uses the index on the account rather than the index on the expiry. */
 const newestLive = (userId: number, now: Date, limit: number): PipelineStage[] => [
   { $match: { user_id: userId } },
   { $match: { expires_at: { $gt: now } } },
@@ -101,7 +101,7 @@ export const createDevices = (connection: Connection): Devices => {
     get: (id) => devices.findById(id).lean<Device>(),
     ofSessions: (userId, sessions) =>
       devices.aggregate<Device>([
-        // Two stages: every planner serves the first by an index.
+        // Two stages, so that every query planner uses an index for the first.
         { $match: { user_id: userId } },
         { $match: { session: { $in: [...sessions] } } },
       ]),
@@ -116,14 +116,14 @@ export const createDevices = (connection: Connection): Devices => {
   };
 };
 
-/** Devices go with the sessions that registered them, in the transaction that revokes these. */
+/** Deletes devices together with the sessions that registered them, in the transaction that revokes those. */
 export const createDeviceRevocation = (connection: Connection) => {
   const devices = deviceModel(connection);
   return {
     ofSession: async (session: ClientSession, tokenHash: string): Promise<void> => {
       await devices.deleteOne({ session: tokenHash }, { session });
     },
-    /** At most `limit` of them; returns how many. `keptHash`: the session that stays. */
+    /** Deletes at most `limit` devices and returns how many. `keptHash`: the session that is not revoked. */
     someOfAccount: async (
       session: ClientSession,
       userId: number,

@@ -1,6 +1,6 @@
 /**
- * The user names, e-mails and phones in use, one document each; the unique `_id` decides races. They are not unique
- * indexes of the accounts, because those would have to contain the shard key once the accounts are sharded.
+ * The user names, e-mails and phones in use, one document each. The unique `_id` decides races. Unique indexes of the
+ * accounts would have to contain the shard key once the accounts are sharded.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,18 +13,18 @@ import { LOGIN_FIELDS, type LoginField, loginKey } from '../domain/login.ts';
 interface LoginKey {
   _id: string;
   user_id: number;
-  /** Another one after every revocation of the owner's credentials. Missing in documents of earlier versions. */
+  /** Changes with every revocation of the owner's credentials. Documents of earlier versions lack it. */
   stamp?: string;
-  /** Incremented by each log-in with this value. */
+  /** Number of log-ins with this value. */
   sign_ins?: number;
-  /** Keyed hashes of the networks that have signed in with this value, the latest first. */
+  /** Keyed hashes of the networks that have signed in with this value, latest first. */
   networks?: string[];
 }
 
-/** A value by which an account was found, with the stamp of that moment. */
+/** The value by which an account was found, with its stamp at that time. */
 export type FoundKey = Pick<LoginKey, '_id' | 'user_id' | 'stamp'>;
 
-/** A phone changes its address often; more would be of little use to its owner, and tell more about them. */
+/** Phones change their address often. More networks would help the owner little and reveal more about them. */
 export const MAX_NETWORKS = 20;
 
 type LoginValues = Record<LoginField, string>;
@@ -109,20 +109,20 @@ export const createLoginKeys = (connection: Connection) => {
       await keys.deleteMany({ user_id: userId }, { session });
     },
 
-    /** By value. Unused values are missing. */
-    find: async (wanted: readonly string[]): Promise<Map<string, FoundKey>> => {
-      const found = await keys.find({ _id: trusted({ $in: [...wanted] }) }).lean<FoundKey[]>();
-      return new Map(found.map((key) => [key._id, key]));
+    /** Returns the keys by value. Unused values are missing. */
+    find: async (values: readonly string[]): Promise<Map<string, FoundKey>> => {
+      const rows = await keys.find({ _id: trusted({ $in: [...values] }) }).lean<FoundKey[]>();
+      return new Map(rows.map((key) => [key._id, key]));
     },
 
-    /** Makes log-ins that have found the account before fail. */
+    /** Makes concurrent log-ins fail that have found the account already. */
     revoke: async (session: ClientSession, userId: number): Promise<void> => {
       await keys.updateMany({ user_id: userId }, { $set: { stamp: randomUUID() } }, { session });
     },
 
     /**
-     * False if the owner's credentials were revoked, the account was erased, or the value was released since `found` was
-     * read. Writes the document, so that a concurrent one of these conflicts. `network`: a keyed hash.
+     * False if the owner's credentials were revoked, the account was erased, or the value was released since the key was
+     * read. Writes the document, so that a concurrent change of these conflicts. `network`: a keyed hash.
      */
     recordSignIn: async (
       session: ClientSession,
@@ -147,7 +147,7 @@ export const createLoginKeys = (connection: Connection) => {
       return recorded.matchedCount === 1;
     },
 
-    /** Whether the account has signed in from this network, by any of its values. */
+    /** Whether the account has signed in from this network with any of its values. */
     knowsNetwork: async (userId: number, network: string): Promise<boolean> => {
       const own = await keys.find({ user_id: userId }, { networks: 1 }).lean<Pick<LoginKey, 'networks'>[]>();
       return own.some(({ networks = [] }) => networks.includes(network));

@@ -1,14 +1,14 @@
-/** What an account has chosen to be told by push and e-mail. Without a document everything is told. */
+/** Which notifications an account has chosen to receive by push and e-mail: all of them without a document. */
 import type { ClientSession, Connection } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import mongoose from 'mongoose';
 
 export interface NotificationPreferences {
-  /** The account. */
+  /** The id of the account. */
   _id: number;
-  /** Of e-mails; null without a choice. */
+  /** Language of e-mails; null when none is chosen. */
   locale: string | null;
-  /** `<type>:<channel>` of those that are switched off. */
+  /** The notifications that are switched off, as `<type>:<channel>`. */
   off: string[];
 }
 
@@ -21,7 +21,7 @@ const schema = new mongoose.Schema<NotificationPreferences>(
   { versionKey: false, collection: 'notification_preferences' },
 );
 
-privacy(schema, erase('what the account has chosen to be told', '_id', 'locale', 'off'));
+privacy(schema, erase('the notification preferences of the account', '_id', 'locale', 'off'));
 
 export interface PreferencesStore {
   find(userId: number, session?: ClientSession): Promise<NotificationPreferences>;
@@ -33,14 +33,14 @@ export const createPreferencesStore = (connection: Connection): PreferencesStore
   const model = connection.model<NotificationPreferences>('NotificationPreferences', schema);
   return {
     find: async (userId, session) => {
-      const found = await model
+      const row = await model
         .findById(userId)
         .session(session ?? null)
         .lean<NotificationPreferences>();
-      return found ?? { _id: userId, locale: null, off: [] };
+      return row ?? { _id: userId, locale: null, off: [] };
     },
-    put: async (session, { _id, ...chosen }) => {
-      await model.updateOne({ _id }, { $set: chosen }, { session, upsert: true });
+    put: async (session, { _id, ...fields }) => {
+      await model.updateOne({ _id }, { $set: fields }, { session, upsert: true });
     },
     eraseAccount: async (session, userId) => {
       await model.deleteOne({ _id: userId }, { session });

@@ -33,17 +33,17 @@ privacy(
   erase('the notifications of the account', '_id', 'user_id', 'type', 'data', 'created_at', 'read_at'),
 );
 
-/** Not a part of {@link Notifications}: `deliverNotification` alone inserts, because nothing else tells push and e-mail. */
+/** Separate from {@link Notifications}: only `deliverNotification` may insert, because it sends push and e-mail. */
 export interface NewNotifications {
   insert(session: ClientSession, row: NotificationRow): Promise<void>;
 }
 
 export interface Notifications {
-  /** Null when the user has none of this id. */
+  /** Null when the user has no notification with this id. */
   find(userId: number, id: number): Promise<NotificationRow | null>;
   list(userId: number, request: PageRequest): Promise<PageOf<NotificationRow>>;
   unreadCount(userId: number): Promise<number>;
-  /** The notification, marked as read; null when the user has none of this id. A repetition keeps the first time. */
+  /** Returns the notification, marked as read; null when the user has none with this id. The first time is kept. */
   markRead(userId: number, id: number, now: Date): Promise<NotificationRow | null>;
   /** Deletes at most `limit` notifications of an erased account; returns how many. */
   eraseAccount(session: ClientSession, userId: number, limit: number): Promise<number>;
@@ -65,21 +65,21 @@ export const createNotifications = (connection: Connection): Notifications => {
       const byUser = { user_id: userId };
       const before = request.mode === 'cursor' ? (request.after[0] ?? 0) : undefined;
       const filter = before === undefined ? byUser : { ...byUser, _id: trusted({ $lt: before }) };
-      const found = await model
+      const rows = await model
         .find(filter)
         .sort({ _id: -1 })
         .skip(request.mode === 'page' ? request.skip : 0)
         .limit(request.perPage + 1)
         .lean<NotificationRow[]>();
       const total = request.mode === 'page' ? await model.countDocuments(byUser) : undefined;
-      return toPage(found, request, ({ _id }) => _id, total);
+      return toPage(rows, request, ({ _id }) => _id, total);
     },
     unreadCount: (userId) => model.countDocuments({ user_id: userId, read_at: null }),
     markRead: async (userId, id, now) => {
       const unread = { _id: id, user_id: userId, read_at: null };
       await model.updateOne(unread, { $set: { read_at: now } });
-      const found = await model.findById(id).lean<NotificationRow>();
-      return found?.user_id === userId ? found : null;
+      const row = await model.findById(id).lean<NotificationRow>();
+      return row?.user_id === userId ? row : null;
     },
     eraseAccount: (session, userId, limit) => deleteSome(session, model, { user_id: userId }, limit),
   };

@@ -6,23 +6,29 @@ import mongoose, { type Model } from 'mongoose';
 export interface OauthRecord {
   /** `<kind>:<SHA-256 of the id, in hex>`: the id of a code, a refresh token or a session is a secret. */
   _id: string;
-  /** null before the user has signed in. */
+  /** Null before the user has signed in. */
   user_id: number | null;
-  /** The grant that the record belongs to; of a grant, its own id. */
+  /** The grant that the record belongs to. For a grant: its id. */
   grant_id: string | null;
-  /** Of a grant: its public id. */
+  /** For a grant: its public id. */
   grant_number?: number | null;
-  /** Of a grant: the last use of one of its tokens, to the minute. */
+  /** For a grant: the last use of one of its tokens, to the minute. */
   last_used_at?: Date | null;
-  /** Of a session: the id by which an interaction refers to it. Of a refresh token: the same for two that were issued for one. */
+  /**
+   * For a session: the id by which an interaction refers to it. For a refresh token: an id that two tokens share if they
+   * were issued for the same one.
+   */
   uid: string | null;
-  /** A used code or refresh token is kept, so that a second use is recognised. */
+  /** First use. A used code or refresh token is kept, so that a second use is recognised. */
   consumed_at: Date | null;
-  /** Of a refresh token: its second use, which an app makes that has lost the answer to the first. Both uses are set when it is retired. */
+  /**
+   * For a refresh token: its second use, by an app that has lost the response to the first. A retired token has both
+   * times.
+   */
   repeated_at?: Date | null;
   /** Everything else, as JSON, without the id. */
   payload: string;
-  /** Of a grant: incremented whenever something is issued under it, or a refresh token is used, so that these and revoking conflict. */
+  /** For a grant: incremented when anything is issued under it or a refresh token is used, to conflict with revoking. */
   issued: number;
   expires_at: Date;
 }
@@ -50,11 +56,17 @@ const recordSchema = new mongoose.Schema<OauthRecord>(
 
 privacy(
   recordSchema,
-  erase('grants of the account, and what was issued under them', '_id', 'user_id', 'grant_id', 'uid'),
   erase(
-    'likewise',
+    'grants of the account, and what was issued under them',
+    '_id',
+    'user_id',
+    'grant_id',
+    'uid',
     'grant_number',
     'last_used_at',
+  ),
+  erase(
+    'grants of the account, and what was issued under them',
     'consumed_at',
     'repeated_at',
     'payload',

@@ -1,6 +1,6 @@
 /**
  * OAuth clients, grants, authorization codes, refresh tokens, sessions and interactions. Access tokens are stored with
- * the other credentials (tokens.ts). Revoking deletes the document.
+ * the other credentials (tokens.ts). Revoking deletes the documents.
  */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { STEP_MAX, TooManyRows } from '@fitness/shared/mongo/steps.ts';
@@ -37,7 +37,7 @@ const createRecords = (connection: Connection) => {
     findByUid: async (uid: string, now: Date): Promise<OauthRecord | null> =>
       live(await records.findOne({ uid }).lean<OauthRecord>(), now),
 
-    /** Of concurrent callers, exactly one gets true. */
+    /** Returns true for exactly one of several concurrent callers. */
     consume: async (id: string, now: Date, session?: ClientSession): Promise<boolean> => {
       const consumed = await records.updateOne(
         { _id: id, consumed_at: null },
@@ -50,7 +50,7 @@ const createRecords = (connection: Connection) => {
     /** False when there is no such record. */
     delete: async (id: string): Promise<boolean> => (await records.deleteOne({ _id: id })).deletedCount === 1,
 
-    /** By the hash of the token. */
+    /** Finds an access token by its hash. */
     findAccessToken: async (hash: string): Promise<Token | null> => {
       const token = await tokenModel(connection).findById(hash).lean<Token>();
       return token?.kind === 'oauth' ? token : null;
@@ -58,20 +58,20 @@ const createRecords = (connection: Connection) => {
   };
 };
 
-/** An index serves it alone; MongoDB treats it and the next stage as one. */
+/** The first of two `$match` stages, which an index serves. MongoDB treats both as one. */
 const grantsOf = (userId: number, beforeNumber = Number.MAX_SAFE_INTEGER) => ({
   $match: { user_id: userId, grant_number: { $gt: 0, $lt: beforeNumber } },
 });
 
 type Twin = Pick<OauthRecord, '_id' | 'consumed_at'>;
 
-/** Used twice, so that the next use is one too many at once. */
+/** Marks both uses, so that the next use is one too many. */
 const retired = (now: Date): Pick<OauthRecord, 'consumed_at' | 'repeated_at'> => ({
   consumed_at: now,
   repeated_at: now,
 });
 
-/** Deletes at most `limit` of what was issued under a grant, and returns how many. */
+/** Deletes at most `limit` codes and tokens that were issued under a grant, and returns how many. */
 const createDeleteIssued = (connection: Connection, revocations: Revocations) => {
   const records = oauthRecordModel(connection);
   const tokens = tokenModel(connection);
@@ -104,21 +104,21 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
 
-  /** Whether the grant is not revoked. Writes its document, so that a concurrent revocation conflicts. */
+  /** Returns false if the grant is revoked. Writes its document, so that a concurrent revocation conflicts. */
   const touch = async (session: ClientSession, grantKey: string, lastUsedAt?: Date): Promise<boolean> => {
     const use = lastUsedAt === undefined ? {} : { $set: { last_used_at: lastUsedAt } };
     const touched = await records.updateOne({ _id: grantKey }, { $inc: { issued: 1 }, ...use }, { session });
     return touched.matchedCount === 1;
   };
 
-  /** What was issued for the same refresh token. */
+  /** Other tokens that were issued for the same refresh token. */
   const twinsOf = async (session: ClientSession, { _id, uid }: NewOauthRecord): Promise<Twin[]> => {
     if (uid === null) return [];
     const all = await records.find({ uid }, { consumed_at: 1 }).session(session).lean<Twin[]>();
     return all.filter((one) => one._id !== _id);
   };
 
-  /** No rule limits how much is issued under a grant: much goes in steps before the transaction that revokes. */
+  /** Any number of tokens may be issued under a grant. Many are deleted in steps before the transaction that revokes. */
   const revoke = async (session: ClientSession, grant: OauthRecord): Promise<void> => {
     if ((await deleteIssued(session, grant, STEP_MAX)) < STEP_MAX) return;
     throw new TooManyRows((own, limit) => deleteIssued(own, grant, limit));
@@ -126,7 +126,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
 
   return {
     /**
-     * False, and nothing is stored, if the user's credentials were revoked since `credentialEpoch` was read, or while
+     * Returns false and stores nothing if the user's credentials were revoked since `credentialEpoch` was read, or while
      * the deletion of the account is pending.
      */
     insertGrant: async (
@@ -150,8 +150,8 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     },
 
     /**
-     * Issues a code or a refresh token, which is retired already if its twin was used; false when the grant was
-     * revoked.
+     * Issues a code or a refresh token; false when the grant was revoked. The token is retired at once if its twin was
+     * used.
      */
     insertUnderGrant: async (
       session: ClientSession,
@@ -166,9 +166,9 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
     },
 
     /**
-     * Uses a refresh token, and retires its twin. Of concurrent callers one gets true for the first use, and one for a
-     * second use if the first was after `since`. False when the grant was revoked. Touches the grant, so that uses of
-     * twins, and the issue of one, follow each other.
+     * Uses a refresh token and retires its twin. Among concurrent callers one gets true for the first use, and one for a
+     * second use if the first was after `since`. False when the grant was revoked. Touches the grant, which serializes the
+     * issue and the uses of twins.
      */
     useRefreshToken: async (
       session: ClientSession,
@@ -206,18 +206,18 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       if (grant !== null) await revoke(session, grant);
     },
 
-    /** As `revokeGrant`, by the public id; false when the user has no such grant. */
+    /** Like `revokeGrant`, but by the public id; false when the user has no such grant. */
     revokeNumberedGrant: async (
       session: ClientSession,
       userId: number,
       grantNumber: number,
     ): Promise<boolean> => {
-      // Also for a repeat, which may be the first answer.
+      // Named even for a repetition, whose response may be the first to arrive.
       revocations.add(session, userId);
       const own = { user_id: userId, grant_number: grantNumber };
-      const found = await records.findOne(own, { _id: 1 }).session(session).lean<Pick<OauthRecord, '_id'>>();
-      if (found === null) return false;
-      const grant = await records.findOneAndDelete({ _id: found._id }, { session }).lean<OauthRecord>();
+      const row = await records.findOne(own, { _id: 1 }).session(session).lean<Pick<OauthRecord, '_id'>>();
+      if (row === null) return false;
+      const grant = await records.findOneAndDelete({ _id: row._id }, { session }).lean<OauthRecord>();
       if (grant === null) return false;
       await revoke(session, grant);
       return true;
@@ -246,7 +246,7 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       return counted?.total ?? 0;
     },
 
-    /** Writes nothing when the grant was used after `before` already, or is revoked. */
+    /** Writes nothing if the grant was used after `before` or is revoked. */
     markGrantUsed: async (grantKey: string, now: Date, before: Date): Promise<void> => {
       await records.updateOne(
         { _id: grantKey, last_used_at: trusted({ $lte: before }) },
@@ -254,16 +254,16 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
       );
     },
 
-    /** Grants of before they had a public id. Returns how many. */
+    /** Assigns public ids to grants of releases without them. Returns how many. */
     numberGrants: async (next: () => Promise<number>): Promise<number> => {
       const grants = await records
         .find({ _id: trusted({ $gte: 'Grant:', $lt: 'Grant;' }) }, { grant_number: 1 })
         .lean<Pick<OauthRecord, '_id' | 'grant_number'>[]>();
-      const nameless = grants.filter(({ grant_number: number }) => number == null);
-      for (const { _id } of nameless) {
+      const unnumbered = grants.filter(({ grant_number: number }) => number == null);
+      for (const { _id } of unnumbered) {
         await records.updateOne({ _id, grant_number: null }, { $set: { grant_number: await next() } });
       }
-      return nameless.length;
+      return unnumbered.length;
     },
   };
 };
@@ -271,15 +271,15 @@ const createGrants = (connection: Connection, revocations: Revocations) => {
 const createClients = (connection: Connection) => {
   const clients = oauthClientModel(connection);
   return {
-    /** Registrations, as JSON, by client id. */
+    /** Returns registrations by client id, as JSON. */
     findClients: async (ids: readonly string[]): Promise<Map<string, string>> => {
-      const found = await clients
+      const rows = await clients
         .find({ _id: trusted({ $in: [...ids] }) })
         .lean<{ _id: string; metadata: string }[]>();
-      return new Map(found.map(({ _id, metadata }) => [_id, metadata]));
+      return new Map(rows.map(({ _id, metadata }) => [_id, metadata]));
     },
 
-    /** The registration, as JSON. */
+    /** Returns the registration, as JSON. */
     findClient: async (id: string, now: Date): Promise<string | null> => {
       const client = await clients.findById(id).lean<{ metadata: string; expires_at: Date }>();
       return client !== null && client.expires_at > now ? client.metadata : null;

@@ -1,4 +1,4 @@
-/** Cached referral scores. Not in Redis, because after a flush all scores would have to be computed at once. */
+/** Cached referral scores. They are not in Redis: after a flush all scores would have to be computed at once. */
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
@@ -25,11 +25,11 @@ export const createReferralScores = (connection: Connection) => {
   return {
     /** The last known scores, of any age. Users without one are missing. */
     findLast: async (ids: readonly number[]): Promise<Map<number, CachedScore>> => {
-      const found = await scores.find({ _id: trusted({ $in: [...ids] }) }).lean<CachedScore[]>();
-      return new Map(found.map((row) => [row._id, row]));
+      const rows = await scores.find({ _id: trusted({ $in: [...ids] }) }).lean<CachedScore[]>();
+      return new Map(rows.map((row) => [row._id, row]));
     },
 
-    /** Of two concurrent writes either result is correct. */
+    /** Either result of two concurrent writes is correct. */
     save: async (row: CachedScore): Promise<void> => {
       const { _id, ...fields } = row;
       await scores.updateOne({ _id }, { $set: fields }, { upsert: true }).catch((error: unknown) => {

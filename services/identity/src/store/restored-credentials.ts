@@ -1,4 +1,4 @@
-/** The credentials of a database that was restored from a backup: revoked ones are among them, and nobody knows which. */
+/** The credentials of a database that was restored from a backup. Some of them have been revoked, but it is unknown which. */
 import type { Connection } from '@fitness/shared/mongo/connect.ts';
 import { trusted } from '@fitness/shared/mongo/connect.ts';
 import { STEP_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -10,8 +10,8 @@ import type { Revocations } from './revocations.ts';
 import { tokenModel } from './tokens.ts';
 
 /**
- * Deletes every session, personal token, OAuth grant with what was issued under it, confirmation code and device; returns how many
- * documents. While no gateway runs: none is told. Repeatable.
+ * Deletes every session, personal token, confirmation code and device, and every OAuth grant with what was issued under it.
+ * Returns the number of documents. It may be repeated. No gateway may run meanwhile, because none is notified.
  */
 export type EndRestoredCredentials = (onStep: (deleted: number) => void) => Promise<number>;
 
@@ -30,7 +30,7 @@ export const createEndRestoredCredentials =
       }
     };
     let total = 0;
-    // Grants and tokens before devices, which are of no use without them.
+    // Grants and tokens first: devices are useless without them.
     total += await endAll(oauthRecordModel(connection));
     total += await endAll(tokenModel(connection));
     total += await endAll(codesModel(connection));

@@ -1,6 +1,6 @@
 /**
- * Every write that makes an introspection answer less, or otherwise, names whom it concerns, so that no gateway goes on with
- * an earlier answer (docs/adr/0002). A write that does not throws.
+ * Every write that changes or reduces the result of an introspection names its subject, so that no gateway continues to use
+ * an earlier result (docs/adr/0002). A write without a subject throws.
  */
 import type { EpochSubject } from '@fitness/contracts/credential-epochs.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -9,21 +9,21 @@ import type { Query, Schema, UpdateQuery } from 'mongoose';
 import type { CredentialEpochs } from '../clients/credential-epochs.ts';
 
 export interface Revocations {
-  /** `store.transaction` resolves only when no earlier introspection of `subject` counts any more. */
+  /** Names a subject. `store.transaction` resolves only when every earlier introspection of it has become invalid. */
   add(session: ClientSession, subject: EpochSubject): void;
-  /** This write makes no introspection answer less, so that none is named for it. */
+  /** Declares that this write does not reduce the result of any introspection and needs no subject. */
   addNone(write: object): void;
 }
 
-/** By the attempt of a transaction. */
+/** The subjects by attempt of a transaction. */
 const named = new WeakMap<object, Set<EpochSubject>>();
 const withNone = new WeakSet<object>();
 
 export const createRevocations = (epochs: CredentialEpochs): Revocations => {
   const add: Revocations['add'] = (session, subject) => {
     const attempt = attemptKey(session);
-    const known = named.get(attempt);
-    if (known !== undefined) return void known.add(subject);
+    const subjects = named.get(attempt);
+    if (subjects !== undefined) return void subjects.add(subject);
     const changed = new Set([subject]);
     named.set(attempt, changed);
     beforeCommit(session, () => epochs.close(changed));
@@ -42,7 +42,7 @@ const WRITES = [
 
 type Update = UpdateQuery<unknown> | unknown[] | null | undefined;
 
-/** The paths that an update writes; undefined for a deletion, and when it cannot be told. */
+/** The paths that an update writes; undefined for a deletion, and when they cannot be determined. */
 const pathsOf = (update: Update): string[] | undefined => {
   if (update == null || Array.isArray(update)) return undefined;
   const entries = Object.entries(update);
@@ -50,16 +50,16 @@ const pathsOf = (update: Update): string[] | undefined => {
   return entries.flatMap(([, fields]) => Object.keys(fields as object));
 };
 
-/** Whom a write concerns, by its filter. A value that is no single user (missing, several, a condition) is never named. */
+/** The subject of a write, from its filter. A missing value, several values or a condition never match a named subject. */
 type SubjectOf<T> = (filter: { [Field in keyof T]?: unknown }) => unknown;
 
 interface Guarded<T> {
   subjectOf: SubjectOf<T>;
-  /** What introspection reads, besides whether the document is there. */
+  /** The fields that introspection reads, besides whether the document exists. */
   fields: readonly (keyof T & string)[];
 }
 
-/** Refuses to delete a document, and to change what introspection reads of it, unless a revocation is named for its subject. */
+/** Refuses to delete a document, or to change what introspection reads of it, unless its subject is named. */
 export const guardRevocations = <T>(schema: Schema<T>, { subjectOf, fields }: Guarded<T>): void => {
   const isRead = (path: string): boolean => fields.some((field) => path.split('.')[0] === field);
   const refuse = (name: string): never => {

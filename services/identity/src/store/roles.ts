@@ -31,7 +31,7 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
     withIds(ids).maxTimeMS(COMMAND_MAX_MS).lean<Role[]>().exec(),
   );
   return {
-    /** In the order of ids. There are few roles. */
+    /** Returns all roles in the order of their ids. There are few. */
     findAll: (session?: ClientSession): Promise<Role[]> =>
       roles
         .find()
@@ -39,16 +39,16 @@ export const createRoles = (connection: Connection, revocations: Revocations) =>
         .session(session ?? null)
         .lean<Role[]>(),
 
-    /** In the order of ids. Callers of one turn of the event loop share a query, outside of transactions. */
+    /** Returns roles in the order of their ids. Outside transactions, callers in the same event loop tick share a query. */
     findMany: async (ids: readonly number[], session?: ClientSession): Promise<Role[]> => {
       if (ids.length === 0) return [];
-      const found =
+      const rows =
         session === undefined
           ? await readTogether(ids)
           : await withIds([...ids])
               .session(session)
               .lean<Role[]>();
-      return found.filter(({ _id }) => ids.includes(_id)).toSorted((one, other) => one._id - other._id);
+      return rows.filter(({ _id }) => ids.includes(_id)).toSorted((one, other) => one._id - other._id);
     },
 
     find: (id: number, session?: ClientSession): Promise<Role | null> =>

@@ -11,15 +11,15 @@ interface Setup {
 }
 
 export interface SecondFactor {
-  /** The account. */
+  /** The id of the account. */
   _id: number;
-  /** Shown to the user, without a first code until now. */
+  /** A secret that was shown to the user, who has not entered a first code yet. */
   setup: Setup | null;
-  /** Encrypted; null until it is armed. Names this factor: the text is never the same for another one. */
+  /** Encrypted; null until the factor is armed. It identifies the factor, because no two texts are the same. */
   secret: string | null;
-  /** The time step of the newest code that was accepted. */
+  /** Time step of the newest accepted code. */
   last_step: number;
-  /** The hashes of those that are left. */
+  /** Hashes of the unused recovery codes. */
   recovery_codes: string[];
 }
 
@@ -41,15 +41,22 @@ const schema = new mongoose.Schema<SecondFactor>(
 
 privacy(
   schema,
-  erase('the second factor of the account', '_id', 'setup.secret', 'setup.expires_at', 'secret', 'last_step'),
-  erase('likewise', 'recovery_codes'),
+  erase(
+    'the second factor of the account',
+    '_id',
+    'setup.secret',
+    'setup.expires_at',
+    'secret',
+    'last_step',
+    'recovery_codes',
+  ),
 );
 
 guardRevocations(schema, { subjectOf: ({ _id }) => _id, fields: ['secret'] });
 
 export type SecondFactors = ReturnType<typeof createSecondFactors>;
 
-/** Writes belong into transactions that write the account as well: they order them with log-ins and with an erasure. */
+/** Write only in transactions that also write the account: this orders the writes with log-ins and with an erasure. */
 export const createSecondFactors = (connection: Connection, revocations: Revocations) => {
   const factors = connection.model<SecondFactor>('SecondFactor', schema);
 
@@ -69,12 +76,12 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
     isArmed: async (userId: number): Promise<boolean> =>
       ((await factors.findById(userId).select({ secret: 1 }).lean<SecondFactor>())?.secret ?? null) !== null,
 
-    /** Replaces a setup that was begun before. */
-    begin: async (session: ClientSession, userId: number, begun: Setup): Promise<void> => {
-      await factors.updateOne({ _id: userId }, { $set: { setup: begun } }, { session, upsert: true });
+    /** Replaces an earlier setup. */
+    begin: async (session: ClientSession, userId: number, newSetup: Setup): Promise<void> => {
+      await factors.updateOne({ _id: userId }, { $set: { setup: newSetup } }, { session, upsert: true });
     },
 
-    /** False when the setup of this secret is replaced or over, or a factor is armed. */
+    /** False when the setup of this secret was replaced or has ended, or a factor is armed. */
     arm: (
       session: ClientSession,
       userId: number,
@@ -88,7 +95,7 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
       );
     },
 
-    /** False when this factor is off, or a code of this step or a later one was accepted. */
+    /** False when this factor is off, or a code of this or a later step was accepted. */
     acceptStep: (session: ClientSession, userId: number, secret: string, step: number): Promise<boolean> =>
       changes(
         session,
@@ -96,7 +103,7 @@ export const createSecondFactors = (connection: Connection, revocations: Revocat
         { $set: { last_step: step } },
       ),
 
-    /** False when this factor is off, or the code was used. */
+    /** False when this factor is off or the code was used. */
     spendRecoveryCode: (
       session: ClientSession,
       userId: number,

@@ -30,16 +30,17 @@ export interface Store {
   devices: Devices;
   revocations: Revocations;
   endRestoredCredentials: EndRestoredCredentials;
-  /** As after a revocation of `userId`: its first answer may have been lost with the process that made it. */
+  /** Notifies gateways as a revocation of `userId` does, which may have crashed before it did. */
   repeatRevocation(userId: number): Promise<void>;
   /**
-   * Runs `work` in one transaction; again after steps when it revokes more credentials than one transaction may delete. When
-   * it fails then, some are revoked already, and its error is `outcome_unknown` instead of `unavailable`.
+   * Runs `work` in one transaction. If it revokes more credentials than one transaction may delete, they are deleted in
+   * steps and `work` runs again. If it fails then, some are revoked, and the error is `outcome_unknown` instead of
+   * `unavailable`.
    */
   transaction<T>(work: (session: ClientSession) => Promise<T>, options?: TransactionOptions): Promise<T>;
 }
 
-/** New credentials may come in between: not nearly as many as a transaction may delete. */
+/** New credentials may be issued between rounds, but far fewer than a transaction may delete. */
 const MAX_ROUNDS = 3;
 
 export const createStore = (

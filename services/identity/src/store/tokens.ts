@@ -1,4 +1,4 @@
-/** Credentials, by the hash of their token. Revoking deletes the document. */
+/** Credentials, stored under the hash of their token. Revoking deletes the document. */
 import type { SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { type ClientSession, type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
 import { erase, privacy } from '@fitness/shared/mongo/privacy.ts';
@@ -16,25 +16,25 @@ export interface Token {
   _id: string;
   user_id: number;
   kind: TokenKind;
-  /** The public id of a session or a personal token. */
+  /** For a session or a personal token: the public id. */
   token_number: number | null;
-  /** Of a session: the program that signed in. */
+  /** For a session: the program that signed in. */
   name: string | null;
-  /** Of a session: where it was signed in from. */
+  /** For a session: the address of the log-in. */
   address?: string | null;
-  /** Of a session of a page: the token may call what this page calls. */
+  /** For the session of a page: the token may call only the routes of this page. */
   page?: SessionPage | null;
-  /** Of a session and of an OAuth access token, to the minute. */
+  /** For a session or an OAuth access token, to the minute. */
   last_used_at?: Date | null;
-  /** null: not restricted, all permissions of the user. A list restricts the token, also an empty one. */
+  /** Null: all permissions of the user. A list, even an empty one, restricts the token. */
   permissions: string[] | null;
-  /** Of an OAuth access token: its grant, and the client that it was issued to. */
+  /** For an OAuth access token: its grant, and the client that it was issued to. */
   grant_id?: string | null;
   client_id?: string | null;
-  /** Of an OAuth access token: the resource it is for (RFC 8707); null for every resource. */
+  /** For an OAuth access token: the resource that it is for (RFC 8707); null for every resource. */
   audience?: string | null;
   created_at: Date;
-  /** Of a session that ends when it is idle: the time that no use moves. */
+  /** For a session that ends when it is idle: its latest end, which no use extends. */
   ends_at?: Date | null;
   expires_at: Date;
 }
@@ -65,11 +65,19 @@ const schema = new mongoose.Schema<Token>(
 
 privacy(
   schema,
-  erase('credentials of the account', '_id', 'user_id', 'kind', 'token_number', 'name', 'permissions'),
   erase(
-    'likewise',
+    'credentials of the account',
+    '_id',
+    'user_id',
+    'kind',
+    'token_number',
+    'name',
+    'permissions',
     'grant_id',
     'client_id',
+  ),
+  erase(
+    'credentials of the account',
     'audience',
     'created_at',
     'ends_at',
@@ -92,17 +100,17 @@ export const tokenModel = (connection: Connection): Model<Token> => connection.m
 /** Tokens with a public id. */
 export type NumberedKind = Extract<TokenKind, 'session' | 'personal'>;
 
-/** The first of two `$match` stages: an index serves it alone. MongoDB treats both as one. */
+/** The first of two `$match` stages, which an index serves. MongoDB treats both as one. */
 const ofKind = (userId: number, kind: NumberedKind) => ({ $match: { user_id: userId, kind } });
 
 interface Revoked {
-  /** Of the token that stays. */
+  /** Hash of the token that is not revoked. */
   keptHash: string | undefined;
-  /** Introspection refuses an erased account whatever its tokens: no gateway has to be told of each. */
+  /** Introspection refuses an erased account with any token: gateways need no notification for each token. */
   isErased: boolean;
 }
 
-/** Revoking all credentials of an account. */
+/** Revokes all credentials of an account. */
 const createRevoke = (connection: Connection, revocations: Revocations) => {
   const tokens = tokenModel(connection);
   const users = userModel(connection);
@@ -135,7 +143,7 @@ const createRevoke = (connection: Connection, revocations: Revocations) => {
     return hashes.length;
   };
 
-  /** Grants first: nothing is issued under one that is gone. */
+  /** Deletes grants first: nothing is issued under a deleted grant. */
   const deleteCredentials = async (
     session: ClientSession,
     userId: number,
@@ -149,7 +157,7 @@ const createRevoke = (connection: Connection, revocations: Revocations) => {
     return limit - left;
   };
 
-  /** No rule limits how many an account has: those of many log-ins go in steps before the transaction that revokes. */
+  /** An account may have any number of credentials. Many are deleted in steps before the transaction that revokes. */
   const revoke = async (session: ClientSession, userId: number, keptHash?: string): Promise<void> => {
     const revoked = { keptHash, isErased: false };
     await beginRevoking(session, userId);
@@ -175,7 +183,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
 
   return {
     /**
-     * False, and nothing is stored, if the user's credentials were revoked since `credentialEpoch` was read. Writes the
+     * Returns false and stores nothing if the user's credentials were revoked since `credentialEpoch` was read. Writes the
      * user's document, so that a concurrent revocation conflicts.
      */
     insert: async (session: ClientSession, token: Token, credentialEpoch: number): Promise<boolean> => {
@@ -190,9 +198,9 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /**
-     * The session of a log-in. False, and nothing is stored, if the user's credentials were revoked or the account was
-     * erased since `key` was read. Does not write the user's document: its search indexes make that several times dearer.
-     * `network`: a keyed hash of the client's, from which the account has signed in from now on.
+     * Stores the session of a log-in. Returns false and stores nothing if the user's credentials were revoked or the
+     * account was erased since `key` was read. Does not write the user's document, which costs several times more because
+     * of its search indexes. `network`: a keyed hash of the client's network, which is recorded for the account.
      */
     insertSession: async (
       session: ClientSession,
@@ -205,7 +213,7 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       return true;
     },
 
-    /** A credential that has not expired at `now`. */
+    /** Returns a credential that has not expired at `now`. */
     findLive: async (hash: string, now: Date, session?: ClientSession): Promise<Token | null> => {
       const token = await tokens
         .findById(hash)
@@ -214,14 +222,14 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       return token !== null && token.expires_at > now ? token : null;
     },
 
-    /** Revokes sessions, personal tokens, and OAuth grants with everything issued under them. */
+    /** Revokes sessions, personal tokens and OAuth grants, with everything issued under the grants. */
     revokeAll: (session: ClientSession, userId: number): Promise<void> => revoke(session, userId),
 
-    /** As `revokeAll`, except for one token. OAuth records are deleted even if that token is an OAuth token. */
+    /** Like `revokeAll`, but keeps one token. OAuth records are deleted even if that token is an OAuth token. */
     revokeOthers: (session: ClientSession, userId: number, keptHash: string): Promise<void> =>
       revoke(session, userId, keptHash),
 
-    /** Deletes at most `limit` credentials of an erased account, none of which is accepted any more; returns how many. */
+    /** Deletes at most `limit` credentials of an erased account, which are no longer accepted. Returns how many. */
     eraseAccount: (session: ClientSession, userId: number, limit: number): Promise<number> =>
       deleteCredentials(session, userId, { keptHash: undefined, isErased: true }, limit),
 
@@ -248,8 +256,8 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
     },
 
     /**
-     * Ends a live session of the user at `idleEnd`, which a later call moves, and at the latest at `end`, which a later
-     * call only makes earlier. It is of `page` from now on, unless it is of one already.
+     * Ends a live session of the user at `idleEnd`, and at the latest at `end`. A later call replaces `idleEnd`, but can move
+     * `end` only to an earlier time. The session belongs to `page` from now on, unless it already belongs to a page.
      */
     limitSession: async (
       session: ClientSession,
@@ -273,13 +281,13 @@ export const createTokens = (connection: Connection, revocations: Revocations) =
       const isNewPage = page !== undefined && token.page == null;
       const change = { ends_at: endsAt, expires_at: expiresAt, ...(isNewPage ? { page } : {}) };
       const write = tokens.updateOne(live, { $set: change }, { session });
-      // Without Redis a revocation takes seconds, and pages of operators are needed most when something is out of order.
+      // Without Redis a revocation takes seconds, and the operators' page is needed most during an outage.
       if (isNewPage || expiresAt < token.expires_at) revocations.add(session, userId);
       else revocations.addNone(write);
       await write;
     },
 
-    /** Writes nothing when the token was used after `before` already, or is revoked. */
+    /** Writes nothing if the token was used after `before` or is revoked. */
     markUsed: async (hash: string, now: Date, before: Date): Promise<void> => {
       await tokens.updateOne(
         { _id: hash, last_used_at: trusted({ $lte: before }) },

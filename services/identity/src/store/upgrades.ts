@@ -1,4 +1,4 @@
-/** Upgrades of what older releases have stored (docs/adr/0014). A new one is added at the end. */
+/** Upgrades of data that older releases have stored (docs/adr/0014). Add new ones at the end. */
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
 import { type Connection, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -6,7 +6,10 @@ import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { userModel } from './user-document.ts';
 
-/** 1.0.0 did not know whether a phone was proven. Otherwise the first reset of each account would remove its second factor. */
+/**
+ * 1.0.0 did not record whether a phone was proven. Without this upgrade the first reset of each account would remove its
+ * second factor.
+ */
 const earlierPhonesAreProven = (connection: Connection): Upgrade => ({
   name: 'phones of earlier accounts are proven',
   run: async () => {
@@ -23,7 +26,7 @@ export const createUpgrades = (
   { store, sequences }: Pick<Dependencies, 'store' | 'sequences'>,
 ): readonly Upgrade[] => [
   {
-    // Version 1.0.0 stored texts and grams in the accounts.
+    // Version 1.0.0 stored search texts and grams in the accounts.
     name: `${FOLDING_UPGRADE}, apart from the accounts`,
     run: () => store.users.reindex(NO_PROGRESS),
   },

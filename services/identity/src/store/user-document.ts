@@ -7,7 +7,7 @@ import mongoose, { type Model } from 'mongoose';
 import type { User } from '../domain/user.ts';
 import { guardRevocations } from './revocations.ts';
 
-/** The state of an account, derived from its dates: an index can count by it, but not by whether a date is null. */
+/** The state of an account, derived from its dates. An index can count by state, but not by whether a date is null. */
 const STANDINGS = ['live', 'pending', 'erased'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
@@ -74,7 +74,7 @@ const schema = new mongoose.Schema<StoredUser>(
     { partialFilterExpression: { trainer_license_reviewed_name: { $gt: '' } } },
   );
 
-/** The grams of names and contact data: one collection for searches by either. */
+/** The grams of names and of contact data, in one collection for both kinds of search. */
 const textSchema = new mongoose.Schema<TextDocument>(
   { row: { type: Number, required: true }, grams: { type: [String], required: true } },
   { versionKey: false, collection: 'users_texts' },
@@ -85,7 +85,7 @@ const textSchema = new mongoose.Schema<TextDocument>(
 privacy(
   schema,
   erase('identifies the person', 'username', 'email', 'phone', 'password_hash', 'first_name', 'last_name'),
-  erase('says something about the phone', 'phone_proven'),
+  erase('whether the phone is proven', 'phone_proven'),
   erase('the profile', 'height', 'birth_date', 'gender', 'bank_account_number', 'is_trainer', 'is_gym_owner'),
   erase(
     'the license document',
@@ -99,10 +99,13 @@ privacy(
   erase('shared with others by the person', 'referral_code'),
   erase('no longer needed', 'role_ids', 'deletion_requested_at', 'deletion_scheduled_at'),
   retain(
-    'the tombstone: payments and receipts refer to it, and it counts as a referral of its referrer',
+    'the tombstone: payments and receipts refer to it, and it remains a referral of its referrer',
     '_id',
+    'created_at',
+    'referrer_user_id',
+    'erased_at',
+    'standing',
   ),
-  retain('likewise', 'created_at', 'referrer_user_id', 'erased_at', 'standing'),
   retain('the referrals of an erased account still count', 'has_referrals'),
   retain('counters that order writes', 'version', 'credential_epoch', 'tokens_issued', 'pins'),
 );
@@ -119,7 +122,7 @@ export const userModel = (connection: Connection): Model<StoredUser> =>
 export const userTextModel = (connection: Connection): Model<TextDocument> =>
   connection.model<TextDocument>('UserText', textSchema);
 
-/** Where version 1.0.0 stored texts and grams. */
+/** The fields in which version 1.0.0 stored search texts and grams. */
 const WITHOUT_OLDER_TEXTS = {
   search_text: 0,
   search_grams: 0,
@@ -127,10 +130,10 @@ const WITHOUT_OLDER_TEXTS = {
   search_all_grams: 0,
 } as const;
 export const OLDER_TEXTS = Object.keys(WITHOUT_OLDER_TEXTS);
-/** The indexes of these. */
+/** The indexes of those fields. */
 export const OLDER_INDEXES = ['search_grams_1__id_1', 'search_all_grams_1__id_1'] as const;
 
-/** Projection: without the fields that {@link User} does not have. */
+/** Projection without the fields that {@link User} lacks. */
 export const WITHOUT_INTERNAL_FIELDS = {
   ...WITHOUT_OLDER_TEXTS,
   tokens_issued: 0,
@@ -146,12 +149,12 @@ export const toUser = (stored: StoredUser): User =>
 
 const { erased_at: _erasedAt, ...withErasedAt } = WITHOUT_INTERNAL_FIELDS;
 
-/** The same with `erased_at`, for {@link liveOrNull}. */
+/** The same projection with `erased_at`, for {@link liveOrNull}. */
 export const WITH_ERASED_AT = withErasedAt;
 
-export const liveOrNull = (found: (User & { erased_at: Date | null }) | null): User | null => {
-  if (found === null || found.erased_at !== null) return null;
-  const { erased_at: _erased, ...user } = found;
+export const liveOrNull = (row: (User & { erased_at: Date | null }) | null): User | null => {
+  if (row === null || row.erased_at !== null) return null;
+  const { erased_at: _erased, ...user } = row;
   return user;
 };
 
@@ -159,7 +162,7 @@ const erasedPaths = (privacyOf(schema) ?? []).flatMap(({ handling, paths }) =>
   handling === 'erase' ? paths : [],
 );
 
-/** Undefined: the field has no default. */
+/** Undefined when the field has no default. */
 const defaultOf = (path: string): unknown => {
   const type = schema.path(path);
   return type.instance === 'Array' ? [] : type.options.default;
@@ -167,10 +170,10 @@ const defaultOf = (path: string): unknown => {
 
 const erasedFields = erasedPaths.map((path) => [path, defaultOf(path)] as const);
 
-/** What an erasure does to the fields that are declared `erase`: set to the default, or removed without one. */
+/** The update by which an erasure sets fields that are declared `erase` to their default, or removes them. */
 export const ERASURE = {
   $set: Object.fromEntries(erasedFields.filter(([, value]) => value !== undefined)),
-  // A process of version 1.0.0 may have written the older ones since the upgrade.
+  // A process of version 1.0.0 may have written the older fields since the upgrade.
   $unset: Object.fromEntries(
     [...OLDER_TEXTS, ...erasedFields.filter(([, value]) => value === undefined).map(([path]) => path)].map(
       (path) => [path, 1],

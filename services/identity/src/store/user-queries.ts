@@ -25,7 +25,7 @@ export interface UserFilter {
 
 export interface DueAccount {
   userId: number;
-  /** Writes about the account apply only while its deletion is scheduled for this date. */
+  /** Writes to the account apply only while its deletion is scheduled for this date. */
   scheduledAt: Date;
 }
 
@@ -39,17 +39,17 @@ const keysOf = ({ standings, isTrainer, roleId }: UserFilter): ListKey[] => {
   return standings.map((standing) => ({ standing, ...trainer }));
 };
 
-/** What the keys of a role do not tell. */
+/** Filters by what the list key of a role does not contain. */
 const acceptOf = ({ standings, isTrainer, roleId }: UserFilter): ListQuery['accept'] => {
   if (roleId === undefined) return undefined;
-  const wanted: readonly unknown[] = standings;
+  const accepted: readonly unknown[] = standings;
   return ({ standing, is_trainer }) =>
-    wanted.includes(standing) && (isTrainer === undefined || is_trainer === isTrainer);
+    accepted.includes(standing) && (isTrainer === undefined || is_trainer === isTrainer);
 };
 
 /**
- * Two `$match` stages, which MongoDB treats as one. The first filters by one indexed field only, so that simple query planners
- * use the index too: most accounts have no license, so that its document comes first.
+ * Two `$match` stages, which MongoDB treats as one. The first filters by a single indexed field, so that even simple query
+ * planners use the index. It is the license document, because most accounts have none.
  */
 const licensesToReview = (afterMediaId: number): PipelineStage.Match[] => [
   { $match: { trainer_license_media_id: { $gt: afterMediaId } } },
@@ -63,7 +63,7 @@ const RENAMED_SINCE_REVIEW: PipelineStage.Match = {
 
 export const createUserQueries = (connection: Connection) => {
   const users = userModel(connection);
-  // Without a cache: whatever writes an account, also the use of its credentials, would have to write a version of the lists too.
+  // Without a cache: every write to an account, even by a log-in, would also have to write a version of the lists.
   const lists = createLists(users.collection, {
     grams: userTextModel(connection).collection,
     texts: [],
@@ -81,13 +81,13 @@ export const createUserQueries = (connection: Connection) => {
       return { ...listed, rows: listed.rows.map((row) => toUser(row as unknown as StoredUser)) };
     },
 
-    /** How many accounts a list has, the search not considered. */
+    /** Counts the accounts of a list, ignoring the search. */
     count: async ({ standings, isTrainer, roleId }: UserFilter): Promise<number> => {
       const standing = { standing: { $in: [...standings] } };
       const trainer = isTrainer === undefined ? {} : { is_trainer: isTrainer };
       const [indexed, rest] =
         roleId === undefined ? [standing, trainer] : [{ role_ids: roleId }, { ...standing, ...trainer }];
-      // Grouped by an indexed field, so that the index alone answers the query.
+      // Grouped by an indexed field: the index alone answers the query.
       const groups = await users.aggregate<{ total: number }>([
         { $match: indexed },
         { $match: rest },
@@ -96,7 +96,7 @@ export const createUserQueries = (connection: Connection) => {
       return groups.reduce((sum, one) => sum + one.total, 0);
     },
 
-    /** Accounts with a trainer license that nobody has reviewed, the oldest document first. */
+    /** Accounts with a trainer license that has not been reviewed, oldest document first. */
     licensesToReview: (window: { skip: number; limit: number; afterMediaId: number }): Promise<User[]> =>
       users.aggregate<User>([
         ...licensesToReview(window.afterMediaId),
@@ -106,7 +106,7 @@ export const createUserQueries = (connection: Connection) => {
         { $project: WITHOUT_INTERNAL_FIELDS },
       ]),
 
-    /** Accounts whose name has changed since their trainer license was reviewed, by id. */
+    /** Accounts whose name has changed since their trainer license was reviewed, in the order of ids. */
     renamedSinceReview: (window: { skip: number; limit: number; afterId: number }): Promise<User[]> =>
       users.aggregate<User>([
         RENAMED_SINCE_REVIEW,
@@ -134,7 +134,7 @@ export const createUserQueries = (connection: Connection) => {
     isRoleAssigned: async (roleId: number): Promise<boolean> =>
       (await users.exists({ role_ids: roleId })) !== null,
 
-    /** A live account with one of these roles whose deletion is not pending, other than `exceptUserId`. */
+    /** A live account other than `exceptUserId` that has one of these roles and no pending deletion. */
     findHolder: async (
       roleIds: readonly number[],
       exceptUserId: number | undefined,
@@ -152,13 +152,13 @@ export const createUserQueries = (connection: Connection) => {
       return holder?._id;
     },
 
-    /** Of these ids: accounts whose deletion is pending, and ids that are erased or unknown. */
+    /** Returns which of these ids have a pending deletion, and which are erased or unknown. */
     partitionHidden: async (ids: readonly number[]): Promise<{ pending: number[]; gone: number[] }> => {
-      const found = await users
+      const rows = await users
         .find({ _id: trusted({ $in: [...ids] }) })
         .select({ erased_at: 1, deletion_scheduled_at: 1 })
         .lean<Pick<StoredUser, '_id' | 'erased_at' | 'deletion_scheduled_at'>[]>();
-      const live = found.filter(({ erased_at }) => erased_at === null);
+      const live = rows.filter(({ erased_at }) => erased_at === null);
       const liveIds = new Set(live.map((user) => user._id));
       return {
         pending: live.filter((user) => user.deletion_scheduled_at !== null).map((user) => user._id),
@@ -166,10 +166,10 @@ export const createUserQueries = (connection: Connection) => {
       };
     },
 
-    /** How many there are, erased ones included; by the database's own count, which may be off after a crash. */
+    /** Number of accounts, including erased ones, from the collection's metadata. It may be inexact after a crash. */
     estimate: (): Promise<number> => users.estimatedDocumentCount(),
 
-    /** Of accounts that are not erased, in batches of at most `size`. */
+    /** Ids of accounts that are not erased, in batches of at most `size`. */
     liveIds: async function* (size: number): AsyncGenerator<number[]> {
       for (let after = NO_USER_ID; ; ) {
         const rows = await users
@@ -185,7 +185,7 @@ export const createUserQueries = (connection: Connection) => {
       }
     },
 
-    /** Accounts whose grace period is over at `now`, the earliest first, streamed from a cursor. */
+    /** Accounts whose grace period has ended at `now`, earliest first, streamed from a cursor. */
     dueForDeletion: async function* (now: Date): AsyncGenerator<DueAccount> {
       const due = users
         // Erased accounts have no scheduled deletion.
@@ -202,7 +202,7 @@ export const createUserQueries = (connection: Connection) => {
 export const createReferralQueries = (connection: Connection) => {
   const users = userModel(connection);
   return {
-    /** The number of direct referrals of each user, erased ones included. Users without referrals are missing. */
+    /** The number of direct referrals of each user, including erased ones. Users without referrals are missing. */
     countReferralsByUser: async (ids: readonly number[]): Promise<Map<number, number>> => {
       const groups = await users.aggregate<{ _id: number; count: number }>([
         { $match: { referrer_user_id: { $in: [...ids] } } },
@@ -211,16 +211,16 @@ export const createReferralQueries = (connection: Connection) => {
       return new Map(groups.map(({ _id, count }) => [_id, count]));
     },
 
-    /** The number of direct referrals of all these users together, erased ones included. */
+    /** The number of direct referrals of all these users together, including erased ones. */
     countReferralsOfAll: (ids: readonly number[]): Promise<number> =>
       users.countDocuments({ referrer_user_id: anyOf(ids) }),
 
     /**
-     * The ids of direct referrals of these users who have referrals themselves, erased ones included. In batches: one
-     * user may have a million.
+     * The ids of direct referrals of these users who have referrals themselves, including erased ones. They come in
+     * batches, because one user may have a million.
      */
     referredReferrers: async function* (ids: readonly number[]): AsyncGenerator<number[]> {
-      // The driver's cursor: creating a mongoose document for each of a million ids dominates the time.
+      // The driver's cursor, because creating a mongoose document for each of a million ids dominates the time.
       const cursor = users.collection.aggregate(
         [
           { $match: { referrer_user_id: anyOf(ids), ...(ids.length === 1 ? HAS_REFERRALS : {}) } },
@@ -242,6 +242,6 @@ export const createReferralQueries = (connection: Connection) => {
 
 const HAS_REFERRALS = { has_referrals: true };
 
-/** An equality for a single id: then the next field of the index narrows the scan too. */
+/** Compares a single id for equality, so that the next field of the index also narrows the scan. */
 const anyOf = (ids: readonly number[]) =>
   ids.length === 1 ? (ids[0] ?? NO_USER_ID) : trusted({ $in: [...ids] });

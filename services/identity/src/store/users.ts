@@ -1,4 +1,4 @@
-/** Accounts. Reads return live accounts only, except where a method says otherwise. */
+/** Accounts. Reads return only live accounts, unless a method says otherwise. */
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { sameWords } from '@fitness/shared/kernel/same-words.ts';
 import { createTurnBatch } from '@fitness/shared/kernel/turn-batch.ts';
@@ -29,13 +29,13 @@ import { createReferralQueries, createUserQueries } from './user-queries.ts';
 
 export type { DueAccount, UserFilter } from './user-queries.ts';
 
-/** An account as it was found by one of its user name, e-mail and phone. */
+/** An account, with the user name, e-mail or phone by which it was found. */
 export interface FoundLogin {
   user: User;
   key: FoundKey;
 }
 
-/** Login keys and the texts that are searched are updated with them. */
+/** Changes of an account. Login keys and search texts are updated with them. */
 type UserChanges = Partial<
   Omit<User, '_id' | 'version' | 'credential_epoch' | 'has_referrals' | 'created_at' | 'media'>
 >;
@@ -46,7 +46,7 @@ type FieldWithDefault = {
   [Field in keyof User]-?: null extends User[Field] ? Field : User[Field] extends boolean ? Field : never;
 }[keyof User];
 
-/** Nullable and boolean fields may be omitted; they are stored with the default of the schema. */
+/** Nullable and boolean fields may be omitted. They are stored with the default of the schema. */
 export type NewUser = Omit<User, FieldWithDefault | 'version' | 'credential_epoch'> &
   Partial<Pick<User, FieldWithDefault>>;
 
@@ -81,9 +81,9 @@ export const createUsers = (connection: Connection, revocations: Revocations) =>
     /** The unique field that made a write fail; undefined for every other error. */
     takenField,
     isPersonal: isPersonalUserField,
-    /** Corrects by which texts every account is found, and returns how many had others; reads the whole collection. */
+    /** Corrects the search texts of every account and returns how many were wrong. Reads the whole collection. */
     reindex: texts.reindex,
-    /** Log-ins, and the networks that they came from (login-keys.ts). */
+    /** Log-ins and their networks (login-keys.ts). */
     recordSignIn: keys.recordSignIn,
     knowsNetwork: keys.knowsNetwork,
     forgetNetworks: keys.forgetNetworks,
@@ -101,12 +101,12 @@ const createFindOne =
     filter: { _id: number } | { referral_code: string },
     session?: ClientSession,
   ): Promise<User | null> => {
-    const found = await userModel(connection)
+    const row = await userModel(connection)
       .findOne(filter)
       .select(WITH_ERASED_AT)
       .session(session ?? null)
       .lean<User & { erased_at: Date | null }>();
-    return liveOrNull(found);
+    return liveOrNull(row);
   };
 
 const createReads = (connection: Connection, keys: LoginKeys) => {
@@ -118,37 +118,37 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       .select(WITH_ERASED_AT)
       .lean<(User & { erased_at: Date | null })[]>();
   const readTogether = createTurnBatch(async (ids: number[]) => {
-    const found = await withIds(ids).maxTimeMS(COMMAND_MAX_MS);
-    return new Map(found.map((user) => [user._id, liveOrNull(user)]));
+    const rows = await withIds(ids).maxTimeMS(COMMAND_MAX_MS);
+    return new Map(rows.map((user) => [user._id, liveOrNull(user)]));
   });
 
-  /** By user name, e-mail or phone in any usual spelling. An unknown login costs as many reads as a known one. */
+  /** Finds an account by user name, e-mail or phone in any usual spelling. An unknown login costs the same reads. */
   const findLogin = async (login: string): Promise<FoundLogin | null> => {
-    const wanted = loginKeysOf(login);
-    const found = await keys.find(wanted);
-    const key = wanted.map((value) => found.get(value)).find((candidate) => candidate !== undefined);
+    const values = loginKeysOf(login);
+    const keysByValue = await keys.find(values);
+    const key = values.map((value) => keysByValue.get(value)).find((candidate) => candidate !== undefined);
     const user = await findOne({ _id: key?.user_id ?? NO_USER_ID });
     return user === null || key === undefined ? null : { user, key };
   };
 
   return {
-    /** null for an erased or unknown account. Callers of one turn of the event loop share a query, outside of transactions. */
+    /** Null for an erased or unknown account. Outside transactions, callers in the same event loop tick share a query. */
     find: async (id: number, session?: ClientSession): Promise<User | null> =>
       session === undefined ? ((await readTogether([id])).get(id) ?? null) : findOne({ _id: id }, session),
 
-    /** In any order, without erased and unknown accounts. */
+    /** Returns accounts in any order, without erased and unknown ones. */
     findMany: async (ids: readonly number[]): Promise<User[]> => {
-      const found = await withIds([...ids]);
-      return found.map(liveOrNull).filter((user) => user !== null);
+      const rows = await withIds([...ids]);
+      return rows.map(liveOrNull).filter((user) => user !== null);
     },
 
     /** The tombstones among `ids`. */
     findErased: async (ids: readonly number[]): Promise<Pick<User, '_id' | 'created_at'>[]> => {
-      const found = await users
+      const rows = await users
         .find({ _id: trusted({ $in: [...ids] }) })
         .select({ created_at: 1, erased_at: 1 })
         .lean<(Pick<User, '_id' | 'created_at'> & { erased_at: Date | null })[]>();
-      return found
+      return rows
         .filter(({ erased_at }) => erased_at !== null)
         .map(({ _id, created_at }) => ({ _id, created_at }));
     },
@@ -164,20 +164,20 @@ const createReads = (connection: Connection, keys: LoginKeys) => {
       values: Partial<Pick<User, LoginField>>,
       exceptUserId?: number,
     ): Promise<LoginField[]> => {
-      const wanted = LOGIN_FIELDS.flatMap((field) => {
+      const candidates = LOGIN_FIELDS.flatMap((field) => {
         const value = values[field];
         return value === undefined ? [] : [{ field, key: loginKey(field, value) }];
       });
-      if (wanted.length === 0) return [];
-      const owners = await keys.find(wanted.map(({ key }) => key));
-      return wanted
+      if (candidates.length === 0) return [];
+      const owners = await keys.find(candidates.map(({ key }) => key));
+      return candidates
         .filter(({ key }) => owners.has(key) && owners.get(key)?.user_id !== exceptUserId)
         .map(({ field }) => field);
     },
   };
 };
 
-/** One conditional write on a live account, which increments its version; null when the filter does not match. */
+/** A conditional write to a live account that increments its version; null when the filter does not match. */
 const createUpdateOne =
   (connection: Connection) =>
   (
@@ -205,7 +205,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
   };
 
   return {
-    /** Throws an error that `takenField` recognises. `network`: a keyed hash of the one that the account is opened from. */
+    /** Throws an error that `takenField` recognises. `network`: keyed hash of the network that registers the account. */
     insert: async (session: ClientSession, user: NewUser, network?: string): Promise<User> => {
       await keys.claimAll(session, user._id, user, network === undefined ? [] : [network]);
       const standing: Standing = user.deletion_scheduled_at ? 'pending' : 'live';
@@ -217,7 +217,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       return row;
     },
 
-    /** The updated account; null when there is no live one. Throws an error that `takenField` recognises. */
+    /** Returns the updated account; null when there is no live one. Throws an error that `takenField` recognises. */
     update: async (session: ClientSession, id: number, changes: UserChanges): Promise<User | null> => {
       const current = await findOne({ _id: id }, session);
       if (current === null || Object.keys(changes).length === 0) return current;
@@ -245,12 +245,12 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
       await users.updateOne({ _id: id, erased_at: null, ...older }, copy, session && { session });
     },
 
-    /** A code that was sent to the phone of the account has come back. */
+    /** Marks the phone as proven, because its owner has entered a code that was sent to it. */
     provePhone: async (session: ClientSession, id: number): Promise<void> => {
       await users.updateOne({ _id: id, erased_at: null }, { $set: { phone_proven: true } }, { session });
     },
 
-    /** null without a live account, or if its credentials were revoked since `credentialEpoch` was read. */
+    /** Null without a live account, or if its credentials were revoked since `credentialEpoch` was read. */
     setPassword: (
       session: ClientSession,
       id: number,
@@ -265,7 +265,7 @@ const createWrites = (connection: Connection, keys: LoginKeys, texts: RowTexts, 
   };
 };
 
-/** Scheduling, cancelling, postponing and completing the deletion of an account. */
+/** Schedules, cancels, postpones and completes the deletion of an account. */
 const createDeletionWrites = (
   connection: Connection,
   keys: LoginKeys,
@@ -275,7 +275,7 @@ const createDeletionWrites = (
   const users = userModel(connection);
   const updateOne = createUpdateOne(connection);
   return {
-    /** null when there is no live account, or its deletion is pending already. */
+    /** Null when there is no live account, or its deletion is already pending. */
     scheduleDeletion: (
       session: ClientSession,
       id: number,
@@ -291,7 +291,7 @@ const createDeletionWrites = (
         },
       ),
 
-    /** null when no deletion is pending. */
+    /** Null when no deletion is pending. */
     cancelDeletion: (session: ClientSession, id: number): Promise<User | null> =>
       updateOne(
         session,
@@ -299,7 +299,7 @@ const createDeletionWrites = (
         { deletion_requested_at: null, deletion_scheduled_at: null, standing: 'live' },
       ),
 
-    /** null when the deletion is no longer scheduled for `dates.from`. */
+    /** Null when the deletion is no longer scheduled for `dates.from`. */
     postponeDeletion: (
       session: ClientSession,
       id: number,
@@ -308,8 +308,9 @@ const createDeletionWrites = (
       updateOne(session, { _id: id, deletion_scheduled_at: dates.from }, { deletion_scheduled_at: dates.to }),
 
     /**
-     * Leaves an anonymous tombstone and releases user name, e-mail and phone. With `dueOn`, only if the deletion is
-     * scheduled for that date. What is left of it; null, and nothing is written, if the account is not live or not due.
+     * Replaces the account with an anonymous tombstone and releases user name, e-mail and phone. With `dueOn`, only if the
+     * deletion is scheduled for that date. Returns the tombstone. If the account is not live or not due, returns null and
+     * writes nothing.
      */
     erase: async (
       session: ClientSession,
@@ -337,23 +338,23 @@ const createDeletionWrites = (
       return tombstone;
     },
 
-    /** The account that was created then, also as a tombstone; null also when the id belongs to another account. */
+    /** The account that was created at that time, or its tombstone; null when the id belongs to another account. */
     findCreatedAt: async (
       session: ClientSession,
       id: number,
       createdAt: Date,
     ): Promise<Pick<StoredUser, 'version' | 'erased_at'> | null> => {
-      const found = await users
+      const row = await users
         .findById(id)
         .select({ version: 1, created_at: 1, erased_at: 1 })
         .session(session)
         .lean<Tombstone & Pick<StoredUser, 'erased_at'>>();
-      return found?.created_at.getTime() === createdAt.getTime() ? found : null;
+      return row?.created_at.getTime() === createdAt.getTime() ? row : null;
     },
 
     /**
-     * Writes the document of a live account; false when there is none. The account stays live until the transaction
-     * ends: the write conflicts with an erasure, so that no personal data is stored after the erasure.
+     * Writes the document of a live account; false when there is none. The write conflicts with an erasure: the account
+     * stays live until the transaction ends, and no personal data is stored after the erasure.
      */
     touchIfLive: async (session: ClientSession, id: number): Promise<boolean> => {
       const touched = await users.updateOne({ _id: id, erased_at: null }, { $inc: { pins: 1 } }, { session });

@@ -12,8 +12,8 @@ type EnsureFirstAdministratorDependencies = Pick<
 >;
 
 /**
- * Creates the account unless an administrator exists. Replicas that start at the same time use the same user name, so
- * that the unique key lets one of them create it.
+ * Creates the account unless an administrator exists. Replicas that start at the same time use the same user name, and the
+ * unique key lets only one of them create it.
  */
 export const createEnsureFirstAdministrator = (dependencies: EnsureFirstAdministratorDependencies) => {
   const { store, passwords, sequences, random, clock, log, audit } = dependencies;

@@ -4,7 +4,7 @@ import type { User } from '../../domain/user.ts';
 
 export const NAMES_MAX = 100;
 
-/** The accounts with these ids, newest first. Pending ones are left out for viewers without `users.view_all`, as in lists. */
+/** Returns these accounts, newest first. As in lists, pending ones are shown only to viewers with `users.view_all`. */
 type GetUserNames = (viewer: UserCaller, ids: readonly number[]) => Promise<User[]>;
 
 export const createGetUserNames =

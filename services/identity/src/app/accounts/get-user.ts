@@ -2,7 +2,7 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { User } from '../../domain/user.ts';
 
-/** 404 for an unknown and for an erased account. */
+/** Throws 404 for an unknown or erased account. */
 export const createGetUser =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (id: number): Promise<User> => {

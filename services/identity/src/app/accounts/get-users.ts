@@ -8,14 +8,14 @@ export interface FoundUser {
   operatorPermissions: readonly Permission[];
 }
 
-/** Live accounts; unknown and erased ids are missing. */
+/** Returns live accounts. Unknown and erased ids are missing. */
 export const createGetUsers =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (ids: readonly number[]): Promise<FoundUser[]> => {
     const users = await store.users.findMany(ids);
     const roles = await store.roles.findMany([...new Set(users.flatMap((user) => user.role_ids))]);
     return users.map((user) => {
-      const held = permissionsOf(roles.filter((role) => user.role_ids.includes(role._id)));
-      return { user, operatorPermissions: operatorPermissionsIn(held) };
+      const permissions = permissionsOf(roles.filter((role) => user.role_ids.includes(role._id)));
+      return { user, operatorPermissions: operatorPermissionsIn(permissions) };
     });
   };

@@ -17,8 +17,9 @@ interface UserSearch {
 }
 
 /**
- * By id, newest first by default. Without `users.view_all`, which the route requires for `role` and `deletionPending`:
- * accounts with a pending deletion are left out, and e-mail and phone are not searched. 422 for an unknown role.
+ * Lists accounts by id, newest first by default. Without `users.view_all`, accounts with a pending deletion are left out, and
+ * e-mail and phone are not searched. The route requires that permission for `role` and `deletionPending`. Throws 422 for an
+ * unknown role.
  */
 type ListUsers = (viewer: UserCaller, search: UserSearch, request: PageRequest) => Promise<PageOf<User>>;
 
@@ -33,11 +34,11 @@ export const createListUsers = ({
 }: Pick<Dependencies, 'store' | 'sequences'>): ListUsers => {
   const findRoleId = async (role: string | undefined): Promise<number | undefined> => {
     if (role === undefined) return undefined;
-    const found = await (/^\d{1,9}$/.test(role)
+    const row = await (/^\d{1,9}$/.test(role)
       ? store.roles.find(Number(role))
       : store.roles.findByName(role));
-    if (found === null) throw invalid({ role: message('validation.unknown') });
-    return found._id;
+    if (row === null) throw invalid({ role: message('validation.unknown') });
+    return row._id;
   };
 
   return async (viewer, { search, isTrainer, order, role, deletionPending }, request) => {
@@ -60,12 +61,12 @@ export const createListUsers = ({
       counted: isPaged,
       signal: request.signal,
     };
-    const found = await store.users.list(filter, { total, newest }, slice);
-    const last = found.continueAfter ?? found.rows.at(-1)?._id;
+    const listed = await store.users.list(filter, { total, newest }, slice);
+    const last = listed.continueAfter ?? listed.rows.at(-1)?._id;
     return {
-      rows: found.rows,
-      total: isPaged ? (total ?? found.total) : undefined,
-      next: found.more && last !== undefined ? [last] : undefined,
+      rows: listed.rows,
+      total: isPaged ? (total ?? listed.total) : undefined,
+      next: listed.more && last !== undefined ? [last] : undefined,
     };
   };
 };

@@ -1,4 +1,4 @@
-/** What the account itself and an operator may change, and the checks that both updates share. */
+/** The changes that both the owner and an operator can make, and the checks that both updates share. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { compactBankAccount, isBankAccount } from '../../domain/bank-account.ts';
@@ -6,7 +6,7 @@ import { isInTheFuture } from '../../domain/birth-date.ts';
 import { emailKey, LOGIN_FIELDS, loginKey, readsAsPhone } from '../../domain/login.ts';
 import type { User } from '../../domain/user.ts';
 
-/** Fields that have a use case of their own, or that no request changes. */
+/** Fields that are changed by a separate use case or by no request. */
 type ExcludedField =
   | '_id'
   | 'password_hash'
@@ -25,28 +25,28 @@ type ExcludedField =
 
 type Changes<Fields> = { [Field in keyof Fields]?: Fields[Field] | undefined };
 
-/** A field that is undefined is unchanged; null clears it. */
+/** An undefined field stays unchanged; null clears it. */
 export type ProfileChanges = Changes<Omit<User, ExcludedField>> & {
   trainer_license_image?: null | undefined;
 };
 
 export type OwnChanges = ProfileChanges & Changes<Pick<User, 'is_trainer' | 'is_gym_owner'>>;
 
-/** 422 for a birth date in the future. */
+/** Throws 422 for a birth date in the future. */
 export const assertNotBornInFuture = ({ birth_date: birthDate }: ProfileChanges, now: Date): void => {
   if (birthDate != null && isInTheFuture(birthDate, now)) {
     throw invalid({ birth_date: message('validation.date_in_the_future') });
   }
 };
 
-/** 422 for a new user name that reads as a phone number. One that the account has had before is kept. */
+/** Throws 422 for a new user name that reads as a phone number. The current user name is always accepted. */
 export const assertUsername = (user: User, { username }: ProfileChanges): void => {
   if (username !== undefined && username !== user.username && readsAsPhone(username)) {
     throw invalid({ username: message('validation.username_is_phone') });
   }
 };
 
-/** Whether the answer tells that another account has one of these values, or has not. */
+/** Whether the response to these changes reveals if another account has one of the new values. */
 export const changesNames = (user: User, changes: ProfileChanges): boolean =>
   LOGIN_FIELDS.some((field) => {
     const value = changes[field];
@@ -65,8 +65,8 @@ export const changesBankAccount = (user: User, changes: ProfileChanges): boolean
   changes.bank_account_number !== undefined && changes.bank_account_number !== user.bank_account_number;
 
 /**
- * The changes with the bank account in the form that is stored. The one that is stored, however it is spelled, is no change,
- * also where it would be refused today. 422 for one that no bank can have.
+ * Returns the changes with the bank account in its stored form. Any spelling of the current number is not a change, even if
+ * that number would be refused today. Throws 422 for an impossible number.
  */
 export const withBankAccount = <Changes extends ProfileChanges>(user: User, changes: Changes): Changes => {
   const { bank_account_number: typed } = changes;
@@ -81,9 +81,9 @@ export const withBankAccount = <Changes extends ProfileChanges>(user: User, chan
 };
 
 /**
- * 403 for another user name, e-mail, phone or bank account, unless the token is a session: with the first three its user
- * signs in. Such a token gets the changes without these fields: a session may change them meanwhile, and this request must
- * not change them back.
+ * Throws 403 for a new user name, e-mail, phone or bank account, unless the token is a session. Users sign in with the first
+ * three. For other tokens these fields are removed from the changes: a session may change them meanwhile, and this request
+ * must not change them back.
  */
 export const changesForToken = <Changes extends ProfileChanges>(
   { tokenKind }: UserCaller,
@@ -93,7 +93,7 @@ export const changesForToken = <Changes extends ProfileChanges>(
   if (tokenKind === 'session') return changes;
   const { username = user.username } = changes;
   if (username !== user.username || changesContact(user, changes) || changesBankAccount(user, changes)) {
-    throw forbidden('user name, e-mail, phone and bank account are changed by sessions only');
+    throw forbidden('only a session may change the user name, e-mail, phone and bank account');
   }
   return {
     ...changes,

@@ -3,8 +3,8 @@ import type { Dependencies } from '../../dependencies.ts';
 import { countryOf, isLandline } from '../../domain/phone.ts';
 
 /**
- * 422 for a phone that is to be stored and gets no SMS: a landline, or one of a country to which none is sent, because an
- * SMS abroad can cost a hundred times as much.
+ * Throws 422 for a new phone that receives no SMS: a landline, or a phone in a country to which none are sent. An SMS abroad
+ * can cost a hundred times as much.
  */
 export const assertReceivesSms = (
   { smsCountries }: Pick<Dependencies, 'smsCountries'>,

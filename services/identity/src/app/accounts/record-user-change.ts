@@ -1,4 +1,4 @@
-/** The audit entries of a change of an account by an operator: one for each kind of change in it. */
+/** Records an operator's change of an account in the audit log, with one entry for each kind of change. */
 import { type AuditAction, changesOf } from '@fitness/shared/audit/actions.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -14,7 +14,7 @@ type Kind = readonly [AuditAction, (field: string) => boolean];
 const kinds = (isVerdict: boolean): Kind[] => [
   ['user.update', isProfile],
   ['user.assign_roles', (field) => field === 'role_ids'],
-  // A new name is no review, though the license remembers the old one; the same verdict for a new name is.
+  // A new name alone is not a review, although the license keeps the old name. A verdict for the new name is one.
   ['trainer_license.review', (field) => isLicense(field) && (isVerdict || field !== REVIEWED_NAME)],
 ];
 

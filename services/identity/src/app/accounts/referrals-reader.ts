@@ -1,6 +1,6 @@
 /**
- * Referral counts and scores (specification 2.2). Counts are always current. A score is cached for ten hours and computed
- * once for all concurrent readers: readers in one process share a promise, other processes wait for the stored result.
+ * Referral counts and scores (specification 2.2). Counts are always current. A score is cached for ten hours, and computed
+ * once for all concurrent readers. Readers in one process share a promise; other processes wait for the stored result.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOUR_MS } from '@fitness/shared/kernel/clock.ts';
@@ -22,8 +22,8 @@ export interface Referrals {
 
 export interface ReferralsReader {
   /**
-   * For each of these users. A score that takes longer than `timeoutMs` is replaced by the last stored one of any age, or
-   * else by the count, which is the score of the direct referrals alone and never more than the score.
+   * Reads the referrals of each of these users. A score that takes longer than `timeoutMs` is replaced by the last stored
+   * score of any age, or else by the count. The count is the score of the direct referrals alone, and never exceeds it.
    */
   read(
     userIds: readonly number[],
@@ -70,7 +70,7 @@ export const createReferralsReader = ({
   const sharedComputation = (userId: number): Promise<number> => {
     const running = computations.get(userId);
     if (running !== undefined) return running;
-    // Without the deadline of the request that is first: the others wait for it, too.
+    // The deadline of the first request does not apply, because other requests wait for the same computation.
     const started = outsideRequest(() => computeOrWait(userId)).finally(() => computations.delete(userId));
     computations.set(userId, started);
     return started;
@@ -79,7 +79,7 @@ export const createReferralsReader = ({
   return {
     read: async (userIds, { timeoutMs } = {}) => {
       const counts = await store.users.countReferralsByUser(userIds);
-      // Without referrals the score is 0 and is not cached: the ten hours begin with the first referral.
+      // Without referrals the score is 0 and not cached: the ten hours begin with the first referral.
       const referrerIds = [...counts.keys()];
       const cached = await store.scores.findLast(referrerIds);
       const scoreOf = async (userId: number, timeout: Promise<unknown> | undefined): Promise<number> => {

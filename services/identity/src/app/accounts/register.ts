@@ -1,4 +1,4 @@
-/** A new account with the role of a member, and its first session token. */
+/** Creates an account with the role `member`, and its first session token. */
 import { invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Client } from '../../domain/client.ts';
@@ -30,10 +30,10 @@ export interface Registration {
   referral_code?: string | null | undefined;
 }
 
-/** 422: a user name, e-mail or phone that is taken, a phone that gets no SMS, an unknown referral code. */
+/** Throws 422 for a taken user name, e-mail or phone, a phone that receives no SMS, or an unknown referral code. */
 type Register = (registration: Registration, client: Client) => Promise<Session>;
 
-/** A generated referral code that exists already is replaced by another one, at most this often. */
+/** How many referral codes are generated at most if they already exist. */
 const MAX_CODE_ATTEMPTS = 5;
 
 export const createRegister = (dependencies: RegisterDependencies): Register => {

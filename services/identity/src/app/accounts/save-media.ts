@@ -12,13 +12,13 @@ export const createMediaCopyUseCases = ({
   const { rebuildMedia, ...copies } = createMediaCopies<ClientSession | undefined>({
     mediaCopies,
     saves: new Map([[MODEL.user, store.users.saveMedia]]),
-    // One write needs none.
+    // A single write needs no transaction.
     transaction: (save) => save(undefined),
   });
   return {
     ...copies,
 
-    /** Corrects the grams of all accounts and asks media for their files; returns how many there are. Throws `unavailable`. */
+    /** Corrects the grams and files of all accounts, and returns their number. Throws `unavailable` without media. */
     rebuild: async (progress: Progress): Promise<number> => {
       progress.expect(2 * (await store.users.estimate()));
       await store.users.reindex(progress);

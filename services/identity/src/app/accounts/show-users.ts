@@ -9,8 +9,9 @@ interface ShowUsersDependencies extends Pick<Dependencies, 'store'> {
 }
 
 /**
- * The resources that other services embed, each as `viewer` may see it. Unknown ids are missing; erased ones, too, unless
- * `withErased`: then an anonymous placeholder represents them. `withoutPending`: so are accounts with a pending deletion.
+ * Returns the resources that other services embed, each as `viewer` may see it. Unknown ids are missing. With `withErased`,
+ * an anonymous placeholder represents an erased account; otherwise it is missing. With `withoutPending`, accounts with a
+ * pending deletion are missing.
  */
 export type ShowUsers = (
   ids: readonly number[],
@@ -21,8 +22,8 @@ export type ShowUsers = (
 export const createShowUsers =
   ({ store, presentUsers }: ShowUsersDependencies): ShowUsers =>
   async (ids, viewer, { withErased, withoutPending }) => {
-    const found = await store.users.findMany(ids);
-    const users = withoutPending ? found.filter((user) => user.deletion_scheduled_at === null) : found;
+    const live = await store.users.findMany(ids);
+    const users = withoutPending ? live.filter((user) => user.deletion_scheduled_at === null) : live;
     const shown = await presentUsers(users, viewer);
     const erased = withErased ? await store.users.findErased(ids) : [];
     return [...shown, ...erased.map((row) => erasedUser(row._id, formatTimestamp(row.created_at)))];

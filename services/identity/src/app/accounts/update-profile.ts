@@ -38,17 +38,18 @@ interface UpdateProfileDependencies
 }
 
 /**
- * A new phone is sent a code, and counts once the code is confirmed; a phone that the account has withdraws the code. With the
- * password, and without a change that needs it, it is sent one as well, which proves it.
+ * Updates the caller's profile. A code is sent to a new phone, which takes effect once the code is confirmed. The current phone
+ * withdraws that code. With the password, and without a change that needs it, the current phone receives a code that proves
+ * it.
  *
- * 422: a taken field, a phone that gets no SMS, no bank account, a birth date in the future, a new e-mail, phone or bank account without
- * the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank account by another token than a session.
- * 500: the SMS was not sent.
+ * 422: a taken field, a phone that receives no SMS, an impossible bank account, or a birth date in the future. 422 also for a
+ * new e-mail, phone or bank account without the password. 429: too many passwords or SMS. 403: a new user name, e-mail, phone or bank
+ * account with a token other than a session's. 500: the SMS was not sent.
  */
 type UpdateProfile = (
   caller: UserCaller,
   changes: OwnChanges,
-  given: { password: string | undefined; clientAddress: string; locale: Locale },
+  input: { password: string | undefined; clientAddress: string; locale: Locale },
 ) => Promise<User>;
 
 export const createUpdateProfile = (dependencies: UpdateProfileDependencies): UpdateProfile => {
@@ -59,7 +60,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     { phone, trainer_license_image, ...fields }: OwnChanges,
     isCodeSent: boolean,
   ): Promise<User> => {
-    // Media first: when it cannot be reached nothing is changed, and the request can be repeated.
+    // Media first: if it cannot be reached, nothing is changed and the request can be repeated.
     if (trainer_license_image === null && clearedMediaId !== null) {
       await licenseDocuments.delete(userId, clearedMediaId);
     }
@@ -89,24 +90,24 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
     return updated;
   };
 
-  return async (caller, requested, { locale, ...given }) => {
+  return async (caller, requested, { locale, ...input }) => {
     assertNotBornInFuture(requested, clock.now());
     const user = await findOwnAccount(dependencies, caller.userId);
-    // Before the password is verified: a token that must not change credentials must not try passwords either.
+    // Before the password is verified, because a token that must not change credentials must not try passwords either.
     const changes = changesForToken(caller, user, withBankAccount(user, requested));
     assertUsername(user, changes);
     const isNewPhone = changesPhone(user, changes);
     if (isNewPhone) assertReceivesSms(dependencies, changes.phone);
     const needsPassword = changesContact(user, changes) || changesBankAccount(user, changes);
-    // Beside a change that needs the password it is repeated by a form that sends every field.
-    const provesPhone = changes.phone === user.phone && given.password !== undefined && !needsPassword;
+    // A form that sends every field repeats the phone together with a change that needs the password.
+    const provesPhone = changes.phone === user.phone && input.password !== undefined && !needsPassword;
     const phone = isNewPhone || provesPhone ? changes.phone : undefined;
-    if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, given);
-    if (changesNames(user, changes)) await takeNameChange(dependencies, given.clientAddress);
+    if (needsPassword || phone !== undefined) await assertCurrentPassword(dependencies, user, input);
+    if (changesNames(user, changes)) await takeNameChange(dependencies, input.clientAddress);
     await assertNotTaken(dependencies, changes, user._id);
     if (phone === undefined) return save(user, changes, false);
     await smsBudget.takeSignedIn(phone);
-    // Before everything else: without the SMS nothing is changed.
+    // Before everything else, because nothing is changed without the SMS.
     const code = await sendCode('phone', { userId: user._id, phone, locale });
     if (code.outcome === 'failed')
       throw internalError('auth.phone_sms_failed', message('auth.phone_sms_failed'));
@@ -122,7 +123,7 @@ export const createUpdateProfile = (dependencies: UpdateProfileDependencies): Up
   };
 };
 
-/** 429: one account after the other could ask which user names, e-mails and phones are taken, as by registering. */
+/** Throws 429. As with registrations, one account after the other could find out which names are taken. */
 const takeNameChange = async (
   { limiter, limits: { nameChanges } }: Pick<Dependencies, 'limiter' | 'limits'>,
   address: string,

@@ -1,4 +1,4 @@
-/** An operator changes another account: profile, roles, and the review of the trainer license. */
+/** An operator's update of another account: its profile, its roles, and the review of the trainer license. */
 import {
   type License,
   type LicenseRequest,
@@ -48,15 +48,17 @@ interface OperatorChanges extends ProfileChanges {
   role_ids?: readonly number[] | undefined;
   trainer_license_approved?: boolean | null | undefined;
   trainer_license_rejection_reason?: string | null | undefined;
-  /** The document that the request is about; null: none. Undefined: any. */
+  /** The document that the request refers to. Null: no document. Undefined: any document. */
   trainer_license_media_id?: number | null | undefined;
 }
 
 /**
- * 422; 404; 403 for an account or a role with a permission that the caller lacks, without `roles.manage` for the account
- * of another operator and for a change of any role but `member`, and for a new e-mail, phone or bank account of the own
- * account, or by another token than a session, which changes no user name either; 409 when nobody could manage roles any more, or the license document is not
+ * 422: invalid or taken fields. 404: no such account. 409: nobody could manage roles any more, or the license document is not
  * the one that the request names.
+ *
+ * 403: an account or a role with a permission that the caller lacks; the account of another operator, or any role but
+ * `member`, without `roles.manage`; a new user name, e-mail, phone or bank account with a token other than a session's; a new
+ * e-mail, phone or bank account of the caller's own account.
  */
 type UpdateUser = (
   caller: UserCaller,
@@ -69,8 +71,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
   const { store, licenseDocuments, clock, outbox, securityNotices, roleQueue } = dependencies;
 
   const assertRolesExist = async (roleIds: readonly number[]): Promise<void> => {
-    const found = await store.roles.findMany(roleIds);
-    if (found.length < new Set(roleIds).size) throw invalid({ role_ids: message('validation.unknown') });
+    const roles = await store.roles.findMany(roleIds);
+    if (roles.length < new Set(roleIds).size) throw invalid({ role_ids: message('validation.unknown') });
   };
 
   const assertCanAssign = async (
@@ -99,8 +101,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
     await assertRoleManagerRemains(dependencies, session, { userId: current._id });
   };
 
-  /** The phone of an operator's request counts at once; its previous owner is told. */
-  const tellOwner = async (
+  /** A phone that an operator sets takes effect at once, and its previous owner is notified. */
+  const notifyOwner = async (
     session: ClientSession,
     caller: UserCaller,
     { before, after }: { before: User; after: User },
@@ -160,12 +162,12 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
         ...licenseChanges(current, renamed),
       });
       if (updated === null) throw notFound();
-      await tellOwner(session, caller, { before: current, after: updated }, locale);
+      await notifyOwner(session, caller, { before: current, after: updated }, locale);
       await notifyOfReview(dependencies, session, caller, changes, { before: current, after: updated });
       await recordUserChange(dependencies, session, caller, { before: current, after: updated, isVerdict });
       if (clearedMediaId !== null) {
-        // Media deletes the document on this event: a call before the commit could delete what a rollback keeps, a call
-        // after it is lost in a crash. The event names the document, so that a late delivery deletes no newer one.
+        // Media deletes the document on this event. A call before the commit could delete what a rollback keeps, and a call
+        // after it would be lost in a crash. The event names the document, so that a late delivery deletes no newer one.
         await outbox.publish(session, trainerLicenseCleared, {
           subject: userId,
           aggregateVersion: updated.version,
@@ -184,8 +186,8 @@ export const createUpdateUser = (dependencies: UpdateUserDependencies): UpdateUs
 };
 
 /**
- * 403 as for every token, and for a new e-mail, phone or bank account of the own account: PUT /auth/me asks for the
- * password, which this route must not bypass.
+ * Throws 403 as {@link changesForToken} does, and for a new e-mail, phone or bank account of the caller's own account: PUT
+ * /auth/me asks for the password, which this route must not bypass.
  */
 const permittedChanges = (
   caller: UserCaller,
@@ -194,18 +196,18 @@ const permittedChanges = (
 ): Omit<ProfileChanges, 'trainer_license_image'> => {
   const isCovered = changesBankAccount(user, changes) || changesContact(user, changes);
   if (isCovered && caller.userId === user._id) {
-    throw forbidden('contact and bank data of the own account are changed by PUT /auth/me');
+    throw forbidden('callers change their own contact and bank data with PUT /auth/me');
   }
   return changesForToken(caller, user, changes);
 };
 
-/** Those that are added or removed. */
+/** The roles that are added or removed. */
 const changedRoles = (before: readonly number[], after: readonly number[]): number[] => [
   ...before.filter((id) => !after.includes(id)),
   ...after.filter((id) => !before.includes(id)),
 ];
 
-/** 422 when there is no document to approve or reject. */
+/** Throws 422 when there is no document to approve or reject. */
 const reviewDocument = (license: License, request: LicenseRequest) => {
   if (!request.clearDocument && typeof request.approved === 'boolean' && license.mediaId === null) {
     throw invalid({ trainer_license_approved: message('users.no_trainer_license') });
@@ -214,8 +216,8 @@ const reviewDocument = (license: License, request: LicenseRequest) => {
 };
 
 /**
- * The trainer is notified of a changed verdict; and of a reset review and a removed document when somebody else did it, except
- * together with a verdict, as for gyms.
+ * Notifies the trainer of a changed verdict. A reset review or a removed document is notified if someone else did it without
+ * a verdict, as for gyms.
  */
 const notifyOfReview = async (
   { deliverNotification, clock }: Pick<UpdateUserDependencies, 'deliverNotification' | 'clock'>,

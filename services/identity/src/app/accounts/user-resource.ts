@@ -19,13 +19,13 @@ interface PresentUserDependencies extends Pick<Dependencies, 'store' | 'subscrip
   referralsReader: ReferralsReader;
 }
 
-/** Resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. */
+/** Returns resources in the order of `users`, each as `viewer` may see it. Does not wait for slow referral scores. */
 export type PresentUsers = (users: readonly User[], viewer: Caller) => Promise<UserResource[]>;
 
-/** Waits for the referral score. */
+/** Returns the resource as `viewer` may see it. Waits for the referral score. */
 export type PresentUser = (user: User, viewer: Caller) => Promise<UserResource>;
 
-/** Less than the five seconds after which other services give up waiting for the users that they embed. */
+/** Less than the five seconds that other services wait for the users that they embed. */
 const LIST_SCORE_TIMEOUT_MS = 3_000;
 
 export const createPresentUsers =
@@ -41,7 +41,7 @@ export const createPresentUser =
     return resource;
   };
 
-/** The caller's own account. Every token sees whether its deletion is pending, also one that sees nothing else. */
+/** The caller's own account. Every token sees whether its deletion is pending, even one that sees nothing else. */
 export const createPresentOwnAccount = (dependencies: PresentUserDependencies): PresentUser => {
   const presentUser = createPresentUser(dependencies);
   return async (user, viewer) => ({
@@ -80,7 +80,7 @@ const present = async (
   });
 };
 
-/** Fields of the same name in the account and the resource; those of another type are converted. */
+/** Fields with the same name in the account and the resource. Fields with different types are converted. */
 const storedFields = (user: User) => {
   const { trainer_license_media_id: mediaId, trainer_license_image: image } = user;
   return {

@@ -1,4 +1,4 @@
-/** A personal access token: for the user's own programs, never with more permissions than the presented token. */
+/** Personal access tokens for the user's programs, never with more permissions than the presented token. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { DAY_MS } from '@fitness/shared/kernel/clock.ts';
 import { forbidden, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
@@ -18,14 +18,15 @@ interface CreatePersonalTokenDependencies
 
 interface PersonalTokenInput {
   name: string;
-  /** Undefined: the token is not restricted. */
+  /** Undefined when the token is not restricted. */
   permissions?: readonly string[] | undefined;
   expiresAt?: Date | undefined;
 }
 
 /**
- * `token` is shown once; `row` is what is stored. 422 for a permission that the caller lacks, and for an expiry in the past or
- * more than a year ahead; 403 for a session that has an end of its own, as those of pages: a token would outlive it.
+ * Creates a personal access token. `token` is shown once; `row` is stored. 422: a permission that the caller lacks, or an
+ * expiry in the past or more than a year ahead. 403: a session with a limited lifetime, such as a page's, because the token
+ * would outlive it.
  */
 type CreatePersonalToken = (
   caller: UserCaller,
@@ -74,7 +75,7 @@ export const createCreatePersonalToken = (
       const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
       const user = await store.users.find(caller.userId, session);
       if (presented === null || user === null) throw unauthenticated();
-      if (presented.ends_at != null) throw forbidden('a session with an end of its own');
+      if (presented.ends_at != null) throw forbidden('a session with a limited lifetime creates no tokens');
       if (!(await store.tokens.insert(session, row, user.credential_epoch))) throw unauthenticated();
       await recordNewCredential(dependencies, session, user, {
         change: 'token_created',

@@ -1,11 +1,11 @@
-/** What an app may do in the name of the user. */
+/** The grant resource: what an app may do on behalf of the user. */
 import { findOauthResource } from '@fitness/contracts/oauth.ts';
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { z } from 'zod';
 import type { OauthRecord } from '../../store/oauth.ts';
 
-/** Of the stored payload. */
+/** The part of the stored payload that the resource needs. */
 export interface GrantPayload {
   clientId: string;
   /** Scopes by resource indicator. */
@@ -38,7 +38,7 @@ const nameIn = (registration: string | undefined): string | null => {
   return (JSON.parse(registration) as { client_name?: string }).client_name ?? null;
 };
 
-/** A token is for one resource: that of a grant for several is the origin, which covers them. */
+/** A token is for one resource. For a grant with several, this is the origin, which covers them. */
 const resourceOf = (indicators: readonly string[], baseUrl: string): string => {
   const named = new Set(indicators.map((indicator) => findOauthResource(baseUrl, indicator) ?? indicator));
   const [first, ...others] = named;

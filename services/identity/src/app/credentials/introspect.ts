@@ -1,4 +1,4 @@
-/** Resolves a token to its user and permissions, from the database. What the gateway may keep of it: docs/adr/0002. */
+/** Resolves a token to its user and permissions from the database. docs/adr/0002 says what the gateway may cache. */
 import type { CallerTokenKind, SessionPage } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { unauthenticated } from '@fitness/shared/kernel/error.ts';
@@ -18,25 +18,25 @@ interface IntrospectDependencies
 interface Introspection {
   userId: number;
   permissions: Permission[];
-  /** What the token would have besides, if its user had a second factor. */
+  /** Permissions that the token would also have if its user had a second factor. */
   withheld: Permission[];
-  /** Of an OAuth token: the scopes that it lacks and its user could give to the app. */
+  /** For an OAuth token: the scopes that it lacks and its user could grant to the app. */
   grantable: Permission[];
-  /** Of staff; every session of theirs has then passed it. */
+  /** For staff: whether they have a second factor, which every session of theirs has then passed. */
   hasSecondFactor: boolean;
   tokenId: string;
   tokenKind: CallerTokenKind;
   /** How long from now the token is valid, unless it is revoked. */
   validForMs: number;
-  /** Where this process advances the epochs. Undefined while it is not known. */
+  /** Identifies the store in which this process advances the epochs. Undefined while unknown. */
   epochStoreId: string | undefined;
-  /** Of an OAuth token: the resource it is for. */
+  /** For an OAuth token: the resource that it is for. */
   audience: string | undefined;
-  /** Of a session of a page. */
+  /** For the session of a page: the page. */
   page: SessionPage | undefined;
 }
 
-/** 401 for a token that is malformed, unknown, expired or revoked. */
+/** Throws 401 for a token that is malformed, unknown, expired or revoked. */
 export type Introspect = (token: string) => Promise<Introspection>;
 
 export const createIntrospect = (dependencies: IntrospectDependencies): Introspect => {
@@ -49,13 +49,13 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
     if (credential === null) throw unauthenticated();
     const user = await store.users.find(credential.user_id);
     if (user === null) throw unauthenticated();
-    const { held, withheld, hasSecondFactor } = await usablePermissions(user);
+    const { usable, withheld, hasSecondFactor } = await usablePermissions(user);
     markUsed(credential);
     return {
       userId: user._id,
-      permissions: effectivePermissions(credential, held),
+      permissions: effectivePermissions(credential, usable),
       withheld: effectivePermissions(credential, withheld),
-      grantable: grantablePermissions(credential, held),
+      grantable: grantablePermissions(credential, usable),
       hasSecondFactor,
       tokenId: credential._id,
       tokenKind: callerKindOf(credential),
@@ -69,13 +69,13 @@ export const createIntrospect = (dependencies: IntrospectDependencies): Introspe
 
 const REMEMBERED_USES = 10_000;
 
-/** Writes once a minute for a session or an app's token, over all replicas, and no request waits for it. */
+/** Records the use of a session or an app's token once a minute over all replicas. No request waits for it. */
 const createMarkUsed = ({
   store,
   clock,
   backgroundTasks,
 }: Pick<Dependencies, 'store' | 'clock' | 'backgroundTasks'>) => {
-  /** When this process last wrote a use: a session that was read before is not written again. */
+  /** When this process last recorded each use, because a credential may have been read before that. */
   const written = new LRUCache<string, Date>({ max: REMEMBERED_USES });
   return ({ _id: hash, kind, grant_id: grantId, last_used_at: lastUsedAt }: Token): void => {
     const now = clock.now();

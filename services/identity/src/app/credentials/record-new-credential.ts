@@ -1,4 +1,4 @@
-/** What acts in the name of an account besides its sessions: its owner is told, and the audit log has that of staff. */
+/** Records credentials other than sessions: the owner is notified, and those of staff are in the audit log. */
 import type { AuditAction, AuditValues } from '@fitness/shared/audit/actions.ts';
 import { OPERATOR_PERMISSIONS } from '@fitness/shared/kernel/permissions.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -19,7 +19,7 @@ export interface RecordDependencies extends Pick<Dependencies, 'audit'> {
   usablePermissions: UsablePermissions;
 }
 
-/** In the transaction that issues it. */
+/** Runs in the transaction that issues the credential. */
 export const recordNewCredential = async (
   { audit, securityNotices, usablePermissions }: RecordDependencies,
   session: ClientSession,
@@ -27,8 +27,8 @@ export const recordNewCredential = async (
   { change, action, values }: NewCredential,
 ): Promise<void> => {
   await securityNotices.notify(session, user, change, 'account');
-  const { held, withheld } = await usablePermissions(user);
-  if (![...held, ...withheld].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
+  const { usable, withheld } = await usablePermissions(user);
+  if (![...usable, ...withheld].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
   await audit.record(session, {
     actorId: user._id,
     action,

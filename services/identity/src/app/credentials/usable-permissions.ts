@@ -1,16 +1,16 @@
-/** Roles with an operator's permission cannot be used without a second factor, where it is required (ADR 38). */
+/** Where a second factor is required, operators' permissions cannot be used without one (ADR 38). */
 import { OPERATOR_PERMISSIONS, type Permission } from '@fitness/shared/kernel/permissions.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { operatorPermissionsIn, permissionsOf } from '../../domain/roles.ts';
 import type { User } from '../../domain/user.ts';
 
 /**
- * What the roles of a user permit, and what they would permit besides if the user had a second factor. `hasSecondFactor` is
- * false where no role has an operator's permission.
+ * Returns the permissions that a user can use, and those that are withheld without a second factor. `hasSecondFactor` is
+ * always false when no role has an operator's permission.
  */
 export type UsablePermissions = (
   user: Pick<User, '_id' | 'role_ids'>,
-) => Promise<{ held: ReadonlySet<Permission>; withheld: readonly Permission[]; hasSecondFactor: boolean }>;
+) => Promise<{ usable: ReadonlySet<Permission>; withheld: readonly Permission[]; hasSecondFactor: boolean }>;
 
 export const createUsablePermissions =
   ({
@@ -18,14 +18,14 @@ export const createUsablePermissions =
     staffNeedsSecondFactor,
   }: Pick<Dependencies, 'store' | 'staffNeedsSecondFactor'>): UsablePermissions =>
   async ({ _id: userId, role_ids: roleIds }) => {
-    const held = permissionsOf(await store.roles.findMany(roleIds));
-    const ofOperators = operatorPermissionsIn(held);
+    const granted = permissionsOf(await store.roles.findMany(roleIds));
+    const ofOperators = operatorPermissionsIn(granted);
     const hasSecondFactor = ofOperators.length > 0 && (await store.secondFactors.isArmed(userId));
     if (!staffNeedsSecondFactor || ofOperators.length === 0 || hasSecondFactor)
-      return { held, withheld: [], hasSecondFactor };
+      return { usable: granted, withheld: [], hasSecondFactor };
     return {
       hasSecondFactor,
-      held: new Set([...held].filter((one) => !OPERATOR_PERMISSIONS.has(one))),
+      usable: new Set([...granted].filter((one) => !OPERATOR_PERMISSIONS.has(one))),
       withheld: ofOperators,
     };
   };

@@ -1,10 +1,10 @@
-/** Phase 1 of deleting the own account (specification 4.1): sends a confirmation code; schedules nothing. */
+/** Phase 1 of deleting one's account (specification 4.1): sends a confirmation code and schedules nothing. */
 import { AppError, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { User } from '../../domain/user.ts';
-import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
+import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import type { SendCode } from '../sign-in/send-code.ts';
 import type { SmsBudget } from '../sign-in/sms-budget.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
@@ -16,18 +16,18 @@ interface ArmDeletionDependencies extends Pick<Dependencies, 'store' | 'password
 
 type ArmResult = { state: 'code_sent' } | { state: 'already_pending'; schedule: DeletionSchedule };
 
-/** 422 wrong password; 409 blocked; 429 too many SMS; 503 a blocker cannot be evaluated; 500 the SMS was not sent. */
-type ArmDeletion = (userId: number, input: GivenPassword & { locale: Locale }) => Promise<ArmResult>;
+/** 422: wrong password. 409: blocked. 429: too many SMS. 503: a blocker cannot be evaluated. 500: no SMS was sent. */
+type ArmDeletion = (userId: number, input: PasswordInput & { locale: Locale }) => Promise<ArmResult>;
 
 export const createArmDeletion =
   (dependencies: ArmDeletionDependencies): ArmDeletion =>
-  async (userId, { locale, ...given }) => {
+  async (userId, { locale, ...input }) => {
     const user = await findOwnAccount(dependencies, userId);
-    // Evaluated while the password is verified, which takes longer: before, it would only delay reading the account.
-    // Without the right password the result is not revealed.
+    // Evaluated while the password is verified, which takes longer. Without the correct password the result is not
+    // revealed.
     const unblocked = assertNoBlockers(dependencies, userId);
     unblocked.catch(() => {});
-    await assertPassword(dependencies, user, given);
+    await assertPassword(dependencies, user, input);
     const schedule = pendingSchedule(user);
     if (schedule !== undefined) {
       await dependencies.store.repeatRevocation(userId);

@@ -3,7 +3,7 @@ import { unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { User } from '../../domain/user.ts';
 
-/** The account afterwards; also when no deletion was pending, because a client may repeat the request. */
+/** Returns the account, even if no deletion was pending, because a client may repeat the request. */
 type CancelDeletion = (userId: number) => Promise<User>;
 
 export const createCancelDeletion =

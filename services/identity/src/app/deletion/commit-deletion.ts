@@ -1,4 +1,4 @@
-/** Phase 2 of deleting the own account (specification 4.1): schedules the erasure and revokes every credential. */
+/** Phase 2 of deleting one's account (specification 4.1): schedules the erasure and revokes every credential. */
 import { accountDeletionRequested } from '@fitness/proto/events/identity.ts';
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -7,7 +7,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { scheduleDeletion } from '../../domain/deletion.ts';
 import { type DeletionSchedule, toDeletionSchedule } from '../../domain/deletion-schedule.ts';
 import type { User } from '../../domain/user.ts';
-import { assertPassword, findOwnAccount, type GivenPassword } from '../sign-in/own-account.ts';
+import { assertPassword, findOwnAccount, type PasswordInput } from '../sign-in/own-account.ts';
 import { publishCredentialsRevoked } from '../sign-in/publish-credentials-revoked.ts';
 import type { SecurityNotices } from '../sign-in/security-notices.ts';
 import { assertNoBlockers } from './deletion-blockers.ts';
@@ -20,10 +20,10 @@ interface CommitDeletionDependencies
   securityNotices: SecurityNotices;
 }
 
-/** 422 wrong password or rejected code; 409 blocked; 503 a blocker cannot be evaluated. */
+/** 422: wrong password or rejected code. 409: blocked. 503: a blocker cannot be evaluated. */
 type CommitDeletion = (
   userId: number,
-  input: GivenPassword & { code: string; locale: Locale },
+  input: PasswordInput & { code: string; locale: Locale },
 ) => Promise<DeletionSchedule>;
 
 export const createCommitDeletion = (dependencies: CommitDeletionDependencies): CommitDeletion => {
@@ -39,7 +39,7 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
     if (!(await store.codes.consume(session, userId, 'deletion', codeId, now))) throw codeRejected();
     const dates = scheduleDeletion(now, graceDays);
     const user = await store.users.scheduleDeletion(session, userId, dates);
-    // The deletion is pending already: the code was sent before that.
+    // The deletion is already pending: the code was sent before it was scheduled.
     if (user === null) throw codeRejected();
     await store.tokens.revokeAll(session, userId);
     const scheduled = toDeletionSchedule(dates);
@@ -64,20 +64,20 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
             onLocked: () => securityNotices.notify(session, user, 'codes_locked', 'account'),
           },
         });
-        // Also when a blocker stops the deletion.
+        // The phone is proven even if a blocker stops the deletion.
         if (codeId !== undefined && !user.phone_proven) await store.users.provePhone(session, user._id);
         return codeId;
       },
       { isEffect: false },
     );
 
-  return async (userId, { code, locale, ...given }) => {
+  return async (userId, { code, locale, ...input }) => {
     const user = await findOwnAccount(dependencies, userId);
-    await assertPassword(dependencies, user, given);
+    await assertPassword(dependencies, user, input);
     const codeId = await checkCode(user, code);
     if (codeId === undefined) {
-      // The repeat of a call that has scheduled the deletion, perhaps. Whether it was: the answer does not wait for it, and
-      // the work is the same.
+      // An earlier call may have scheduled the deletion without completing the revocation. The response does not wait, and
+      // the work is the same in every case, so neither reveals whether a deletion is pending.
       backgroundTasks.run('repeated revocation', () => store.repeatRevocation(userId));
       throw codeRejected();
     }
@@ -86,5 +86,5 @@ export const createCommitDeletion = (dependencies: CommitDeletionDependencies): 
   };
 };
 
-/** The same for every reason, so that it does not reveal whether a deletion was requested. */
+/** The same error for every reason, so that it does not reveal whether a deletion was requested. */
 const codeRejected = (): AppError => invalid({ confirmation_code: message('deletion.code_rejected') });

@@ -1,4 +1,4 @@
-/** An operator deletes another account, without a grace period. The blockers apply as to a deletion by the owner. */
+/** An operator's deletion of another account, without a grace period. The same blockers apply as for the owner. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden, notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -12,8 +12,8 @@ interface DeleteUserDependencies extends Pick<Dependencies, 'store' | 'blockers'
 }
 
 /**
- * 403 for the own account and for one that the caller may not manage; 404; 409 when a blocker applies, and without blockers when
- * nobody else could manage roles; 503 when a blocker cannot be evaluated.
+ * 403: the caller's own account, or one that the caller may not manage. 404: no such account. 409: a blocker applies, or nobody
+ * else could manage roles; then without blockers. 503: a blocker cannot be evaluated.
  */
 type DeleteUser = (caller: UserCaller, userId: number) => Promise<void>;
 
@@ -21,7 +21,7 @@ export const createDeleteUser =
   (dependencies: DeleteUserDependencies): DeleteUser =>
   async (caller, userId) => {
     const { store, audit, clock, eraseAccount } = dependencies;
-    if (caller.userId === userId) throw forbidden('the own account');
+    if (caller.userId === userId) throw forbidden('operators do not delete their own account');
     await findManageableUser(dependencies, caller, userId);
     await assertNoBlockers(dependencies, userId);
     await store.transaction(async (session) => {

@@ -1,11 +1,11 @@
-/** The check that every deletion of an account makes first (specification 4.1, rule 5). */
+/** The check that precedes every deletion of an account (specification 4.1, rule 5). */
 import { blockerMessageKey } from '@fitness/contracts/blockers.ts';
 import { AppError, type Message, message } from '@fitness/shared/kernel/error.ts';
 import type { Translate } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { AppliedBlocker } from '../../clients/blockers.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** 409 with every blocker that applies; 503 when one of them cannot be evaluated. */
+/** Throws 409 with every blocker that applies, and 503 when one of them cannot be evaluated. */
 export const assertNoBlockers = async (
   { blockers }: Pick<Dependencies, 'blockers'>,
   userId: number,

@@ -1,7 +1,7 @@
 /**
- * Erasing an account: one transaction makes it an anonymous document, which no credential is accepted for and nothing is
- * stored about, and publishes the event. It deletes credentials and notifications as far as a step goes; what is left of very
- * many goes on that event.
+ * Erases an account. One transaction replaces it with an anonymous document and publishes the event. From then on no
+ * credential of the account is accepted, and nothing about it is stored. The transaction deletes credentials and
+ * notifications up to the limit of one step. If there are more, the event deletes the rest.
  */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
@@ -19,8 +19,8 @@ type EraseAccountDependencies = Pick<
 >;
 
 /**
- * In the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. False, and nothing is
- * written, when there is no such live account.
+ * Runs in the transaction of `session`. With `dueOn`, only while a deletion is pending for that date. Returns false and
+ * writes nothing when there is no such live account.
  */
 export type EraseAccount = (session: ClientSession, userId: number, dueOn?: Date) => Promise<boolean>;
 
@@ -29,7 +29,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
   const eraseRest = createEraseRest(dependencies);
   return async (session, userId, dueOn) => {
     const now = clock.now();
-    // First, because every transaction that stores data about the account writes this document, too: they conflict.
+    // First: every transaction that stores data about the account also writes this document, and therefore conflicts.
     const tombstone = await store.users.erase(session, userId, now, dueOn);
     if (tombstone === null) return false;
     const { version } = tombstone;
@@ -55,7 +55,7 @@ export const createEraseAccount = (dependencies: EraseAccountDependencies): Eras
   };
 };
 
-/** Last in the transaction: what is refused or conflicts leaves no entry. Without an entry nothing is erased. */
+/** Runs last in the transaction: a refused or conflicting erasure leaves no entry, and nothing is erased without one. */
 const recordInJournal = (
   { erasureJournal }: Pick<Dependencies, 'erasureJournal'>,
   session: ClientSession,
@@ -68,7 +68,7 @@ const recordInJournal = (
   afterCommit(session, () => entry?.markDone());
 };
 
-/** One step of what has no limit. Nobody reads it any more: introspection refuses an erased account. */
+/** Deletes one step of unlimited data. It is no longer accessible, because introspection refuses an erased account. */
 export const createEraseRest =
   ({ store, idempotency }: Pick<Dependencies, 'store' | 'idempotency'>) =>
   (session: ClientSession, userId: number): Promise<Rest> =>

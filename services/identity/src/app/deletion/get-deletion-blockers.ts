@@ -5,8 +5,8 @@ import type { Dependencies } from '../../dependencies.ts';
 import { findManageableUser } from '../roles/manageable-user.ts';
 
 /**
- * The blockers that apply to the deletion of the caller's account, in the order of the catalogue. 401 for a guest; 403
- * without `payments.view_own`, because blockers reveal balances and subscriptions.
+ * Returns the blockers that apply to the deletion of the caller's account, in the order of the catalogue. 401: a guest. 403:
+ * no `payments.view_own`, because blockers reveal balances and subscriptions.
  */
 export type GetDeletionBlockers = (caller: Caller) => Promise<AppliedBlocker[]>;
 
@@ -18,7 +18,7 @@ export const createGetDeletionBlockers =
     return blockers.evaluate(caller.userId);
   };
 
-/** Those of any account, for operators who may delete it: 404; 403 for an account that the caller may not manage. */
+/** Returns the blockers of any account to its managers. 404: no such account. 403: the caller may not manage it. */
 type GetUserDeletionBlockers = (caller: UserCaller, userId: number) => Promise<AppliedBlocker[]>;
 
 export const createGetUserDeletionBlockers =

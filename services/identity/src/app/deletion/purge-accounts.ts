@@ -1,8 +1,8 @@
 /**
- * Erases accounts whose grace period is over. The blockers of each account are evaluated again, and one
- * transaction then erases the account or postpones its deletion by a day. The transaction applies only while the deletion
- * is pending for the date that was read. Cancellations, replicas and repeated rounds therefore need no lock, and after a
- * crash the next round continues.
+ * Erases accounts whose grace period has ended. The blockers of each account are evaluated again, and one transaction then
+ * erases the account or postpones its deletion by a day. The transaction applies only while the deletion is pending for the
+ * date that was read. Cancellations, replicas and repeated rounds therefore need no lock, and the next round continues after
+ * a crash.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { AppliedBlocker } from '../../clients/blockers.ts';
@@ -18,12 +18,12 @@ interface PurgeAccountsDependencies extends Pick<Dependencies, 'store' | 'blocke
 }
 
 /**
- * `not_due`: it was cancelled, postponed or erased concurrently. `failed`: a blocker could not be evaluated, or the
- * database failed; nothing was changed, and the next round tries again.
+ * `not_due`: the deletion was cancelled or postponed, or the account was erased concurrently. `failed`: a blocker could not be
+ * evaluated, or the database failed. Nothing was changed, and the next round tries again.
  */
 type PurgeOutcome = 'erased' | 'postponed' | 'not_due' | 'failed';
 
-/** One round over all due accounts, the earliest first. Ends early when `stopping` is aborted. */
+/** Runs one round over all due accounts, earliest first. Ends early when `stopping` is aborted. */
 type PurgeAccounts = (stopping?: AbortSignal) => Promise<Record<PurgeOutcome, number>>;
 
 export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): PurgeAccounts => {
@@ -67,7 +67,7 @@ export const createPurgeAccounts = (dependencies: PurgeAccountsDependencies): Pu
       count[await purge(due)] += 1;
     }
     if (Object.values(count).some((n) => n > 0))
-      log.info(count, 'purged accounts whose grace period is over');
+      log.info(count, 'purged accounts whose grace period has ended');
     return count;
   };
 };

@@ -1,6 +1,6 @@
 /**
- * After a restore of a backup: repeats the erasures in the journal, so that all services erase by the same event as at first
- * (docs/adr/0009). Repeatable.
+ * After a restore from a backup, repeats the erasures in the journal. All services erase on the same event as the first time
+ * (docs/adr/0009). It may be repeated.
  */
 import { userInfo } from 'node:os';
 import { accountDeleted, accountDeletionRequested } from '@fitness/proto/events/identity.ts';
@@ -19,13 +19,13 @@ interface RepeatErasuresDependencies
 }
 
 /**
- * `erased`: the account was live in the backup. `published`: it was erased there; the event is published again, because a backup
- * may lack it. `scheduled`: the erasure was begun, and the journal does not know whether it was committed. `unknown`: the account
- * is younger than the backup.
+ * `erased`: the account was live in the backup. `published`: it was erased there, and the event is published again because a
+ * backup may lack it. `scheduled`: the erasure was begun, and the journal does not record whether it was committed.
+ * `unknown`: the account is newer than the backup.
  */
 type RepeatedErasure = 'erased' | 'published' | 'scheduled' | 'unknown';
 
-/** `operator`: who runs the command, for the audit log. */
+/** `operator`: the name for the audit log of the person who runs the command. */
 type RepeatErasures = (operator: string) => Promise<Record<RepeatedErasure, number>>;
 
 export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): RepeatErasures => {
@@ -56,7 +56,7 @@ export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): 
     });
   };
 
-  /** Safe both ways: a member who lives on can cancel, and one who was erased does not sign in. No effect where one is pending. */
+  /** Safe in both cases: a live member can cancel, and an erased one does not sign in. A pending deletion stays. */
   const schedule = async (session: ClientSession, userId: number): Promise<void> => {
     const dates = scheduleDeletion(clock.now(), graceDays);
     const user = await store.users.scheduleDeletion(session, userId, dates);
@@ -95,7 +95,7 @@ export const createRepeatErasures = (dependencies: RepeatErasuresDependencies): 
   return async (operator) => {
     const count = { erased: 0, published: 0, scheduled: 0, unknown: 0 };
     const seen = new Set<string>();
-    // What is done first: a begun entry of another attempt says nothing more about the account then.
+    // Completed entries first: a begun entry of another attempt adds no information about the account.
     for (const state of ['done', 'begun'] as const) {
       for await (const entry of erasureJournal.entries(state)) {
         const { user_id: userId, created_at: createdAt } = entry.content;

@@ -1,19 +1,19 @@
 /**
- * Settles what a crash has left in the erasure journal: an erasure that was begun, of which the journal does not know whether it
- * was committed. The database knows it.
+ * Settles entries that a crash has left in the erasure journal: erasures that were begun, and may or may not have been
+ * committed. The database tells which.
  */
 import { DAY_MS, MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** Until then the transaction has usually ended, and its own process marks the entry. */
+/** The transaction has usually ended before, and its process has marked the entry. */
 const DONE_AFTER_MS = 2 * MINUTE_MS;
 /**
- * Far longer than a transaction can be open, also by a clock that is fast by hours: a withdrawn entry would be the only trace of an erasure
- * that commits later. An entry that stays longer does no harm.
+ * Far longer than a transaction can be open, even with a clock that is hours fast. Otherwise an erasure could commit after its
+ * entry, the only trace of it, was withdrawn. An entry that stays longer does no harm.
  */
 const WITHDRAWN_AFTER_MS = DAY_MS;
 
-/** One round. Repeatable, and safe with several replicas. */
+/** Runs one round. It may be repeated, and is safe with several replicas. */
 type SettleErasures = () => Promise<{ done: number; withdrawn: number }>;
 
 export const createSettleErasures =
@@ -34,7 +34,7 @@ export const createSettleErasures =
       } = entry.content;
       const ageMs = realTime.now().getTime() - (begunAt ?? erasedAt).getTime();
       if (ageMs < DONE_AFTER_MS) continue;
-      // In a transaction: what it reads is committed by a majority, and stays so.
+      // In a transaction, which reads only what a majority has committed.
       const account = await store.transaction(
         (session) => store.users.findCreatedAt(session, userId, createdAt),
         { isEffect: false },

@@ -10,8 +10,8 @@ interface LicenseDocument {
 }
 
 /**
- * Records a license document that media has stored. True when it is the account's license afterwards, undefined when
- * there is no such live account. Without `session` in a transaction of its own.
+ * Records a license document that media has stored. Returns true when it is the account's license afterwards, and undefined
+ * when there is no such live account. Without `session` it starts a transaction.
  */
 export type AttachLicense = (
   document: LicenseDocument,

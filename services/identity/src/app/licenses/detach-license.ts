@@ -12,7 +12,7 @@ interface DeletedDocument {
   at: Date;
 }
 
-/** Records that media has deleted a license document. The trainer is notified when an operator has deleted it. */
+/** Records that media has deleted a license document. The trainer is notified if an operator deleted it. */
 type DetachLicense = (document: DeletedDocument, session: ClientSession) => Promise<void>;
 
 interface DetachLicenseDependencies extends Pick<Dependencies, 'store'> {

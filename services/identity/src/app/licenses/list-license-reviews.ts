@@ -11,8 +11,8 @@ import { licenseOf } from '../../domain/trainer-license.ts';
 import type { User } from '../../domain/user.ts';
 
 /**
- * Accounts whose trainer license nobody has reviewed, the oldest document first; then those whose name has changed since the
- * review. With `userId` only this account, if it is one of them.
+ * Lists accounts whose trainer license has not been reviewed, oldest document first. Accounts whose name has changed since
+ * the review follow. With `userId`, lists only this account, if it is one of them.
  */
 export const createListLicenseReviews = ({ store: { users } }: Pick<Dependencies, 'store'>) => {
   const parts: ListPart<User>[] = [

@@ -9,13 +9,13 @@ interface NewNotification {
   type: NotificationType;
   data: Record<string, unknown>;
   at: Date;
-  /** Where the e-mail goes instead of the account's address. */
+  /** Address for the e-mail, instead of the account's. */
   email?: string | undefined;
 }
 
 /**
- * In the transaction of `session`: stores the notification and requests one push message for each device, and one
- * e-mail. An erased account gets no notification.
+ * In the transaction of `session`, stores the notification and requests one push message for each device and one e-mail. An
+ * erased account receives no notification.
  */
 export type DeliverNotification = (session: ClientSession, notification: NewNotification) => Promise<void>;
 
@@ -34,7 +34,7 @@ export const createDeliverNotification = (dependencies: DeliverDependencies): De
   ): Promise<void> => {
     if (pushes === undefined && mails === undefined) return;
     const preferences = await store.preferences.find(userId, session);
-    // A notification is written once: its first version is the only one.
+    // A notification is written only once, so it has only one version.
     const aggregate = { subject: `notification-${id}`, aggregateVersion: 1 };
     const data = { user_id: userId, notification_id: id };
     if (pushes !== undefined && isWanted(preferences, type, 'push')) {

@@ -1,4 +1,4 @@
-/** The devices that get push messages. */
+/** The devices that receive push messages. */
 
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -25,27 +25,27 @@ export const toDevice = (device: Device): z.output<typeof deviceSchema> => ({
   created_at: formatTimestamp(device.created_at),
 });
 
-/** The device of the caller's session: a new push token replaces the earlier one and keeps the id. */
+/** Registers the device of the caller's session. A new push token replaces the earlier one and keeps the id. */
 const createRegisterDevice =
   ({ store, sequences, clock }: Pick<Dependencies, 'store' | 'sequences' | 'clock'>) =>
   async (
     { userId, tokenId }: UserCaller,
-    given: Pick<Device, 'push_token' | 'platform' | 'locale'>,
+    input: Pick<Device, 'push_token' | 'platform' | 'locale'>,
   ): Promise<Device> => {
     const newId = await sequences.next('devices');
     return store.transaction(async (session) => {
-      // Revocations of all sessions and the erasure write the account as well: they conflict.
+      // Conflicts with an erasure and with the revocation of all sessions, which also write the account.
       const isLive = await store.users.touchIfLive(session, userId);
       const now = clock.now();
       const signedIn = isLive ? await store.tokens.findLive(tokenId, now, session) : null;
       if (signedIn === null) throw unauthenticated();
-      const own = { user_id: userId, session: tokenId, push_token: given.push_token };
-      const known = await store.devices.find(session, own);
+      const own = { user_id: userId, session: tokenId, push_token: input.push_token };
+      const existing = await store.devices.find(session, own);
       const device: Device = {
-        ...given,
+        ...input,
         ...own,
-        _id: known?._id ?? newId,
-        created_at: known?.created_at ?? now,
+        _id: existing?._id ?? newId,
+        created_at: existing?.created_at ?? now,
         expires_at: signedIn.expires_at,
       };
       await store.devices.put(session, device);
@@ -53,7 +53,7 @@ const createRegisterDevice =
     });
   };
 
-/** 404 for a device that the account does not have. */
+/** Throws 404 for a device that the account does not have. */
 const createRemoveDevice =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, id: number): Promise<void> => {

@@ -3,7 +3,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { hashed, userLimitKey } from '../../domain/limit-keys.ts';
 import { emailKey } from '../../domain/login.ts';
 
-/** `address_change`: to the previous address. It has a budget of its own at the account, so that no other notice uses it up. */
+/** An `address_change` goes to the previous address. Its budget per account is separate, so other notices cannot use it up. */
 export type EmailKind = 'ordinary' | 'security' | 'address_change';
 
 interface EmailPoint {
@@ -12,7 +12,7 @@ interface EmailPoint {
 }
 
 export interface EmailBudget {
-  /** Counts an e-mail for the account and for the address. When the day's are spent: nothing, and the name of the limit. */
+  /** Counts an e-mail for the account and for the address. When a budget is spent, counts nothing and names the limit. */
   take(
     kind: EmailKind,
     userId: number,
@@ -35,18 +35,18 @@ export const createEmailBudget = ({
   return {
     take: async (kind, userId, address) => {
       const { account, recipient } = limitsOf[kind];
-      const taken: EmailPoint[] = [];
+      const consumed: EmailPoint[] = [];
       for (const point of [
         { limit: account, key: userLimitKey(userId) },
         { limit: recipient, key: hashed(emailKey(address)) },
       ]) {
         if (!(await limiter.consume(point.limit, point.key)).allowed) {
-          await giveBack(taken);
+          await giveBack(consumed);
           return { spent: point.limit.name };
         }
-        taken.push(point);
+        consumed.push(point);
       }
-      return { spent: undefined, giveBack: () => giveBack(taken) };
+      return { spent: undefined, giveBack: () => giveBack(consumed) };
     },
   };
 };

@@ -2,7 +2,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { NotificationRow } from '../../store/notifications.ts';
 
-/** Newest first; `unread` counts all of the user's unread notifications. */
+/** Lists notifications newest first. `unread` counts all of the user's unread notifications. */
 export const createListNotifications =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (

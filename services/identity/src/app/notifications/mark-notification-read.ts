@@ -2,7 +2,7 @@ import { notFound } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { NotificationRow } from '../../store/notifications.ts';
 
-/** 404 for a notification of another user. */
+/** Throws 404 for another user's notification. */
 export const createMarkNotificationRead =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   async (userId: number, id: number): Promise<NotificationRow> => {

@@ -1,4 +1,4 @@
-/** By which channels an account is told of each type of notification. */
+/** The channels through which an account receives each type of notification. */
 import { forbidden, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { z } from 'zod';
 import type { Dependencies } from '../../dependencies.ts';
@@ -8,7 +8,7 @@ import { NOTIFICATION_TYPES, type NotificationType } from './notification-resour
 const CHANNELS = ['push', 'email'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** Their e-mails cannot be switched off: whoever takes an account over could otherwise keep its owner from noticing. */
+/** Types whose e-mails cannot be switched off. Otherwise someone who takes over an account could hide it from the owner. */
 export const MANDATORY_EMAILS: ReadonlySet<NotificationType> = new Set([
   'security_alert',
   'account_deletion_requested',
@@ -44,7 +44,7 @@ export const preferencesSchema = z
     description: 'By which channels you get each type of notification',
   });
 
-/** What is left out stays as it is. */
+/** Omitted preferences stay as they are. */
 export const preferencesChangeSchema = perType(channels.partial().meta({ description: CHANNELS_OF_TYPE }))
   .partial()
   .meta({ description: BY_TYPE });
@@ -78,21 +78,21 @@ const createGetPreferences =
   (userId: number): Promise<NotificationPreferences> =>
     store.preferences.find(userId);
 
-/** 422 when a mandatory e-mail is to be switched off. */
+/** Throws 422 when a mandatory e-mail would be switched off. */
 const createUpdatePreferences =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (userId: number, { locale, types = {} }: PreferencesChange): Promise<NotificationPreferences> => {
     assertMandatoryEmails(types);
     return store.transaction(async (session) => {
-      // An erasure conflicts with it, so that nothing is stored for an erased account.
+      // Conflicts with an erasure, so that nothing is stored for an erased account.
       if (!(await store.users.touchIfLive(session, userId))) throw forbidden('the account was erased');
       const before = await store.preferences.find(userId, session);
       const off = new Set(before.off);
       for (const type of NOTIFICATION_TYPES) {
         for (const channel of CHANNELS) {
-          const wanted = types[type]?.[channel];
-          if (wanted === true) off.delete(keyOf(type, channel));
-          if (wanted === false) off.add(keyOf(type, channel));
+          const isOn = types[type]?.[channel];
+          if (isOn === true) off.delete(keyOf(type, channel));
+          if (isOn === false) off.add(keyOf(type, channel));
         }
       }
       const after = {

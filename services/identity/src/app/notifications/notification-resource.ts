@@ -1,4 +1,4 @@
-/** The notification resource. Its texts are made when it is read, in the language of the reader. */
+/** The notification resource. Its texts are rendered in the reader's language when it is read. */
 import { timestampSchema } from '@fitness/contracts/timestamp.ts';
 import { formatTimestamp, formatTimestampOrNull } from '@fitness/shared/kernel/clock.ts';
 import { message } from '@fitness/shared/kernel/error.ts';
@@ -25,7 +25,7 @@ const DATA_DESCRIPTION = [
   '- `security_alert`: `change` (what was changed), `by` (`account` or `operator`).',
 ].join('\n');
 
-/** What a `security_alert` is about: `change` of its data. */
+/** The subject of a `security_alert`: `change` in its data. */
 export type SecurityChange =
   | 'password_changed'
   | 'password_reset'
@@ -33,7 +33,7 @@ export type SecurityChange =
   | 'phone_changed'
   | 'bank_account_changed'
   | 'username_changed'
-  /** Only by an operator. */
+  /** Caused only by operators. */
   | 'roles_changed'
   | 'codes_locked'
   | 'second_factor_armed'
@@ -87,7 +87,7 @@ interface TextKeys {
 
 const textsOf = (key: string): TextKeys => ({ title: `${key}.title`, body: `${key}.body` });
 
-/** The data of a review that tells that an operator has removed the document. */
+/** Data of a review after an operator has removed the document. */
 export const REMOVED_LICENSE = { approved: null, reason: '', removed: true } as const;
 
 const outcomeOf = ({ approved, removed }: Record<string, unknown>): string => {
@@ -96,7 +96,7 @@ const outcomeOf = ({ approved, removed }: Record<string, unknown>): string => {
   return approved === true ? 'approved' : 'rejected';
 };
 
-/** A review and a refund have one text for each outcome, a security alert for each change; the other types have one text. */
+/** Reviews and refunds have a text for each outcome, security alerts for each change. Other types have one text. */
 const textKeys = ({ type, data }: NotificationRow): TextKeys => {
   if (type === 'gym_license_reviewed' || type === 'trainer_license_reviewed') {
     return textsOf(`notification.${type}.${outcomeOf(data)}`);
@@ -114,10 +114,10 @@ const textParams = (data: Record<string, unknown>): Record<string, string | numb
   return { reason: '', ...Object.fromEntries(simple) };
 };
 
-/** The only parameters of e-mails: addresses are not verified, so a stranger must not read what somebody else chose. */
+/** The only parameters in e-mails. Addresses are not verified, so a stranger must not read text that users chose. */
 export const EMAIL_PARAMS: readonly string[] = ['amount', 'deletion_scheduled_at', 'expires_at'];
 
-/** A text whose other parameters somebody may have chosen has another one for e-mails, which points to the app. */
+/** A text with parameters that users may have chosen has a variant for e-mails, which refers to the app. */
 const emailKey = (body: string): string => {
   const key = body.replace(/\.body$/, '.email');
   return CATALOGUES.get(DEFAULT_LOCALE)?.[key as keyof Catalogue] === undefined ? body : key;

@@ -1,7 +1,7 @@
 import { CATALOGUES } from '@fitness/shared/kernel/i18n/translate.ts';
 import { expect, test } from '@jest/globals';
 
-/** A locked phone shows these texts, and Firebase, Apple and the relays of e-mails read them. */
+/** A locked phone shows these texts, and Firebase, Apple and e-mail relays can read them. */
 const ALLOWED = new Set([
   'amount',
   'deletion_scheduled_at',
@@ -13,15 +13,15 @@ const ALLOWED = new Set([
 ]);
 
 test.each([...CATALOGUES])(
-  'a notification in %s has amounts, dates, titles and reasons only',
+  'notifications in %s contain no parameters except amounts, dates, titles and reasons',
   (_locale, catalogue) => {
     const texts = Object.entries(catalogue).filter(([key]) => key.startsWith('notification.'));
-    const found = texts.flatMap(([key, text]) =>
+    const violations = texts.flatMap(([key, text]) =>
       [...text.matchAll(/\{(\w+)\}/g)]
         .filter(([, name = '']) => !ALLOWED.has(name))
         .map(() => `${key}: ${text}`),
     );
     expect(texts.length).toBeGreaterThan(40);
-    expect(found).toEqual([]);
+    expect(violations).toEqual([]);
   },
 );

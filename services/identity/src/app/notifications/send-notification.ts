@@ -18,20 +18,20 @@ interface SendDependencies
   emailBudget: EmailBudget;
 }
 
-/** Rejects unless it was sent or is not to be sent any more: the event is then tried again. */
+/** Rejects if the message was not sent and is still due, so that the event is retried. */
 type SendPush = (
   session: ClientSession,
   request: EventData<typeof notificationPushRequested>,
 ) => Promise<void>;
 
 /**
- * Likewise; an e-mail beyond the budget is not sent. `eventId`: a UUID, of which the Message-ID is made: a relay or mailbox
- * may recognise a repetition by it.
+ * Rejects if the e-mail was not sent and is still due, so that the event is retried. An e-mail beyond the budget is not sent.
+ * `eventId`: a UUID for the Message-ID, by which a relay or mailbox may recognise a repetition.
  */
 type SendEmail = (eventId: string, request: EventData<typeof notificationEmailRequested>) => Promise<void>;
 
-/** Undefined when the account or the notification is erased, or the channel was switched off meanwhile. */
-const findWanted = async (
+/** Undefined when the account or the notification was erased, or the channel was switched off. */
+const findDue = async (
   { store }: SendDependencies,
   { user_id: userId, notification_id: id }: { user_id: number; notification_id: number },
   channel: Channel,
@@ -54,12 +54,12 @@ const createSendPush = (dependencies: SendDependencies): SendPush => {
     const isSignedIn =
       device?.user_id === request.user_id &&
       (await store.tokens.findLive(device.session, clock.now())) !== null;
-    const wanted = isSignedIn ? await findWanted(dependencies, request, 'push') : undefined;
-    if (pushes === undefined || device === null || wanted === undefined) {
+    const due = isSignedIn ? await findDue(dependencies, request, 'push') : undefined;
+    if (pushes === undefined || device === null || due === undefined) {
       sentNotifications.inc({ channel: 'push', outcome: 'skipped' });
       return;
     }
-    const { id, type, title, body } = toNotification(wanted.row, translator(device.locale));
+    const { id, type, title, body } = toNotification(due.row, translator(device.locale));
     const result = await pushes.send({
       token: device.push_token,
       title,
@@ -73,7 +73,7 @@ const createSendPush = (dependencies: SendDependencies): SendPush => {
     if (result.outcome === 'refused') {
       log.error(
         { user_id: request.user_id, notification_id: id },
-        'Firebase refuses a push message for good',
+        'Firebase has refused a push message permanently',
       );
     }
     if (result.outcome === 'gone') await store.devices.deleteGone(session, device);
@@ -88,12 +88,12 @@ const kindOf = (type: NotificationType, previousEmail: string | null): EmailKind
 const createSendEmail = (dependencies: SendDependencies): SendEmail => {
   const { store, clock, log, mails, sentNotifications, emailBudget } = dependencies;
   return async (eventId, request) => {
-    const wanted = await findWanted(dependencies, request, 'email');
-    if (mails === undefined || wanted === undefined) {
+    const due = await findDue(dependencies, request, 'email');
+    if (mails === undefined || due === undefined) {
       sentNotifications.inc({ channel: 'email', outcome: 'skipped' });
       return;
     }
-    const { user, row, preferences } = wanted;
+    const { user, row, preferences } = due;
     const to = request.email ?? user.email;
     const kind = kindOf(row.type as NotificationType, request.email);
     const budget = await emailBudget.take(kind, user._id, to);
@@ -101,7 +101,7 @@ const createSendEmail = (dependencies: SendDependencies): SendEmail => {
       sentNotifications.inc({ channel: 'email', outcome: 'limited' });
       log.warn(
         { user_id: user._id, notification_id: row._id, limit: budget.spent },
-        'an e-mail was not sent, because those of the day are spent',
+        'an e-mail was not sent, because the daily budget is spent',
       );
       return;
     }

@@ -2,7 +2,7 @@ import type { PageOf, PageRequest } from '@fitness/shared/kernel/page.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Role } from '../../domain/roles.ts';
 
-/** By id. */
+/** Lists roles in the order of their ids. */
 export const createListRoles =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (request: PageRequest): Promise<PageOf<Role>> => {

@@ -7,9 +7,9 @@ import type { User } from '../../domain/user.ts';
 import { ROLE_MANAGEMENT } from './role-managers.ts';
 
 /**
- * 404 for an unknown account; 403 for one with a permission that the caller lacks, and for another one with a permission
- * of operators, unless the caller manages roles: whoever changes the phone of a colleague, or removes their second factor,
- * could sign in as them.
+ * Returns an account that the caller may manage. 404: unknown account. 403: an account with a permission that the caller
+ * lacks, or another operator's account unless the caller manages roles. Anyone who changes a colleague's phone, or removes
+ * their second factor, could sign in as them.
  */
 export const findManageableUser = async (
   { store }: Pick<Dependencies, 'store'>,
@@ -19,10 +19,10 @@ export const findManageableUser = async (
 ): Promise<User> => {
   const user = await store.users.find(userId, session);
   if (user === null) throw notFound();
-  const held = permissionsOf(await store.roles.findMany(user.role_ids, session));
-  if (!holdsAll(caller.permissions, held))
+  const permissions = permissionsOf(await store.roles.findMany(user.role_ids, session));
+  if (!holdsAll(caller.permissions, permissions))
     throw forbidden('the account has a permission that the caller lacks');
-  const isColleague = caller.userId !== userId && operatorPermissionsIn(held).length > 0;
+  const isColleague = caller.userId !== userId && operatorPermissionsIn(permissions).length > 0;
   if (isColleague && !can(caller, ROLE_MANAGEMENT))
     throw forbidden('accounts of operators need roles.manage');
   return user;

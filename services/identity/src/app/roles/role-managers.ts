@@ -17,9 +17,9 @@ export const canManageRoles = (roles: readonly Role[]): boolean => permissionsOf
 export const NO_ROLE_MANAGER = message('roles.last_manager');
 
 /**
- * Whether another account without a pending deletion can manage roles once this user, or this role, no longer can.
- * The remaining account is written to: two concurrent transactions that remove the permission from each other's account
- * conflict, and the second one finds no remaining account.
+ * Whether another account without a pending deletion can manage roles once this user or role no longer can. Writes to the
+ * remaining account. Two transactions that remove the permission from each other's account therefore conflict, and the second
+ * one finds no remaining account.
  */
 export const roleManagerRemains = async (
   { store }: Pick<Dependencies, 'store'>,

@@ -13,7 +13,7 @@ interface RoleChanges {
 }
 
 /**
- * 404; 403 when the role has, or would get, a permission that the caller lacks; 409 when nobody could manage roles any
+ * 404: no such role. 403: the role has, or would get, a permission that the caller lacks. 409: nobody could manage roles any
  * more, or administrators would lose a permission.
  */
 type UpdateRole = (caller: UserCaller, id: number, changes: RoleChanges) => Promise<Role>;
@@ -48,7 +48,7 @@ export const createUpdateRole =
       return updated;
     });
 
-/** Only a holder of a permission can assign it. One role keeps all of them, so that each one always has a holder. */
+/** Only holders of a permission can assign it. One role keeps all permissions, so that each always has a holder. */
 const assertEveryPermission = (permissions: readonly Permission[]): void => {
   if (PERMISSIONS.every((permission) => permissions.includes(permission))) return;
   throw conflict('roles.administrators_keep_all', message('roles.administrators_keep_all'));

@@ -11,7 +11,7 @@ interface ChangePasswordDependencies
   securityNotices: SecurityNotices;
 }
 
-/** Revokes every other credential of the account. 422 under `current_password` or `password`; 429. */
+/** Revokes every other credential of the account. 422: `current_password` or `password`. 429: too many passwords. */
 type ChangePassword = (
   caller: UserCaller,
   input: { currentPassword: string; password: string; clientAddress: string; locale: Locale },
@@ -26,10 +26,10 @@ export const createChangePassword = (dependencies: ChangePasswordDependencies): 
     const passwordHash = await passwords.hash(password, clientAddress);
     await store.transaction(async (session) => {
       const updated = await store.users.setPassword(session, user._id, passwordHash, user.credential_epoch);
-      // A concurrent change was first: the verified password is no longer the current one.
+      // A concurrent change came first: the verified password is no longer the current one.
       if (updated === null) throw wrongPassword();
       await store.tokens.revokeOthers(session, user._id, caller.tokenId);
-      // A reset code that somebody else has requested must not undo the change.
+      // A reset code that someone else has requested must not undo the change.
       await store.codes.invalidate(session, user._id);
       const account = { userId: user._id, version: updated.version };
       await publishCredentialsRevoked(dependencies, session, account, 'password_changed');

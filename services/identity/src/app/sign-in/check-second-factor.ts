@@ -1,6 +1,6 @@
 /**
- * A code of the second factor, checked after the password: a stranger without the password learns nothing and cannot use
- * up the number of wrong codes.
+ * Checks a second-factor code after the password. A stranger without the password learns nothing and cannot use up the
+ * allowed number of wrong codes.
  */
 import { type AppError, invalid, message } from '@fitness/shared/kernel/error.ts';
 import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
@@ -16,18 +16,18 @@ interface CheckSecondFactorDependencies
   securityNotices: SecurityNotices;
 }
 
-/** A right code, not used yet. `secret` names the factor that it belongs to. */
+/** A correct, unused code. `secret` identifies the factor that it belongs to. */
 export type Proof =
   | { kind: 'none' }
   | { kind: 'totp'; secret: string; step: number }
   | { kind: 'recovery'; secret: string; hash: string };
 
 export interface CheckSecondFactor {
-  /** 422 under `totp`: missing, wrong or used; 429. Without a second factor nothing is needed. */
+  /** 422 under `totp`: missing, wrong or used. 429: too many wrong codes. Without a second factor no code is needed. */
   verify(userId: number, typed: string | undefined): Promise<Proof>;
-  /** Uses the proof. False, and nothing is written, when it is not valid any more: verify again. */
+  /** Uses the proof. Returns false and writes nothing when it is no longer valid: verify again. */
   redeem(session: ClientSession, userId: number, proof: Proof): Promise<boolean>;
-  /** The step of a code of `secret`; 422 under `totp` for a wrong one, 429 after too many of the account. */
+  /** Returns the step of a code for `secret`. 422 under `totp`: wrong code. 429: too many wrong codes of the account. */
   matchStep(userId: number, secret: string, code: string): Promise<number>;
 }
 
@@ -37,7 +37,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
   const countAttempt = (userId: number): Promise<RateLimitState> =>
     limiter.consume(limits.wrongSecondFactorCodes, userLimitKey(userId));
 
-  /** `state`: after the attempt was counted. The answer to the last one that is heard is 422 as well. */
+  /** `state`: after the attempt was counted. The last attempt within the limit is still answered with 422. */
   const refuse = async (userId: number, state: RateLimitState): Promise<AppError> => {
     if (!state.allowed) return rateLimited(state);
     if (state.remaining === 0) {
@@ -50,7 +50,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
   };
 
   const matchStep: CheckSecondFactor['matchStep'] = async (userId, secret, code) => {
-    // Counted before it is compared: of concurrent guesses no more than the limit are, not even a right one.
+    // Counted before it is compared, so that concurrent guesses cannot exceed the limit, even with a correct one.
     const state = await countAttempt(userId);
     if (!state.allowed) throw rateLimited(state);
     const opened = openSecret(dependencies, userId, secret);
@@ -61,7 +61,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
     return step;
   };
 
-  /** Also while the number of wrong codes is used up: it cannot be guessed. */
+  /** Accepted even when the limit of wrong codes is reached, because recovery codes cannot be guessed. */
   const findRecoveryCode = async (factor: SecondFactor, code: string): Promise<string> => {
     const hash = hashRecoveryCode(factor._id, code);
     if (!factor.recovery_codes.includes(hash)) throw await refuse(factor._id, await countAttempt(factor._id));
@@ -97,7 +97,7 @@ export const createCheckSecondFactor = (dependencies: CheckSecondFactorDependenc
 
 export const wrongCode = (): AppError => invalid({ totp: message('auth.totp_rejected') });
 
-/** Undefined when `SECOND_FACTOR_KEY` is not the one of the setup: then only recovery codes are accepted. */
+/** Undefined when `SECOND_FACTOR_KEY` is not the key of the setup. Only recovery codes are accepted then. */
 const openSecret = (
   { secretBox, log }: Pick<Dependencies, 'secretBox' | 'log'>,
   userId: number,

@@ -1,4 +1,4 @@
-/** The second step of changing or proving the own phone: the code that was sent to it comes back. */
+/** The second step of changing or proving one's phone: entering the code that was sent to it. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
@@ -11,7 +11,7 @@ interface ConfirmPhoneDependencies extends Pick<Dependencies, 'store' | 'clock'>
   securityNotices: SecurityNotices;
 }
 
-/** 422 under `code`, also when another account has taken the phone meanwhile. */
+/** 422 under `code`: a rejected code, or a phone that another account has taken in the meantime. */
 type ConfirmPhone = (caller: UserCaller, input: { code: string; locale: Locale }) => Promise<User>;
 
 export const createConfirmPhone = ({
@@ -50,5 +50,5 @@ export const createConfirmPhone = ({
   };
 };
 
-/** The same for every reason that concerns the code. */
+/** The same error for every reason that concerns the code. */
 const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

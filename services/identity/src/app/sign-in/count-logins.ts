@@ -1,4 +1,4 @@
-/** Counts how attempts to log in end, for the metrics. */
+/** Counts the outcomes of log-ins for the metrics. */
 import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { SignIn } from './sign-in.ts';
@@ -23,9 +23,9 @@ export const countLogins = (
     }
   };
   const count = async <T>(attempt: Promise<T>): Promise<T> => {
-    const answer = await countRefusal(attempt);
+    const result = await countRefusal(attempt);
     logins.inc({ outcome: 'ok' });
-    return answer;
+    return result;
   };
   return {
     consumeLimit: (login, clientAddress) => countRefusal(consumeLimit(login, clientAddress)),

@@ -3,15 +3,18 @@ import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
 interface Limit {
-  /** From the first call on. */
+  /** Counted from the first call. */
   seconds: number;
-  /** From the last call on. */
+  /** Counted from the last call. */
   idleSeconds: number;
-  /** The page whose cookie the session is. */
+  /** The page whose cookie contains the session. */
   page: SessionPage | undefined;
 }
 
-/** The presented session ends after so many seconds, unless it ends before, and may call what `page` calls. Nothing else that it is used for counts as a use. */
+/**
+ * Limits the lifetime of the presented session, unless it ends earlier, and its calls to the routes of `page`. Only calls to
+ * this use case extend an idle session.
+ */
 export const createLimitSession =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   ({ userId, tokenId }: UserCaller, { seconds, idleSeconds, page }: Limit): Promise<void> => {

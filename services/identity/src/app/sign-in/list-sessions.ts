@@ -5,7 +5,7 @@ import type { Token } from '../../store/tokens.ts';
 
 export interface SessionRow {
   row: Token;
-  /** The one that the session has registered. */
+  /** The device that the session has registered. */
   device: Device | undefined;
 }
 

@@ -5,14 +5,14 @@ import { buildToken, hashToken, TOKEN_ENTROPY_BYTES } from '../../domain/token.t
 import type { User } from '../../domain/user.ts';
 import type { Token } from '../../store/tokens.ts';
 
-/** The result of registering and of signing in. */
+/** The result of registering or signing in. */
 export interface Session {
   token: string;
   expiresAt: Date;
   user: User;
 }
 
-/** A token without restrictions. `row` is the document to store; it holds only the hash of `token`. */
+/** Creates an unrestricted token. `row` is the document to store, which contains only the hash of `token`. */
 export type NewSessionToken = (userId: number, client: Client) => Promise<{ token: string; row: Token }>;
 
 export const createNewSessionToken =

@@ -1,11 +1,11 @@
-/** Checks that the use cases on the caller's own account share. */
+/** Checks that are shared by the use cases for the caller's own account. */
 import { type AppError, invalid, message, unauthenticated } from '@fitness/shared/kernel/error.ts';
 import { rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { userLimitKey } from '../../domain/limit-keys.ts';
 import type { User } from '../../domain/user.ts';
 
-/** 401 when the account was erased after the token was introspected. */
+/** Throws 401 when the account was erased after the token was introspected. */
 export const findOwnAccount = async (
   { store }: Pick<Dependencies, 'store'>,
   userId: number,
@@ -17,23 +17,23 @@ export const findOwnAccount = async (
 
 export const wrongPassword = (): AppError => invalid({ current_password: message('auth.wrong_password') });
 
-export interface GivenPassword {
+export interface PasswordInput {
   password: string;
   clientAddress: string;
 }
 
-/** 422 under `current_password`. For routes that have a limit of their own. */
+/** Throws 422 under `current_password` for a wrong password. For routes with a separate limit. */
 export const assertPassword = async (
   { passwords }: Pick<Dependencies, 'passwords'>,
   user: User,
-  { password, clientAddress }: GivenPassword,
+  { password, clientAddress }: PasswordInput,
 ): Promise<void> => {
   if (!(await passwords.verify(user.password_hash, password, clientAddress))) throw wrongPassword();
 };
 
 /**
- * 422 under `current_password` for a missing or wrong password. All routes together check a limited number of passwords
- * a minute for an account (429): a stolen token must not allow guessing.
+ * Throws 422 under `current_password` for a missing or wrong password. All routes together check a limited number of
+ * passwords per minute for an account (429), because a stolen token must not allow guessing.
  */
 export const assertCurrentPassword = async (
   dependencies: Pick<Dependencies, 'passwords' | 'limiter' | 'limits'>,

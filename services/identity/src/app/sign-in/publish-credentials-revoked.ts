@@ -2,7 +2,7 @@ import { credentialsRevoked } from '@fitness/proto/events/identity.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** In the transaction that revokes them. `version`: of the account after it. */
+/** Runs in the transaction that revokes the credentials. `version`: the account's version after it. */
 export const publishCredentialsRevoked = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,

@@ -1,4 +1,4 @@
-/** An operator removes the second factor of somebody else, who has lost it or has not set it up themselves. */
+/** An operator's removal of a second factor that its user has lost, or that someone else has set up. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { forbidden } from '@fitness/shared/kernel/error.ts';
 import type { Dependencies } from '../../dependencies.ts';
@@ -11,8 +11,9 @@ interface RemoveSecondFactorDependencies extends Pick<Dependencies, 'store' | 'a
 }
 
 /**
- * Revokes every credential of the account, and changes nothing when no second factor is armed. 403 for the own account,
- * which DELETE /auth/second-factor asks for the password and a code, and for one that the caller may not manage; 404.
+ * Revokes every credential of the account. Changes nothing when no second factor is armed. 404: no such account. 403: an
+ * account that the caller may not manage, or the caller's own, because DELETE /auth/second-factor asks for the password and
+ * a code.
  */
 type RemoveSecondFactor = (caller: UserCaller, userId: number) => Promise<void>;
 
@@ -20,15 +21,16 @@ export const createRemoveSecondFactor =
   (dependencies: RemoveSecondFactorDependencies): RemoveSecondFactor =>
   async (caller, userId) => {
     const { store, audit, securityNotices } = dependencies;
-    if (caller.userId === userId) throw forbidden('the own account');
+    if (caller.userId === userId)
+      throw forbidden('callers turn off their own second factor with DELETE /auth/second-factor');
     await store.transaction(async (session) => {
       const user = await findManageableUser(dependencies, caller, userId, session);
-      // Also for a repeat, which may be the first answer.
+      // Named even for a repetition, because the response to an earlier call may have been lost.
       store.revocations.add(session, userId);
       const factor = await store.secondFactors.find(userId, session);
       if (factor === null || factor.secret === null) return;
       await store.secondFactors.delete(session, userId);
-      // Whoever has set it up may not be the owner.
+      // The person who has set it up may not be the owner.
       await store.tokens.revokeAll(session, userId);
       const account = { userId, version: user.version };
       await publishCredentialsRevoked(dependencies, session, account, 'second_factor_removed');

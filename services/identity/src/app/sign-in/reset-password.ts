@@ -1,7 +1,7 @@
 /**
- * A forgotten password is reset with a code that is sent to the account's phone. Response, response time and
- * rate limits do not reveal whether an account exists, except to a caller who is signed in to that account. Apps and restricted
- * tokens learn nothing about it either: they are not told the phone and e-mail of their user.
+ * Resets a forgotten password with a code that is sent to the account's phone. Response, response time and rate limits reveal
+ * whether an account exists only to a caller who is signed in to it. Apps and restricted tokens learn nothing, because they
+ * may not know the phone and e-mail of their user.
  */
 import { siteOf } from '@fitness/shared/http/client-network.ts';
 import { type Caller, SESSION_AND_PERSONAL, type UserCaller } from '@fitness/shared/kernel/caller.ts';
@@ -40,44 +40,44 @@ interface Client {
 }
 
 /**
- * Calls for the caller's own account count as those of its deletion do, and are 429 when they are spent; those of an app or a
- * restricted token are anonymous, and each counts so, whatever the login.
+ * Calls for the caller's own account share the limit of its deletion, and get 429 when it is reached. Calls of an app or a
+ * restricted token are anonymous, but each of them uses up that limit, whatever the login.
  */
 interface ResetPassword {
-  /** Starts sending a code when the login is known. Does not wait for that, nor for finding it out. */
+  /** Starts sending a code if the login is known. Waits neither for the lookup nor for sending. */
   request(login: string, client: Client): Promise<void>;
-  /** 422 under `code` for every reason; with the right code, under `password`. */
+  /** 422 under `code` for every reason to reject it. With the correct code, 422 under `password`. */
   reset(input: { login: string; code: string; password: string }, client: Client): Promise<void>;
 }
 
-/** Requests that are worked on at the same time: other routes need the database as well. */
+/** Maximum number of requests that are processed at once, because other routes also need the database. */
 export const REQUESTS_AT_ONCE = 16;
-/** Of those past it nothing is sent. */
+/** Maximum number of waiting requests. No code is sent for further ones. */
 export const REQUESTS_WAITING = 200;
 
 export const createResetPassword = (dependencies: ResetPasswordDependencies): ResetPassword => {
   const { store, passwords, clock, log, takeReset, smsBudget } = dependencies;
   const { sendCode, backgroundTasks, networkHash, securityNotices } = dependencies;
 
-  // By address, so that a stranger with many requests does not take the places of others.
+  // Queued by address, so that a stranger with many requests does not displace others.
   const requests = createFairQueue({ maxRunning: REQUESTS_AT_ONCE, maxWaiting: () => REQUESTS_WAITING });
 
-  /** Undefined for an unknown login, and when a rate limit is exceeded. `isHeard`: the limit of the address is not. */
+  /** Undefined for an unknown login, or when a limit is exceeded. `isAddressAllowed`: whether the address is within its limit. */
   const findWithinLimit = async (
     login: string,
     { caller, clientAddress }: Client,
-    isHeard: boolean,
+    isAddressAllowed: boolean,
   ): Promise<User | undefined> => {
     const user = await store.users.findByLogin(login);
     const key = accountLimitKey(login, user?._id);
     const isCounted = caller.kind === 'user' && isLimited(caller) && caller.userId === user?._id;
-    const allowed = isHeard && (await takeReset.ofAccount(key, clientAddress, isCounted));
+    const allowed = isAddressAllowed && (await takeReset.ofAccount(key, clientAddress, isCounted));
     return user !== null && allowed ? user : undefined;
   };
 
   /**
-   * The caller's account, if `login` names it; the call is counted. Reads no other account: an answer may tell about this one
-   * alone, and nothing to a limited token, whose calls are all counted.
+   * Returns the caller's account if `login` names it, and counts the call. Reads no other account, because the response may
+   * reveal only this one. A limited token learns nothing, and all of its calls are counted.
    */
   const takeOwn = async (login: string, caller: Caller): Promise<User | undefined> => {
     if (caller.kind !== 'user') return undefined;
@@ -101,14 +101,14 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
   };
 
   /**
-   * Whoever has opened the account may not have had the phone: its owner gets what is there without their second factor. Not with
-   * an operator's permission: there the phone would replace both factors.
+   * The account may have been registered without access to the phone. The owner of the phone therefore gets the account
+   * without its second factor, unless it has an operator's permission: the phone would then replace both factors.
    */
   const provePhone = async (session: ClientSession, user: User): Promise<void> => {
     const { _id: userId, role_ids: roleIds } = user;
     await store.users.provePhone(session, userId);
-    const held = permissionsOf(await store.roles.findMany(roleIds, session));
-    if ([...held].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
+    const permissions = permissionsOf(await store.roles.findMany(roleIds, session));
+    if ([...permissions].some((permission) => OPERATOR_PERMISSIONS.has(permission))) return;
     await store.users.forgetNetworks(session, userId);
     const isArmed = ((await store.secondFactors.find(userId, session))?.secret ?? null) !== null;
     await store.secondFactors.delete(session, userId);
@@ -125,7 +125,7 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
     const user = await store.users.setPassword(session, userId, passwordHash);
     if (user === null) throw codeRejected();
     await store.tokens.revokeAll(session, userId);
-    // Whoever knew the old password may have requested a deletion or another phone.
+    // Someone who knew the old password may have requested a deletion or another phone.
     await store.codes.invalidate(session, userId);
     const account = { userId, version: user.version };
     if (!user.phone_proven) await provePhone(session, user);
@@ -152,20 +152,20 @@ export const createResetPassword = (dependencies: ResetPasswordDependencies): Re
       const { caller, clientAddress, locale } = client;
       const own = await takeOwn(login, caller);
       const user = own ?? (await findWithinLimit(login, client, await takeReset.ofAddress(clientAddress)));
-      // Hashing is the slow part. It comes before the check of the code, so that every refusal takes the same time.
+      // Hashing is slow. It comes before the check of the code, so that every refusal takes the same time.
       const passwordHash = await passwords.hash(password, clientAddress);
       const userId = user?._id ?? NO_USER_ID;
       const network = networkHash(userId, clientAddress);
       const codeId = await store.codes.check(userId, 'reset', code, clock.now(), { network });
       if (user === undefined || codeId === undefined) throw codeRejected();
-      // Only after the right code: the answer tells something about the account.
+      // Only after the correct code, because the response reveals something about the account.
       assertNotName(password, user);
       await store.transaction((session) => commit(session, user._id, codeId, { passwordHash, locale }));
     },
   };
 };
 
-/** Of an app, or restricted to some permissions. */
+/** Whether the token is an app's or restricted to some permissions. */
 const isLimited = ({ tokenKind }: UserCaller): boolean => !SESSION_AND_PERSONAL.includes(tokenKind);
 
 const codeRejected = (): AppError => invalid({ code: message('auth.code_rejected') });

@@ -27,22 +27,22 @@ interface SecondFactorDependencies
   securityNotices: SecurityNotices;
 }
 
-interface GivenPassword {
+interface CurrentPasswordInput {
   currentPassword: string | undefined;
   clientAddress: string;
 }
 
-/** 401 when the presented session was ended after it was introspected. */
+/** 401: the presented session ended after it was introspected. */
 interface OwnSecondFactor {
-  /** A new secret, which counts only once `arm` has got a code of it. 409 while a factor is armed. */
-  begin(caller: UserCaller, given: GivenPassword): Promise<{ secret: string; otpauthUrl: string }>;
+  /** Returns a new secret, which is valid once `arm` has received a code for it. 409: a factor is armed. */
+  begin(caller: UserCaller, input: CurrentPasswordInput): Promise<{ secret: string; otpauthUrl: string }>;
   /**
-   * The recovery codes, which are shown only here. Revokes every other credential of the account: they were issued without
-   * a code. 422 under `totp`; 409 while a factor is armed.
+   * Returns the recovery codes, which are shown only here. Revokes every other credential of the account, because they were
+   * issued without a code. 422: `totp`. 409: a factor is armed.
    */
   arm(caller: UserCaller, totp: string): Promise<string[]>;
-  /** Also ends a setup; nothing happens when there is none (a client may retry a lost answer). */
-  disarm(caller: UserCaller, given: GivenPassword & { totp: string | undefined }): Promise<void>;
+  /** Also ends a setup. Does nothing when there is none, because a client may retry after a lost response. */
+  disarm(caller: UserCaller, input: CurrentPasswordInput & { totp: string | undefined }): Promise<void>;
 }
 
 /** Attempts to use a code while the factor is being changed. */
@@ -51,14 +51,14 @@ const MAX_ATTEMPTS = 5;
 export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): OwnSecondFactor => {
   const { store, secretBox, random, clock, checkSecondFactor, securityNotices } = dependencies;
 
-  const findVerified = async (userId: number, given: GivenPassword): Promise<User> => {
+  const findVerified = async (userId: number, input: CurrentPasswordInput): Promise<User> => {
     const user = await findOwnAccount(dependencies, userId);
-    const { currentPassword: password, clientAddress } = given;
+    const { currentPassword: password, clientAddress } = input;
     await assertCurrentPassword(dependencies, user, { password, clientAddress });
     return user;
   };
 
-  /** The write of the account orders this transaction with log-ins, revocations and an erasure. */
+  /** Writes the account, which orders this transaction with log-ins, revocations and an erasure. */
   const lock = async (session: ClientSession, caller: UserCaller, verified?: User): Promise<User> => {
     const presented = await store.tokens.findLive(caller.tokenId, clock.now(), session);
     const current = await store.users.find(caller.userId, session);
@@ -68,18 +68,18 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
     return current;
   };
 
-  const begin: OwnSecondFactor['begin'] = async (caller, given) => {
+  const begin: OwnSecondFactor['begin'] = async (caller, input) => {
     const { userId } = caller;
-    const user = await findVerified(userId, given);
+    const user = await findVerified(userId, input);
     const secret = random.bytes(TOTP_SECRET_BYTES);
-    const begun = {
+    const setup = {
       secret: secretBox.seal(secret, String(userId)),
       expires_at: new Date(clock.now().getTime() + SETUP_LIFETIME_MS),
     };
     await store.transaction(async (session) => {
       await lock(session, caller, user);
       if (((await store.secondFactors.find(userId, session))?.secret ?? null) !== null) throw armedAlready();
-      await store.secondFactors.begin(session, userId, begun);
+      await store.secondFactors.begin(session, userId, setup);
     });
     return { secret: secretText(secret), otpauthUrl: otpauthUrl(secret, user.username) };
   };
@@ -102,7 +102,7 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
       const armed = { secret: setup.secret, step, recoveryCodes };
       if (!(await store.secondFactors.arm(session, userId, armed))) {
         const other = await store.secondFactors.find(userId, session);
-        // Another request has armed it, or has begun again.
+        // Another request has armed the factor or has begun a new setup.
         throw (other?.secret ?? null) === null ? wrongCode() : armedAlready();
       }
       await store.tokens.revokeOthers(session, userId, tokenId);
@@ -112,9 +112,9 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
     return codes;
   };
 
-  const disarm: OwnSecondFactor['disarm'] = async (caller, { totp, ...given }) => {
+  const disarm: OwnSecondFactor['disarm'] = async (caller, { totp, ...input }) => {
     const { userId } = caller;
-    const user = await findVerified(userId, given);
+    const user = await findVerified(userId, input);
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
       const proof = await checkSecondFactor.verify(userId, totp);
       const isDone = await store.transaction(async (session) => {
@@ -125,7 +125,7 @@ export const createOwnSecondFactor = (dependencies: SecondFactorDependencies): O
         await securityNotices.notify(session, { _id: userId }, 'second_factor_removed', 'account');
         return true;
       });
-      // Otherwise the factor was changed, or the code was used, after it was verified.
+      // Otherwise the factor was changed or the code was used after it was verified.
       if (isDone) return;
     }
     throw unavailable('the second factor of an account was changed during every attempt');

@@ -1,4 +1,4 @@
-/** The owner of an account is told what changed its security, also when an operator changed it. */
+/** Notifies the owner of an account of changes to its security, including those by operators. */
 import { securitySmsRequested } from '@fitness/proto/events/identity.ts';
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -17,17 +17,17 @@ type SmsNotice =
   | { notice: 'password_changed' | 'password_reset' | 'phone_changed' }
   | { notice: 'deletion_scheduled'; schedule: DeletionSchedule };
 
-/** In the transaction of the change. `account`: as it is after the change. */
+/** Runs in the transaction of the change. `account`: the account after the change. */
 export interface SecurityNotices {
   notify(
     session: ClientSession,
     account: Pick<User, '_id'>,
     change: SecurityChange,
     by: 'account' | 'operator',
-    /** The address before the change, which an `email_changed` goes to. */
+    /** The address before the change, to which `email_changed` is sent. */
     previousEmail?: string,
   ): Promise<void>;
-  /** Nothing where this SMS notice is off. `phone`: of the owner, which is the previous one when it has changed. */
+  /** Does nothing if this SMS notice is off. `phone`: the owner's phone, or the previous one if it was changed. */
   requestSms(
     session: ClientSession,
     account: Pick<User, '_id' | 'version'>,
@@ -67,9 +67,9 @@ export const createSecurityNotices = ({
   },
 });
 
-/** What an update of the profile has changed. Another spelling of the same e-mail is no change. */
+/** The security changes in an update of the profile. Another spelling of the same e-mail is not a change. */
 export const securityChanges = (before: User, after: User): SecurityChange[] => [
-  // A user name that its owner does not know keeps them from signing in by it.
+  // Owners who do not know their new user name cannot sign in with it.
   ...(before.username === after.username ? [] : (['username_changed'] as const)),
   ...(emailKey(before.email) === emailKey(after.email) ? [] : (['email_changed'] as const)),
   ...(before.phone === after.phone ? [] : (['phone_changed'] as const)),

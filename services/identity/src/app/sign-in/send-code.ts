@@ -17,15 +17,15 @@ interface CodeRecipient {
   locale: Locale;
 }
 
-/** `withdraw` makes the previous code valid again, unless there is a newer one. */
+/** `withdraw` makes the previous code valid again, unless a newer one has been issued. */
 type SentCode = { outcome: 'sent'; withdraw: () => Promise<void> } | { outcome: 'failed' };
 
 export type SendCode = (purpose: CodePurpose, recipient: CodeRecipient) => Promise<SentCode>;
 
 /**
- * The new code replaces the previous one before it is sent, so that a crash cannot leave a sent code that is not stored.
- * When the SMS is refused the previous code is restored. When the outcome is unknown it is not, because the user may have
- * received the new one.
+ * The new code replaces the previous one before it is sent, so that a crash cannot leave a sent code that is not stored. If the
+ * SMS is refused, the previous code is restored. If the outcome is unknown, it is not, because the user may have received the
+ * new code.
  */
 export const createSendCode = ({
   store,
@@ -33,7 +33,7 @@ export const createSendCode = ({
   clock,
   random,
 }: Pick<Dependencies, 'store' | 'sms' | 'clock' | 'random'>): SendCode => {
-  /** A new phone is personal: it is stored in a transaction that conflicts with an erasure of the account. */
+  /** A new phone is personal data, so it is stored in a transaction that conflicts with an erasure of the account. */
   const replacePhone = (userId: number, issued: IssuedCode): Promise<IssuedCode | null> =>
     store.transaction(
       async (session) => {

@@ -1,4 +1,4 @@
-/** Signing in. The response and its time are the same for a wrong password and for an unknown account. */
+/** Signing in. Response and response time are the same for a wrong password and for an unknown account. */
 import { type AppError, invalid, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { type RateLimitState, rateLimited } from '@fitness/shared/kernel/rate-limit.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
@@ -18,27 +18,27 @@ interface SignInDependencies
 
 interface Credentials {
   login: string;
-  /** As it was when the limit was consumed; null for an unknown login. */
-  found: FoundLogin | null;
+  /** The account when the limit was consumed; null for an unknown login. */
+  match: FoundLogin | null;
   password: string;
-  /** A code of the second factor, or a recovery code. */
+  /** A second-factor code or a recovery code. */
   totp: string | undefined;
   client: Client;
 }
 
 export interface SignIn {
   /**
-   * Consumes one attempt at the account from this address, by whichever of its names. 429 when none is left, or after
-   * too many failures of the address over all accounts. How many are left is for nobody to know who has not signed in: it
+   * Consumes one attempt at the account from this address, whichever of its names is used. 429: none is left, or too many
+   * failures of the address over all accounts. The number of remaining attempts is not shown before signing in, because it
    * would link the names of an account.
    */
   consumeLimit(login: string, clientAddress: string): Promise<FoundLogin | null>;
   /**
-   * 422 under `login` when login and password do not match, and under `totp` when they do and a second factor is set up
-   * whose code is missing, wrong or used; 429. Issues no token.
+   * Issues no token. 422 under `login`: login and password do not match. 422 under `totp`: they match, but the code of the
+   * second factor is missing, wrong or used. 429: too many failures.
    */
   authenticate(credentials: Credentials): Promise<User>;
-  /** As `authenticate`, and issues a token. Also while a deletion is pending. */
+  /** Like `authenticate`, but issues a token. Works even while a deletion is pending. */
   signIn(credentials: Credentials): Promise<Session>;
 }
 
@@ -53,39 +53,39 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
   };
 
   const assertPassword = async (
-    found: FoundLogin | null,
+    match: FoundLogin | null,
     { password, client }: Credentials,
   ): Promise<FoundLogin> => {
     const clientAddress = client.address;
-    const matches =
-      found === null
+    const isRight =
+      match === null
         ? await passwords.verifyDummy(password, clientAddress)
-        : await passwords.verify(found.user.password_hash, password, clientAddress);
-    if (found === null || !matches) {
+        : await passwords.verify(match.user.password_hash, password, clientAddress);
+    if (match === null || !isRight) {
       assertAllowed(await limiter.consume(limits.failedLogins, clientAddress));
       throw wrongLogin();
     }
-    // Of concurrent guesses no more than the limit are answered, not even a right one.
+    // Concurrent guesses beyond the limit are not answered, even with a correct password.
     assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
-    return found;
+    return match;
   };
 
-  /** Verifies all factors, then lets `use` use the code; again when `use` finds that one of them has changed. */
+  /** Verifies all factors, then calls `use`. Starts again if `use` detects that one of them has changed. */
   const withProof = async <T>(
     credentials: Credentials,
-    use: (found: FoundLogin, proof: Proof) => Promise<T>,
+    use: (match: FoundLogin, proof: Proof) => Promise<T>,
   ): Promise<T> => {
-    let { found } = credentials;
+    let { match } = credentials;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      const verified = await assertPassword(found, credentials);
+      const verified = await assertPassword(match, credentials);
       const proof = await checkSecondFactor.verify(verified.user._id, credentials.totp);
       try {
         return await use(verified, proof);
       } catch (error) {
-        // Verified again: the password may be another one, and the code may be used.
+        // Verified again, because the password may have changed and the code may have been used.
         if (!(error instanceof Outdated)) throw error;
       }
-      found = await store.users.findLogin(credentials.login);
+      match = await store.users.findLogin(credentials.login);
     }
     throw unavailable('the credentials of an account were changed during every attempt');
   };
@@ -97,10 +97,10 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
   return {
     consumeLimit: async (login, clientAddress) => {
       assertAllowed(await limiter.peek(limits.failedLogins, clientAddress));
-      const found = await store.users.findLogin(login);
-      const account = accountLimitKey(login, found?.user._id);
+      const match = await store.users.findLogin(login);
+      const account = accountLimitKey(login, match?.user._id);
       assertAllowed(await limiter.consume(limits.logins, `${account}:${clientAddress}`));
-      return found;
+      return match;
     },
 
     authenticate: (credentials) =>
@@ -119,7 +119,7 @@ export const createSignIn = (dependencies: SignInDependencies): SignIn => {
         const network = networkHash(user._id, credentials.client.address);
         await store.transaction(async (session) => {
           if (!(await store.tokens.insertSession(session, row, key, network))) throw new Outdated();
-          // Setting up a second factor revokes credentials: without a code the key has told that there is none.
+          // Setting up a second factor revokes credentials: the key proves that a log-in without a code still needs none.
           if (proof.kind !== 'none') await redeem(session, user._id, proof);
         });
         return { token, expiresAt: row.expires_at, user };

@@ -1,7 +1,7 @@
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Dependencies } from '../../dependencies.ts';
 
-/** Revokes the presented token; a repeated call has no further effect. */
+/** Revokes the presented token. Repeated calls have no further effect. */
 export const createSignOut =
   ({ store }: Pick<Dependencies, 'store'>) =>
   ({ userId, tokenId }: UserCaller): Promise<void> =>

@@ -3,9 +3,9 @@ import type { Dependencies } from '../../dependencies.ts';
 import { hashed } from '../../domain/limit-keys.ts';
 
 export interface SmsBudget {
-  /** 429 when the day's SMS to this phone are spent. */
+  /** Throws 429 when the daily limit for this phone is reached. */
   takeSignedIn(phone: string): Promise<void>;
-  /** False when nothing may be sent. The last SMS of a day to the phone is kept for networks that the account knows. */
+  /** False when nothing may be sent. The phone's last SMS of a day is reserved for networks that the account knows. */
   takeAnonymous(phone: string, isKnownNetwork: boolean): Promise<boolean>;
 }
 
@@ -26,17 +26,17 @@ export const createSmsBudget = ({
 
   takeAnonymous: async (phone, isKnownNetwork) => {
     const perPhone = limits.anonymousSmsPerPhone;
-    // The same count, so that whatever order they come in, one is left for the owner.
+    // Both kinds share one count, so that one SMS is left for the owner whatever their order.
     const points = isKnownNetwork ? perPhone.points : ofUnknownNetworks(perPhone.points);
     if (!(await limiter.consume({ ...perPhone, points }, hashed(phone))).allowed) return false;
     const { allowed, limit, remaining } = await limiter.consume(limits.anonymousSms, 'all');
     const used = limit - remaining;
     const alertAt = Math.ceil(limit * ALERT_SHARE);
-    // Each count is seen by one call only, so that each text is logged once a day over all replicas.
+    // Only one call sees each count, so each text is logged once a day over all replicas.
     if (allowed && (used === alertAt || used === limit)) {
       log.error(
         { used, limit },
-        'the daily limit of SMS that are asked for anonymously is nearly or wholly used',
+        'the daily limit for anonymously requested SMS is nearly or completely used',
       );
     }
     anonymousSmsCounter.inc({ budget: !allowed ? 'spent' : used >= alertAt ? 'alert' : 'ok' });

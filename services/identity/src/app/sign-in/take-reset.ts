@@ -2,26 +2,26 @@ import { type RateLimit, rateLimited } from '@fitness/shared/kernel/rate-limit.t
 import type { Dependencies } from '../../dependencies.ts';
 import { userLimitKey } from '../../domain/limit-keys.ts';
 
-/** Counts a request or attempt of a password reset. */
+/** Counts a request for, or an attempt at, a password reset. */
 export interface TakeReset {
-  /** With a token of the account: as its deletion, 429. */
+  /** Counts a call with a token of the account. Shares the limit of its deletion, and throws 429 when it is reached. */
   ofOwner(userId: number): Promise<void>;
-  /** An anonymous one, before anything else is done for the caller; false when a limit is reached. */
+  /** Counts an anonymous call before anything else is done for the caller. False when a limit is reached. */
   ofAddress(address: string): Promise<boolean>;
-  /** `isCounted`: by `ofOwner` already. */
+  /** Counts an anonymous call for an account. `isCounted`: whether `ofOwner` has already counted it. */
   ofAccount(account: string, address: string, isCounted: boolean): Promise<boolean>;
 }
 
 /**
- * Longer than the window of `accountCodes` by more than the time limit of a Redis command: between two calls that the
- * same slot counts there is always a whole window.
+ * Longer than the window of `accountCodes` by more than the time limit of a Redis command. There is always a whole window
+ * between two calls that the same slot counts.
  */
 const SLOT_S = 65;
 
 export const createTakeReset = ({ limiter, limits }: Pick<Dependencies, 'limiter' | 'limits'>): TakeReset => {
   const slot: RateLimit = { name: 'anonymous-codes', points: 1, windowS: SLOT_S };
 
-  /** A few of the anonymous calls count, so that strangers cannot spend the budget of the owner. */
+  /** Only a few anonymous calls count, so that strangers cannot spend the owner's budget. */
   const takeSlot = async (account: string): Promise<boolean> => {
     for (let number = 1; number <= limits.countedAnonymousCodes; number += 1) {
       if ((await limiter.consume(slot, `${account}:${number}`)).allowed) return true;
@@ -39,10 +39,10 @@ export const createTakeReset = ({ limiter, limits }: Pick<Dependencies, 'limiter
     },
     ofAddress: (address) => isWithin(limits.resetsPerAddress, address),
     ofAccount: async (account, address, isCounted) => {
-      // A call that a narrower limit refuses does not count for a wider one: one address cannot spend the account's.
+      // A call that a narrower limit refuses does not use up a wider one: one address cannot spend the account's budget.
       if (!(await isWithin(limits.resetsPerAccountAndAddress, `${account}:${address}`))) return false;
       if (!(await isWithin(limits.resetsPerAccount, account))) return false;
-      // The same number of calls for one that is counted already: the response time does not tell whose account it is.
+      // Makes the same number of calls if it is already counted: the response time does not reveal whose account it is.
       const state =
         (await takeSlot(account)) && !isCounted
           ? await limiter.consume(limits.accountCodes, account)
