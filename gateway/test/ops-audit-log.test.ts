@@ -267,6 +267,14 @@ describe('the filters of the audit log', () => {
     }
     expect(page.html).toMatch(/<option value="gym" selected>/);
   });
+
+  test('find no username for an operator who may not search members, and still find an id', async () => {
+    gateway.tokens.set(TOKEN, operatorOf(['audit.view']));
+    replies.set('GET /users', { status: 403, body: { message: 'no' } });
+    const page = await filterBy({ actor: 'mina' });
+    expect([page.status, /id="actor-problem">/.test(page.html)]).toEqual([422, true]);
+    expect((await filterBy({ actor: '8' })).location?.search).toBe('?lang=en&actor_id=8');
+  });
 });
 
 const download = async (query = '', browser = signIn()) =>

@@ -206,7 +206,7 @@ describe('the pages of a list', () => {
   });
 });
 
-test('dead letters show when they failed, whom they concern, and how many are not shown', async () => {
+test('dead letters show when they failed and whom they concern, and each service has its own pages', async () => {
   const letter = {
     id: 'e-1',
     type: 'identity.account.deleted',
@@ -221,9 +221,18 @@ test('dead letters show when they failed, whom they concern, and how many are no
   replies.set('GET /operations', { status: 200, body: { outbox: { waiting: 0, lag_s: 0 }, queues } });
   replies.set('GET /operations/dead-letters', { status: 200, body: { data: [letter, gym], total: 1_101 } });
   replies.set('GET /users/names', { status: 200, body: { data: [{ id: 5, username: 'sara' }] } });
-  const { status, html } = await (await signIn()).get(`${PATH}/dead-letters`);
+  const paths: string[] = [];
+  const answer = gateway.upstreams.wallet.internal;
+  gateway.upstreams.wallet.internal = (request, response) => {
+    paths.push(request.url ?? '');
+    return answer?.(request, response);
+  };
+  const { status, html } = await (await signIn()).get(`${PATH}/dead-letters?wallet=2`);
   expect([status, html.includes('January 15, 2026 at 10:00 UTC')]).toEqual([200, true]);
-  expect(html).toContain('The first 2 of 1,101 are shown.');
+  expect(html).toContain('Page 2 of 12');
+  expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=1"`);
+  expect(html).toContain(`href="${PATH}/dead-letters?lang=en&amp;wallet=2&amp;gyms=2"`);
+  expect(paths).toContain('/internal/operations/dead-letters?page=2');
   const links = html.match(/href="\/ops\/members\/5\?lang=en"/g);
   expect(links).toHaveLength(SERVICES.length);
 });

@@ -164,6 +164,8 @@ test('every credential of the backup ends: sessions, personal tokens, grants, co
   });
   await harness.send('POST', '/auth/forgot-password', { body: { login: person.user.phone } });
   const { database } = harness;
+  // The code is made after the response, which does not tell whether there is an account.
+  await eventually(async () => (await database.collection('confirmation_codes').countDocuments()) === 1);
   await database.collection('oauth_records').insertOne({
     _id: 'Grant:restored' as never,
     user_id: person.id,

@@ -65,6 +65,8 @@ export const findIdOf = async (operator: Operator, text: string): Promise<number
   const login = text.trim();
   const id = idIn(login.replace(/^#/, ''));
   if (id !== undefined) return Number(id);
+  const maySearch = can(operator.caller, 'users.view_limited') || can(operator.caller, 'users.view_all');
+  if (!maySearch) return undefined;
   let position: Record<string, string> = {};
   for (let page = 0; page < SEARCHED_PAGES; page += 1) {
     const query = new URLSearchParams({ search: login, per_page: '100', ...position });

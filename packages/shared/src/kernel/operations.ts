@@ -17,8 +17,8 @@ export const operationsStatusSchema = z.object({
   queues: queuesSchema.nullable().meta({ description: 'null: the broker cannot be reached' }),
 });
 
-/** How many dead letters of a service are listed. */
-export const DEAD_LETTERS_LISTED = 100;
+/** Dead letters of one service on one page. */
+export const DEAD_LETTERS_PER_PAGE = 100;
 
 export const deadLettersSchema = z.object({
   data: z.array(
@@ -35,7 +35,7 @@ export const deadLettersSchema = z.object({
       first_failed_at: z.string().nullable(),
     }),
   ),
-  total: z.int().meta({ description: 'In the queue, of which `data` has the first' }),
+  total: z.int().meta({ description: 'In the queue, of which `data` has one page' }),
 });
 
 export type OperationsStatus = z.output<typeof operationsStatusSchema>;

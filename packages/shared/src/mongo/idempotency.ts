@@ -200,8 +200,9 @@ export const createIdempotency = ({
     if (found === null) throw runningError();
     const isRunning = found.reply === null && found.claimed_until > realTime.now();
     if (found.expires_at <= now && !isRunning) {
-      if (await takeOver({ _id: id, claim: found.claim, expires_at: found.expires_at }, newClaim))
-        return undefined;
+      // With both dates: the process of a claim that has lapsed may renew it meanwhile.
+      const { claim, claimed_until, expires_at } = found;
+      if (await takeOver({ _id: id, claim, claimed_until, expires_at }, newClaim)) return undefined;
       throw runningError();
     }
     if (found.request_hash !== requestHash) {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/kernel/caller.ts';
 import { SECOND_MS } from '../../src/kernel/clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { DEAD_LETTERS_LISTED } from '../../src/kernel/operations.ts';
+import { DEAD_LETTERS_PER_PAGE } from '../../src/kernel/operations.ts';
 import { MEMBER_PERMISSIONS, PERMISSIONS } from '../../src/kernel/permissions.ts';
 import { onEvent } from '../../src/messaging/consumer.ts';
 import { registerEventModels } from '../../src/messaging/models.ts';
@@ -125,27 +125,64 @@ test('the status has the oldest event of the outbox and the dead letters', async
   expect(late?.body.queues).toEqual({ waiting: 0, retrying: 0, dead_letters: 1 });
 });
 
-test('the first hundred dead letters are listed, each view the same ones, and the total is that of the queue', async () => {
-  const ids = await Promise.all(Array.from({ length: DEAD_LETTERS_LISTED + 1 }, addDeadLetter));
-  const view = async (): Promise<[number, string[]]> => {
-    const { body } = await send('GET', '/operations/dead-letters');
+test('dead letters are listed in pages, the oldest first', async () => {
+  const ids: string[] = [];
+  for (let count = 0; count < DEAD_LETTERS_PER_PAGE + 1; count += 1) ids.push(await addDeadLetter());
+  // They have failed at the same time.
+  ids.sort();
+  const pageOf = async (page: number) => {
+    const { body } = await send('GET', `/operations/dead-letters?page=${page}`);
     return [body.total, body.data.map(({ id }: { id: string }) => id)];
   };
-  const [total, listed] = await view();
-  expect([total, listed.length]).toEqual([ids.length, DEAD_LETTERS_LISTED]);
-  // They have failed at the same time.
-  expect(listed).toEqual(ids.filter((id) => listed.includes(id)).sort());
-  expect(await view()).toEqual([total, listed]);
+  expect(await pageOf(1)).toEqual([ids.length, ids.slice(0, -1)]);
+  expect(await pageOf(2)).toEqual([ids.length, ids.slice(-1)]);
+  expect(await pageOf(3)).toEqual([ids.length, []]);
+  expect((await send('GET', '/operations/dead-letters?page=0')).status).toBe(422);
 });
 
-test('a dead letter beyond the first hundred is listed once one of them has left the queue', async () => {
-  const ids = await Promise.all(Array.from({ length: DEAD_LETTERS_LISTED + 1 }, addDeadLetter));
-  const listedNow = async (): Promise<string[]> =>
-    (await send('GET', '/operations/dead-letters')).body.data.map(({ id }: { id: string }) => id);
-  const listed = await listedNow();
-  const [first = ''] = listed;
-  await send('POST', '/operations/dead-letters/replay', OPERATOR, { id: first });
-  expect((await listedNow()).sort()).toEqual(ids.filter((id) => id !== first).sort());
+test('dead letters beyond the first thousand have pages of their own', async () => {
+  const ids = await Promise.all(Array.from({ length: 1_101 }, addDeadLetter));
+  const seen: string[] = [];
+  for (const [page, length] of [
+    [10, 100],
+    [11, 100],
+    [12, 1],
+  ] as const) {
+    const { body } = await send('GET', `/operations/dead-letters?page=${page}`);
+    expect([page, body.total, body.data.length]).toEqual([page, ids.length, length]);
+    seen.push(...body.data.map(({ id }: { id: string }) => id));
+  }
+  expect(seen).toEqual(ids.sort().slice(900));
+}, 60_000);
+
+test('a dead letter is listed without its data, and its replay is recorded with who did it', async () => {
+  const id = await addDeadLetter();
+  const listed = await send('GET', '/operations/dead-letters');
+  expect(listed.body).toEqual({
+    data: [
+      {
+        id,
+        type: accountDeleted.type,
+        subject: '12',
+        consumer: accountDeleted.type,
+        attempts: 0,
+        error: 'no such account',
+        first_failed_at: null,
+      },
+    ],
+    total: 1,
+  });
+  const before = (await entries()).length;
+  const replayed = await send('POST', '/operations/dead-letters/replay', OPERATOR, { id });
+  expect([replayed.status, replayed.body]).toEqual([200, { replayed: 1 }]);
+  const recorded = (await entries()).slice(before);
+  expect(recorded).toMatchObject([{ actor_id: 5, action: 'dead_letters.replay' }]);
+  expect(JSON.stringify(recorded[0]?.after)).toContain(`${accountDeleted.type} ${id}`);
+  await eventually(() => consumed.includes(id));
+  expect((await send('GET', '/operations/dead-letters')).body.total).toBe(0);
+  // A second click finds nothing, and records nothing.
+  expect((await send('POST', '/operations/dead-letters/replay', OPERATOR, { id })).status).toBe(404);
+  expect(await entries()).toHaveLength(before + 1);
 });
 
 test('a dead letter is listed without its data, and its replay is recorded with who did it', async () => {

@@ -1,7 +1,7 @@
 /** The events that services could not handle. */
 import { message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { formatNumber } from '@fitness/shared/kernel/i18n/translate.ts';
-import { deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
+import { DEAD_LETTERS_PER_PAGE, deadLettersSchema } from '@fitness/shared/kernel/operations.ts';
 import { type Html, html } from '@fitness/shared/pages/html.ts';
 import { timeOf } from '@fitness/shared/pages/time.ts';
 import type { z } from 'zod';
@@ -13,9 +13,12 @@ import {
   factsOf,
   gone,
   idIn,
+  listOf,
   type Operator,
   outcomeOf,
+  pageIn,
   type Section,
+  turnByLink,
 } from '../section.ts';
 import { LATE_AFTER_MS } from '../waiting.ts';
 
@@ -65,20 +68,32 @@ ${
 }</li>\n`;
 };
 
+/** The page of each service in the address. */
+const pagesIn = ({ query }: Operator): Record<string, string> =>
+  Object.fromEntries(
+    SERVICES.flatMap((service) => (query[service] === undefined ? [] : [[service, pageIn(query, service)]])),
+  );
+
 const ofService = async (operator: Operator, service: Service): Promise<Html | undefined> => {
   const { t, locale } = operator;
   const waiting = await count(operator, service);
   if (waiting === 0) return undefined;
   if (waiting === undefined)
     return html`<section class="card"><h2>${service}</h2><p class="problem">${t(message('ops.status.unknown'))}</p></section>`;
-  const answer = await operator.internal(service, { method: 'GET', path: '/operations/dead-letters' });
+  const page = pageIn(operator.query, service);
+  const path = `/operations/dead-letters?page=${page}`;
+  const answer = await operator.internal(service, { method: 'GET', path });
   if (answer.status !== 200) throw unavailable(`dead letters of ${service}: ${answer.status}`);
   const { data, total } = deadLettersSchema.parse(answer.body);
   const names = await readNames(operator, data.map(accountOf));
   const items = data.map((letter) => itemOf(operator, service, letter, names));
+  const meta = {
+    current_page: Number(page),
+    last_page: Math.max(1, Math.ceil(total / DEAD_LETTERS_PER_PAGE)),
+  };
+  const turn = turnByLink(operator, SLUG, service, pagesIn(operator));
   return html`<section class="card"><h2>${service}: ${formatNumber(locale, total)}</h2>
-${total > data.length && html`<p class="notice">${t(message('ops.dead_letters.some', { count: data.length, max: total }))}</p>`}
-${items.length === 0 ? emptyList(t, 'ops.dead_letters.none') : html`<ul class="items" role="list">${items}</ul>`}</section>`;
+${listOf(operator, { body: { meta }, items, none: 'ops.dead_letters.none', turn })}</section>`;
 };
 
 export const deadLetters: Section = {

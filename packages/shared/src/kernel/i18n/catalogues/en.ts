@@ -344,8 +344,6 @@ export const catalogue = {
   'ops.retrying': 'Waiting for a retry',
   'ops.dead_letters': 'Dead letters',
   'ops.dead_letters.none': 'There are no dead letters.',
-  'ops.dead_letters.some':
-    'The first {count} of {max} are shown. The others are shown once these have left the queue.',
   'ops.dead_letter.id': 'Event',
   'ops.dead_letter.subject': 'Subject',
   'ops.dead_letter.consumer': 'Consumer',

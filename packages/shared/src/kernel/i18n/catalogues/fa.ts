@@ -345,8 +345,6 @@ export const catalogue: Catalogue = {
   'ops.retrying': 'در انتظار تلاش دوباره',
   'ops.dead_letters': 'پیام‌های ناموفق',
   'ops.dead_letters.none': 'پیام ناموفقی وجود ندارد.',
-  'ops.dead_letters.some':
-    'فقط {count} پیام اول از {max} پیام را می‌بینید. بقیه پس از خالی شدن جای این‌ها نمایش داده می‌شوند.',
   'ops.dead_letter.id': 'رویداد',
   'ops.dead_letter.subject': 'موضوع',
   'ops.dead_letter.consumer': 'مصرف‌کننده',
