@@ -151,6 +151,15 @@ describe('the page of a member', () => {
       expect(html).toContain(text);
   });
 
+  test('has the titles of seeded roles and the descriptions of the wallet in the language of the page', async () => {
+    const stored = { ...WITHDRAWAL, description: 'Withdrawal to bank account' };
+    replies.set('GET /payments', list(stored, { ...WITHDRAWAL, id: 32, description: 'My own words' }));
+    const { html } = await (await signIn()).get(`${PATH}/members/5?lang=fa`);
+    expect(html).toContain('عضو');
+    expect(html).not.toMatch(/>Member<|Withdrawal to bank account/);
+    expect(html).toContain('My own words');
+  });
+
   test('is refused without users.view_all, and has no id that is none', async () => {
     const browser = await signIn();
     for (const address of ['members', 'members/x', 'members/0', 'users/5', 'nothing/5'])

@@ -3,7 +3,7 @@ import { BLOCKERS } from '@fitness/contracts/blockers.ts';
 import { can } from '@fitness/shared/kernel/caller.ts';
 import { isAppError, type Message, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import type { MessageKey } from '@fitness/shared/kernel/i18n/catalogue.ts';
-import { formatDay, formatNumber, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
+import { formatDay, formatNumber, formatRecord, type Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
 import { type Html, html, isolate } from '@fitness/shared/pages/html.ts';
 import { time } from '../../views.ts';
@@ -15,6 +15,7 @@ import {
   actionForm,
   amountOf,
   type Column,
+  copyable,
   countOf,
   type Done,
   emptyList,
@@ -32,8 +33,9 @@ import {
   turnByLink,
   userName,
 } from '../section.ts';
-import type { Role } from './roles.ts';
+import { type Role, roleTitle } from './roles.ts';
 import { isStaff } from './users.ts';
+import { descriptionOf } from './withdrawals.ts';
 
 interface Member {
   id: number;
@@ -107,7 +109,7 @@ const kindsOf = ({ t, locale }: Operator, { is_trainer: trains, is_gym_owner: ow
 
 const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
   const { t, locale } = operator;
-  const { referrer_user_id: referrer, birth_date: birth, height } = member;
+  const { referrer_user_id: referrer, birth_date: birth, height, bank_account_number: iban } = member;
   const { deletion_requested_at: requestedAt, deletion_scheduled_at: scheduledAt } = member;
   const names = await readNames(operator, [referrer]);
   return html`${factsOf(t, [
@@ -117,7 +119,7 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
     ['ops.id', String(member.id)],
     ['ops.email', member.email],
     ['ops.phone', member.phone],
-    ['ops.bank_account', member.bank_account_number],
+    ['ops.bank_account', iban === null ? null : copyable(t, iban)],
     ['ops.member.birth_date', birth === null ? null : html`<bdi>${formatDay(locale, birth)}</bdi>`],
     ['ops.field.height', height == null ? null : html`${t(message('ops.centimeters', { amount: height }))}`],
     ['ops.member.kinds', kindsOf(operator, member)],
@@ -125,7 +127,7 @@ const accountOf = async (operator: Operator, member: Member): Promise<Html> => {
       'ops.roles',
       listed(
         locale,
-        member.roles.map(({ title }) => title),
+        member.roles.map((role) => roleTitle(t, role)),
       ),
     ],
     ['ops.member.license', licenseOf(operator, member)],
@@ -178,11 +180,11 @@ const paymentState = ({ t }: Operator, payment: Payment): Html => {
 };
 
 const paymentColumns = (operator: Operator): readonly Column<Payment>[] => [
-  { label: 'ops.id', value: ({ id }) => String(id) },
+  { label: 'ops.id', value: ({ id }) => formatRecord(operator.locale, id) },
   { label: 'ops.payment.type', value: (payment) => paymentType(operator, payment) },
   { label: 'ops.amount', value: ({ amount }) => amountOf(operator.t, amount), kind: 'number' },
   { label: 'ops.payment.state', value: (payment) => paymentState(operator, payment) },
-  { label: 'ops.description', value: ({ description }) => description },
+  { label: 'ops.description', value: (payment) => descriptionOf(operator, payment) },
   { label: 'ops.created', value: ({ created_at: at }) => time(operator, at) },
 ];
 

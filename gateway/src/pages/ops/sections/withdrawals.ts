@@ -47,13 +47,18 @@ interface Withdrawal {
 const accountOf = ({ t }: Operator, { meta }: Withdrawal): Html | null =>
   meta?.bank_account_number == null ? null : copyable(t, meta.bank_account_number);
 
-const DEFAULT_DESCRIPTION = 'payments.withdrawal_description';
+const DEFAULT_DESCRIPTIONS = ['payments.withdrawal_description', 'payments.deposit_description'] as const;
 
-/** Without one of the member, the wallet has stored its own in the language of that request. */
-const descriptionOf = ({ t }: Operator, { description }: Withdrawal): string | null =>
-  LOCALES.some((locale) => translate(locale, DEFAULT_DESCRIPTION) === description)
-    ? t(message(DEFAULT_DESCRIPTION))
-    : description;
+/** Where the member gave none, the wallet has stored its own in the language of that request. */
+export const descriptionOf = (
+  { t }: Operator,
+  { description }: { description: string | null },
+): string | null => {
+  const isDefault = (key: (typeof DEFAULT_DESCRIPTIONS)[number]): boolean =>
+    LOCALES.some((locale) => translate(locale, key) === description);
+  const key = DEFAULT_DESCRIPTIONS.find(isDefault);
+  return key === undefined ? description : t(message(key));
+};
 
 const buttonsOf = (operator: Operator, { id, amount }: Withdrawal): Html =>
   actionForm(operator, SLUG, {
