@@ -84,7 +84,7 @@ describe.each(VIEWS)('in $locale, $width px wide, $colorScheme', (view) => {
     await page.locator('article').first().waitFor();
     await eventually(async () => (await loadedPictures()).every(Boolean));
     const times = await page.locator('article .quiet').allTextContents();
-    expect(times.filter((time) => !/UTC|GMT|گرینویچ/.test(time))).toEqual([]);
+    expect(times.filter((time) => !/UTC|GMT|به وقت تهران/.test(time))).toEqual([]);
     await visitor.expectFine('sample-member');
 
     await openCard('write');

@@ -35,6 +35,14 @@ const clear = (item) => {
   return { request, badge, answer };
 };
 
+const JSON_TEXT = /("(?:[^"\\]|\\.)*")/;
+/** Each text in an element of its own: a Persian one would otherwise reorder the line. */
+const showJson = (element, json) => {
+  const parts = JSON.stringify(json, null, 2).split(JSON_TEXT);
+  const isolated = (text) => Object.assign(document.createElement('bdi'), { textContent: text });
+  element.replaceChildren(...parts.map((part, i) => (i % 2 === 1 ? isolated(part) : part)));
+};
+
 /** Whether the answer has the status that the page promises. Rejects without an answer. */
 const exchange = async (item) => {
   const wanted = JSON.parse(item.dataset.request);
@@ -55,7 +63,7 @@ const exchange = async (item) => {
     return isFine;
   }
   const json = JSON.parse(text);
-  answer.textContent = JSON.stringify(json, null, 2);
+  showJson(answer, json);
   for (const [name, path] of Object.entries(wanted.keep ?? {})) values.set(name, lastSegment(at(json, path)));
   return isFine;
 };
@@ -63,6 +71,7 @@ const exchange = async (item) => {
 /** What follows a step uses what the step has made. */
 const forget = (name) => {
   done.delete(name);
+  steps.find(({ dataset }) => dataset.step === name).querySelector('[role=status]').textContent = '';
   for (const { dataset } of steps) if (dataset.after === name) forget(dataset.step);
 };
 

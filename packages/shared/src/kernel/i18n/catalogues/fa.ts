@@ -742,7 +742,7 @@ export const catalogue: Catalogue = {
   'start.developers': 'برای توسعه‌دهندگان',
   'start.docs': 'مستندات API',
   'start.openapi': 'سند OpenAPI',
-  'start.sandbox': 'محیط آزمایشی پیامک، پرداخت و خرید درون‌برنامه‌ای',
+  'start.sandbox': 'سندباکس پیامک، پرداخت و خرید درون‌برنامه‌ای',
   'start.members': 'برای کاربران',
   'start.sample': 'اپلیکیشن نمونه',
   'start.tour': 'گشتی در API',
@@ -949,7 +949,7 @@ export const catalogue: Catalogue = {
   'docs.errors.cause.auth.second_factor_armed': 'ورود دومرحله‌ای از قبل روشن است.',
   'docs.errors.cause.auth.second_factor_required':
     'نقش شما این دسترسی را فقط با ورود دومرحله‌ای می‌دهد و این ورود خاموش است.',
-  'docs.errors.cause.deletion.sms_failed': 'پیامک کد تأیید فرستاده نشد و حذفی زمان‌بندی نشد.',
+  'docs.errors.cause.deletion.sms_failed': 'پیامک کد تأیید فرستاده نشد و حذفی ثبت نشد.',
   'docs.errors.cause.error.bad_request': 'درخواست درست نیست؛ مثلاً بدنهٔ آن کامل نیست.',
   'docs.errors.cause.error.form_expected':
     'فایل با نوعی جز `multipart/form-data` یا بدون مرز درست فرستاده شده است.',
@@ -978,7 +978,7 @@ export const catalogue: Catalogue = {
   'docs.errors.cause.payments.own_service': 'این خدمت مربیگری مال خود شماست.',
   'docs.errors.cause.payments.premium_already_active': 'هنوز یک اشتراک ویژه فعال است.',
   'docs.errors.cause.payments.price_changed': 'قیمت با `price` که فرستاده‌اید یکی نیست.',
-  'docs.errors.cause.payments.provider_error': 'درگاه بانکی یا فروشگاه برنامه پاسخ قابل استفاده‌ای نداد.',
+  'docs.errors.cause.payments.provider_error': 'درگاه بانکی یا فروشگاه اپلیکیشن پاسخ قابل استفاده‌ای نداد.',
   'docs.errors.cause.payments.target_not_found': 'این باشگاه یا خدمت مربیگری وجود ندارد یا فروخته نمی‌شود.',
   'docs.errors.cause.error.rate_limited': 'سهم درخواست‌ها تمام شده است.',
   'docs.errors.cause.error.request_timeout': 'بدنهٔ درخواست خیلی کند رسید.',
