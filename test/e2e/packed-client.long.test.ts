@@ -1,14 +1,18 @@
 /** @fitness/client as an app gets it: packed, and installed in an empty project. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { launchChromium } from '@fitness/shared/testing/chromium.ts';
 import { startPageServer } from '@fitness/shared/testing/web-page.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { nodeBinary, root } from '../../scripts/lib/paths.mjs';
-import { baseUrl, PASSWORD, register } from './support.ts';
+import { runInHermes } from './hermes.ts';
+import { baseUrl, PASSWORD, PNG, register } from './support.ts';
 
 const run = promisify(execFile);
 const TIMEOUT_MS = 300_000;
@@ -52,6 +56,49 @@ const MAIN = `
 import { use } from './use.js';
 const [baseUrl = '', username = '', password = ''] = process.argv.slice(2);
 console.log(JSON.stringify(await use(baseUrl, username, password)));
+`;
+/** For Hermes: the client sends the file of an app, and its connections are lost or not answered. */
+const HERMES_USE = `
+import { ApiError, createClient, NetworkError, unwrap, ValidationError } from '@fitness/client';
+
+const thrownBy = (work) => work.then(() => undefined, (error) => error);
+
+export const use = async ({ baseUrl, lossyUrl, silentUrl, username, password, uri }) => {
+  const client = createClient({ baseUrl, language: 'en' });
+  const refused = await thrownBy(client.login({ login: username, password: 'not-the-password' }));
+  const signedIn = await client.login({ login: username, password });
+  const silent = createClient({ baseUrl: silentUrl, retries: 1, timeoutMs: 200, uploadTimeoutMs: 600 });
+  const late = await thrownBy(silent.gyms.retrieve(1));
+  const file = { uri, name: 'portrait.png', type: 'image/png' };
+  const fields = { attachable_type: 'App\\\\Models\\\\User', attachable_id: signedIn.user.id };
+  const startedAt = Date.now();
+  const lateUpload = await thrownBy(silent.upload(file, fields));
+  const uploadMs = Date.now() - startedAt;
+  const media = await client.upload(file, fields);
+  const lossy = createClient({ baseUrl: lossyUrl, token: signedIn.token });
+  const { payment_url } = await lossy.deposits.create({ amount: 50_000 });
+  await client.deposits.create({ amount: 60_000 });
+  const amounts = [];
+  for await (const payment of client.list('/api/v1/payments', { per_page: 1 })) amounts.push(payment.amount);
+  const missing = await thrownBy(unwrap(client.GET('/api/v1/gyms/{id}', { params: { path: { id: 2147483647 } } })));
+  const stopped = new AbortController();
+  setTimeout(() => stopped.abort(), 100);
+  const left = await thrownBy(createClient({ baseUrl: silentUrl }).gyms.retrieve(1, { signal: stopped.signal }));
+  await client.logout();
+  const { response } = await client.GET('/api/v1/auth/me');
+  return {
+    engine: typeof HermesInternal,
+    refused: [refused instanceof ValidationError, Object.keys(refused.fields), refused.requestId !== undefined],
+    id: signedIn.user.id,
+    late: [late instanceof NetworkError, late.isTimeout, lateUpload.isTimeout, uploadMs >= 600],
+    media: media.filename,
+    hasPaymentUrl: payment_url.startsWith('http'),
+    amounts,
+    missing: [missing instanceof ApiError, missing.status, missing.code ?? null, missing.requestId !== undefined],
+    left: [left instanceof NetworkError, left.message],
+    afterLogout: response.status,
+  };
+};
 `;
 /** React Native has neither of these. */
 const REACT_NATIVE = `
@@ -150,6 +197,69 @@ test(
     } finally {
       await browser.close();
       await server.close();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+/** Loses the first connection of a POST, and forwards the others; under /silent nothing is answered. */
+const startLossyServer = async () => {
+  const methods: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url?.startsWith('/silent') === true) return;
+    methods.push(incoming.method ?? '');
+    if (methods.length === 1) {
+      incoming.socket.destroy();
+      return;
+    }
+    const { method, headers } = incoming;
+    const forwarded = request(`${baseUrl()}${incoming.url}`, { method, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 0, response.headers);
+      response.pipe(outgoing);
+    });
+    incoming.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, methods, close };
+};
+
+test(
+  'the packed client works in Hermes, with the globals that React Native supplies',
+  async () => {
+    const { id, username } = await register();
+    const picture = join(project, 'portrait.png');
+    writeFileSync(picture, PNG);
+    const lossy = await startLossyServer();
+    try {
+      const result = await runInHermes(project, HERMES_USE, {
+        baseUrl: baseUrl(),
+        lossyUrl: lossy.origin,
+        silentUrl: `${lossy.origin}/silent`,
+        username,
+        password: PASSWORD,
+        uri: pathToFileURL(picture).href,
+      });
+      expect(result).toEqual({
+        engine: 'object',
+        refused: [true, ['login'], true],
+        id,
+        late: [true, true, true, true],
+        media: 'portrait.png',
+        hasPaymentUrl: true,
+        amounts: [60_000, 50_000],
+        missing: [true, 404, null, true],
+        left: [false, 'The request was aborted.'],
+        afterLogout: 401,
+      });
+      expect(lossy.methods).toEqual(['POST', 'POST']);
+    } finally {
+      lossy.close();
     }
   },
   TIMEOUT_MS,

@@ -84,8 +84,9 @@ const sendInTime = async (send: Send, request: Request, timeoutMs: number): Prom
 
 const hasKey = ({ headers }: Request): boolean => headers.has('idempotency-key');
 
-const isUpload = ({ headers }: Request): boolean =>
-  headers.get('content-type')?.startsWith('multipart/form-data') === true;
+/** By its address: in React Native a request with a form has no content type, which the system adds when it sends. */
+const isUpload = ({ method, url }: Request): boolean =>
+  method === 'POST' && /\/api\/v1\/media(?:\?|$)/.test(url);
 
 const isRepeatable = (request: Request): boolean =>
   request.method === 'GET' || (request.method === 'POST' && hasKey(request));
