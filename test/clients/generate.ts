@@ -83,7 +83,7 @@ const kotlinSamples = async (): Promise<string> => {
   const imports = new Set(lines.flat().filter((line) => line.startsWith('import ')));
   const functions = lines.map((own, index) => {
     const body = own.filter((line) => !line.startsWith('import ')).join('\n');
-    return `fun sample${index}(token: String, id: Long, filename: String, file: java.io.File) {\n${body}\n}\n`;
+    return `fun sample${index}(token: String, id: Long, sessionId: Long, filename: String, file: java.io.File) {\n${body}\n}\n`;
   });
   return ['package samples', ...imports, ...functions].join('\n');
 };

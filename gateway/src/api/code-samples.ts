@@ -23,7 +23,7 @@ const answersJson = ({ responses }: Operation): boolean =>
 
 interface Request {
   method: string;
-  /** With the names of its parameters in braces. */
+  /** Has the names of its parameters in braces, in camel case as variables are written. */
   url: string;
   hasPathParameters: boolean;
   needsToken: boolean;
@@ -40,6 +40,9 @@ interface Place {
   baseUrl: string;
 }
 
+const inCamelCase = (name: string): string =>
+  name.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase());
+
 const requestOf = ({ method, path, baseUrl }: Place, operation: Operation): Request => {
   const body = requestExample(String(operation.operationId));
   const isForm =
@@ -47,7 +50,7 @@ const requestOf = ({ method, path, baseUrl }: Place, operation: Operation): Requ
   const fields = isForm && isObject(body) ? Object.entries(body) : [];
   return {
     method,
-    url: `${baseUrl}${path}`,
+    url: `${baseUrl}${path.replaceAll(/\{\w+\}/g, inCamelCase)}`,
     hasPathParameters: path.includes('{'),
     needsToken: needsToken(operation),
     takesKey: takesIdempotencyKey(operation),
