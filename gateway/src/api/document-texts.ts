@@ -5,9 +5,9 @@
 import type { Locale } from '@fitness/shared/kernel/i18n/translate.ts';
 
 interface DocumentTexts {
-  /** By operation id; at most 80 characters each. */
+  /** The key is the operation id. Each summary has at most 80 characters. */
   operations: Readonly<Record<string, string>>;
-  /** By event type: when it is published. */
+  /** The key is the event type. The text says when the event is published. */
   events: Readonly<Record<string, string>>;
 }
 

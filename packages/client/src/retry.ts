@@ -84,7 +84,7 @@ const sendInTime = async (send: Send, request: Request, timeoutMs: number): Prom
 
 const hasKey = ({ headers }: Request): boolean => headers.has('idempotency-key');
 
-/** By its address: in React Native a request with a form has no content type, which the system adds when it sends. */
+/** Looks at the address. In React Native a form has no content type before the system sends it. */
 const isUpload = ({ method, url }: Request): boolean =>
   method === 'POST' && /\/api\/v1\/media(?:\?|$)/.test(url);
 

@@ -121,7 +121,7 @@ const changesOf = (operator: Operator, entry: Entry, names: AuditNames): Html | 
     : html`<ul class="plain">${lines.map((line) => html`<li>${line}</li>\n`)}</ul>`;
 };
 
-/** As text: `Role Operator`, `Gym #4`. */
+/** The subject in words, such as `Role Operator` or `Gym #4`. */
 export const subjectText = (operator: Operator, entry: Entry, { users, roles }: AuditNames): string => {
   const { subject_type: type, subject_id: id } = entry;
   const kind = subjectName(operator, type);

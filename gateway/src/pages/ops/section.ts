@@ -45,7 +45,7 @@ export interface Operator extends View {
   waiting(): Promise<WaitingBySection>;
   /** What a service says of its outbox and its queues; undefined without an answer. Read once for a page. */
   status(service: Service): Promise<OperationsStatus | undefined>;
-  /** Of the last 24 hours; undefined without an answer. */
+  /** Payments in each of the last 24 hours; undefined if the wallet does not answer. */
   paymentHours(): Promise<readonly PaymentCount[] | undefined>;
   dependencies: Pick<Dependencies, 'agents' | 'clock' | 'urls'>;
 }

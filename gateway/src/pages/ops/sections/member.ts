@@ -280,7 +280,7 @@ interface Session {
   device: { platform: string; locale: string } | null;
 }
 
-/** As the API asks for it: the sessions of operators are ended by those who manage roles. */
+/** The rule of the API: only operators who manage roles end the sessions of other operators. */
 const mayEndSessions = ({ caller }: Operator, member: Member): boolean =>
   can(caller, 'users.update_any') &&
   member.id !== caller.userId &&

@@ -66,7 +66,7 @@ export const parseTypedDay = (locale: Locale, text: string): Period | undefined 
   return { start: new Date(start * SECOND_MS), end: new Date(end * SECOND_MS) };
 };
 
-/** As {@link parseTypedDay} reads it: `2026-11-27` in English, `۱۴۰۵/۰۹/۰۶` in Persian. */
+/** A day in the form that {@link parseTypedDay} reads: `2026-11-27` in English, `۱۴۰۵/۰۹/۰۶` in Persian. */
 export const formatTypedDay = (locale: Locale, instant: Date): string => {
   const format = formatOf(locale);
   if (format === undefined) return '';
