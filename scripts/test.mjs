@@ -174,14 +174,17 @@ async function runJest(projects, args, environment, directory) {
 
 /** @param {import('./lib/supervisor.mjs').Child} child @param {string} resultFile */
 async function untilJestEnds(child, resultFile) {
-  const deadline = Date.now() + 30 * 60_000;
+  // The slowest project takes 20 minutes on two idle cores.
+  const deadline = Date.now() + 45 * 60_000;
   let afterResult = 0;
   while (child.ended === undefined) {
     await within(child.exited, 1_000);
     // Jest waits for connections that a test has left open.
     if (existsSync(resultFile)) afterResult += 1;
     if (afterResult > 15 || Date.now() > deadline) {
-      log('jest does not end by itself: a test has left something open, or hangs');
+      const reason =
+        afterResult > 15 ? 'a test has left something open' : 'its tests take more than 45 minutes';
+      log(`jest does not end by itself: ${reason}`);
       await child.stop(2_000);
     }
   }
