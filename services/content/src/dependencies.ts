@@ -1,4 +1,4 @@
-/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+/** The dependencies of the use cases: stores, clients and platform services. Each use case picks what it needs. */
 import { type BoostReader, createBoostReader } from '@fitness/contracts/boost.ts';
 import { createMediaCopyReader, type MediaCopyReader } from '@fitness/contracts/media-copy.ts';
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
@@ -28,13 +28,12 @@ export interface Dependencies {
   gyms: Gyms;
   wallet: Wallet;
   mediaCopies: MediaCopyReader;
-  /** The public origin, for the links of files. */
+  /** The public origin, for links to files. */
   baseUrl: string;
   boosts: BoostReader;
   /**
-   * Runs the writes of the posts of one profile, by `profileKey`, one after the other in this process. All change the
-   * counters of the profile: the database alone would restart the losing transactions, and with many writers of one
-   * profile some would exceed their timeout.
+   * Serializes the post writes of one profile in this process, keyed by `profileKey`. All of them change the profile's
+   * counters. Without the queue, losing transactions would be restarted, and with many writers some would time out.
    */
   profileQueue: KeyedQueue;
 }

@@ -1,4 +1,4 @@
-/** `npm run rebuild:content`: corrects the read models and counters of this service; it may run beside the service. */
+/** `npm run rebuild:content`: corrects the read models and counters of this service, which may keep running. */
 import { counted } from '@fitness/shared/kernel/counted.ts';
 import { runRebuild } from '@fitness/shared/runtime/rebuild.ts';
 import { readConfig } from './config.ts';

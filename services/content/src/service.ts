@@ -15,7 +15,7 @@ import { createJobs } from './jobs/jobs.ts';
 import { createUpgrades } from './store/upgrades.ts';
 import { createUseCases, type UseCases } from './use-cases.ts';
 
-/** With the jobs, so that tests run a round of one on demand. */
+/** Includes the jobs, so tests can run a round on demand. */
 export type RunningContent = RunningService &
   Pick<UseCases, 'finishPurchases' | 'finishMoves' | 'removeGonePosts'>;
 

@@ -1,4 +1,4 @@
-/** What operators do to posts and training services of others is in the audit log, with the effect or not at all. */
+/** Operator changes to other users’ posts and training services: the audit entry and the effect commit together. */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
@@ -36,7 +36,7 @@ const kinds = [
 ];
 
 test.each(kinds)(
-  'a $kind of somebody else is changed and deleted',
+  'an operator’s change or deletion of another user’s $kind has an audit entry',
   async ({ kind, actions, path, body, collection }) => {
     const { id } = (await harness.send('POST', path, { as: OWNER, body })).body.data;
     const changed = await observer.observe(() =>
@@ -69,7 +69,7 @@ test.each(kinds)(
 );
 
 test.each(kinds)(
-  'what is refused, and what owners do with their $kind, has no entry',
+  'refused requests and an owner’s changes to their $kind have no audit entry',
   async ({ path, body }) => {
     const { id } = (await harness.send('POST', path, { as: OWNER, body })).body.data;
     const { entries } = await observer.observe(async () => {
@@ -89,7 +89,7 @@ test.each(kinds)(
   },
 );
 
-test('after an erasure an entry shows that a text was changed, but not to which', async () => {
+test('an audit entry of an erased account shows that a text changed, but not the texts', async () => {
   const owner = caller(51);
   const body = { profile_type: MODEL.user, profile_id: owner.userId, title: 'Title', content: 'Content' };
   const { id } = (await harness.send('POST', '/posts', { as: owner, body })).body.data;

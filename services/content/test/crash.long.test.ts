@@ -61,7 +61,7 @@ afterEach(async () => {
   content = undefined;
 });
 
-/** Whether the open transactions of the killed process stay open. */
+/** Whether the open transactions of the killed process are left open. */
 let leaveSessions = false;
 
 const kill = async (): Promise<void> => {
@@ -69,7 +69,7 @@ const kill = async (): Promise<void> => {
   await NEVER;
 };
 
-/** Waits for the commit: a kill inside the transaction leaves the same as a kill before it. */
+/** Waits for the commit, because a kill inside the transaction leaves the same state as a kill before it. */
 const killWhenActive = async (): Promise<void> => {
   const active = () => connection.collection('trainees').findOne({ status: 'active' });
   await eventually(async () => (await active()) !== null, { intervalMs: 1 });
@@ -108,14 +108,14 @@ const steps: { name: string; arm: () => void; isClaimed: boolean }[] = [
 ];
 
 describe('SIGKILL during a purchase', () => {
-  // One key per training service: a key that was used for another request is refused for 24 hours.
+  // One key per training service, because a key that was used for another request is refused for 24 hours.
   const buy = (send: Send, id: number) =>
     send('POST', `/training-services/${id}/purchase`, {
       as: caller(BUYER),
       headers: { 'idempotency-key': `crash-${id}` },
     });
 
-  /** Starts a purchase that is killed at this step; returns the id of the training service. */
+  /** Starts a purchase that is killed at this step, and returns the id of the training service. */
   const die = async (arm: () => void): Promise<number> => {
     crashing = startCrashTestProcess(MAIN, { ...config, LOG_LEVEL: 'info' });
     const send = apiClient('content', await crashing.url());
@@ -149,7 +149,7 @@ describe('SIGKILL during a purchase', () => {
   const later = () => new ManualClock(new Date(systemClock.now().getTime() + 2 * MINUTE_MS));
 
   test.each(steps)(
-    '$name: the next process finishes the purchase or nothing is left of it, and it is paid once',
+    '$name: the next process finishes the purchase once, or nothing of it is left',
     async (step) => {
       const id = await die(step.arm);
       content = await startContent(config, { clock: later() });
@@ -164,9 +164,10 @@ describe('SIGKILL during a purchase', () => {
     },
   );
 
-  // One step, because each waits for the lease of the key; store-billing/test/repeat-after-death.long.test.ts does all commands.
+  // One step only, because each waits for the lease of the key.
+  // store-billing/test/repeat-after-death.long.test.ts covers all commands.
   test.each(steps.filter(({ name }) => name === 'between the booking and its answer'))(
-    '$name: the buyer repeats the request and learns of the purchase within 30 s, paid once',
+    '$name: a buyer who repeats the request gets the purchase within 30 s, paid once',
     async (step) => {
       leaveSessions = true;
       const id = await die(step.arm);
@@ -189,7 +190,7 @@ describe('SIGKILL during a purchase', () => {
     },
   );
 
-  test('a purchase that the buyer repeats during the sweep is paid once', async () => {
+  test('a purchase that is repeated during the sweep is paid once', async () => {
     const id = await die(() => {
       standIns.beforeBookAnswer = kill;
     });

@@ -58,7 +58,7 @@ beforeAll(async () => {
   registerEventModels(connection);
   redis = await connectRedis({ url: config.REDIS_URL });
   dependencies = {
-    // Without the cache, which reads the ids of whole lists once in a process.
+    // Without the cache, which reads the ids of whole lists once per process.
     store: createStore(connection, systemClock, 0),
     outbox: createOutbox({ connection, service: 'content', clock: systemClock, random: systemRandom }),
     audit: createAuditLog({
@@ -138,7 +138,7 @@ const buy = (idempotencyKey: string | undefined) =>
       ),
   );
 
-/** How many posts and training services belong to the users of the queries; the filled ones belong to others. */
+/** The number of posts and of training services of the queries’ users. The filled rows belong to others. */
 const OWN = 30;
 const stranger = (n: number): number => 1_000 + Math.floor(n / 4);
 
@@ -250,20 +250,32 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
   const listed = Object.entries(postQueries).flatMap(([name, query]) =>
     Object.entries(viewers).map(([who, viewer]) => ({ name, query, who, viewer })),
   );
-  test.each(listed)('GET /posts, $name, $who', async ({ query, viewer }) => {
-    for (const request of [PAGE, CURSOR])
-      for (const order of ['ASC', 'DESC'] as const)
-        expect(await faults(() => useCases.listPosts(viewer, { ...query, order }, request))).toEqual([]);
-  });
+  test.each(listed)(
+    'GET /posts as $who with $name has no fault in its query plans',
+    async ({ query, viewer }) => {
+      for (const request of [PAGE, CURSOR])
+        for (const order of ['ASC', 'DESC'] as const)
+          expect(await faults(() => useCases.listPosts(viewer, { ...query, order }, request))).toEqual([]);
+    },
+  );
 
-  test.each(Object.entries(viewers))('GET /training-services as %s', async (_who, viewer) => {
-    const filters = [{}, { userId: 7 }, { minPrice: 12, maxPrice: 20 }, { search: 'serv' }, { search: 's' }];
-    for (const filter of filters)
-      for (const request of [PAGE, RANKED_CURSOR])
-        expect(await faults(() => useCases.listTrainingServices(viewer, filter, request))).toEqual([]);
-  });
+  test.each(Object.entries(viewers))(
+    'GET /training-services as %s has no fault in its query plans',
+    async (_who, viewer) => {
+      const filters = [
+        {},
+        { userId: 7 },
+        { minPrice: 12, maxPrice: 20 },
+        { search: 'serv' },
+        { search: 's' },
+      ];
+      for (const filter of filters)
+        for (const request of [PAGE, RANKED_CURSOR])
+          expect(await faults(() => useCases.listTrainingServices(viewer, filter, request))).toEqual([]);
+    },
+  );
 
-  test('nor does a list that reads windows of ids', async () => {
+  test('a list that reads windows of ids neither scans a collection nor sorts in memory', async () => {
     for (const query of [{}, { kinds: ['user'] as const }, { search: 'r' }, { search: 'run' }])
       for (const order of ['ASC', 'DESC'] as const)
         expect(await faults(() => useCases.listPosts(seller, { ...query, order }, CURSOR))).toEqual([]);
@@ -338,11 +350,11 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
       'identity.account.deleted',
       () => dependencies.store.transaction((session) => useCases.eraseAccount(session, 7, 3)),
     ],
-  ])('%s', async (_name, work) => {
+  ])('%s has no fault in its query plans', async (_name, work) => {
     expect(await faults(work)).toEqual([]);
   });
 
-  test('the erasure of an account takes no more commands for more training services', async () => {
+  test('an account erasure takes fewer commands than the account has training services', async () => {
     for (let index = 0; index < OWN; index += 1)
       await useCases.createTrainingService(caller(9), service(index));
     const sent = await watch.during(async () => {
@@ -353,12 +365,15 @@ describe('no query of a route scans a collection, or sorts in memory', () => {
     expect(await connection.collection('training_services').countDocuments({ user_id: 9 })).toBe(0);
   });
 
-  test('a scan is found, and a command without the shard key', async () => {
-    const found = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
-    expect(found).toEqual(['every shard is asked: posts find: content', expect.stringContaining('COLLSCAN')]);
+  test('a collection scan and a command without the shard key are reported', async () => {
+    const reported = await faults(() => connection.collection('posts').find({ content: 'x' }).toArray());
+    expect(reported).toEqual([
+      'every shard is asked: posts find: content',
+      expect.stringContaining('COLLSCAN'),
+    ]);
   });
 });
 
-test('each listed scatter is a command of these', () => {
+test('each listed scatter query is sent by one of these commands', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Sends the body as written: JSON has values that JavaScript cannot serialize. */
+/** Sends the body as written, because JSON has values that JavaScript cannot serialize. */
 const send = async (
   method: string,
   path: string,
@@ -125,21 +125,26 @@ const CASES: Case[] = [
 ];
 
 describe('a wrong value is 422 under its field, and nothing changes', () => {
-  test.each(CASES)('%s %s: %s', async (method, path, field, values, beside, as = seller) => {
-    const before = await everything();
-    const failures: unknown[] = [];
-    for (const value of values) {
-      const others = Object.entries(beside)
-        .filter(([name]) => name !== field)
-        .map(([name, right]) => `${JSON.stringify(name)}:${JSON.stringify(right)}`);
-      const answer = await send(method, path(), `{${[...others, `"${field}":${value}`].join(',')}}`, { as });
-      const names = Object.keys(answer.body.errors ?? {});
-      if (answer.status !== 422 || names.join() !== field) failures.push([value, answer.status, names]);
-    }
-    expect(failures).toEqual([]);
-    expect(await everything()).toEqual(before);
-    expect(harness.standIns.booked.size).toBe(0);
-  });
+  test.each(CASES)(
+    '%s %s: a wrong value of %s is 422',
+    async (method, path, field, values, beside, as = seller) => {
+      const before = await everything();
+      const failures: unknown[] = [];
+      for (const value of values) {
+        const others = Object.entries(beside)
+          .filter(([name]) => name !== field)
+          .map(([name, right]) => `${JSON.stringify(name)}:${JSON.stringify(right)}`);
+        const answer = await send(method, path(), `{${[...others, `"${field}":${value}`].join(',')}}`, {
+          as,
+        });
+        const names = Object.keys(answer.body.errors ?? {});
+        if (answer.status !== 422 || names.join() !== field) failures.push([value, answer.status, names]);
+      }
+      expect(failures).toEqual([]);
+      expect(await everything()).toEqual(before);
+      expect(harness.standIns.booked.size).toBe(0);
+    },
+  );
 
   test('a body that is not an object, not JSON, too long, or of another content type is refused', async () => {
     const before = await everything();
@@ -193,7 +198,7 @@ describe('queries', () => {
     '1',
     ...['[]', '[null]', '["1"]', '{"$gt":1}', '[1e999]', '[[1]]', '[1,2,3]', 'null'],
   ].map((cursor) => (cursor.length > 1 ? Buffer.from(cursor).toString('base64url') : cursor));
-  /** None is an id. */
+  /** None of these is an id. */
   const KEYS = [-1, 1.5, 1e308, -1e308];
   const cursorOf = (path: string, key: number[]): string => encodeCursor(key, { url: `/api/v1${path}` });
   const PRICES = ['', '-1', '1.5', 'abc', '1e3', 'NaN', '9'.repeat(16), '1&X=2'];
@@ -253,7 +258,7 @@ describe('queries', () => {
     ['/trainees', 'is_delivered', ['', 'no', 'true&X=true']],
   ];
   test.each(WRONG)(
-    'GET %s: a wrong %s is 422 under it, an empty one counts as absent',
+    'GET %s: a wrong %s is 422 under its name, and an empty one is treated as absent',
     async (path, field, values) => {
       for (const value of values) {
         const query = `${path}?${field}=${value.replaceAll('X', field)}`;
@@ -291,14 +296,14 @@ describe('queries', () => {
       (rank) => `/training-services?cursor=${cursorOf('/training-services', [rank, 1])}`,
     ),
     ...[...ODD, 'training_service_id=9007199254740991'].map((query) => `/trainees?${query}`),
-  ])('GET %s is answered', async (query) => {
+  ])('GET %s is 200', async (query) => {
     expect((await harness.send('GET', query, { as: buyer })).status).toBe(200);
   });
 
   test('a page holds 1 to 100 rows for any per_page', async () => {
     for (const path of ['/posts', '/training-services', '/trainees']) {
-      const per = async (asked: number): Promise<number> =>
-        (await harness.send('GET', `${path}?per_page=${asked}`, { as: buyer })).body.meta.per_page;
+      const per = async (perPage: number): Promise<number> =>
+        (await harness.send('GET', `${path}?per_page=${perPage}`, { as: buyer })).body.meta.per_page;
       expect([await per(1), await per(100), await per(101), await per(999_999_999)]).toEqual([
         1, 100, 100, 100,
       ]);

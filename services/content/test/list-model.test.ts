@@ -21,7 +21,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     title: string;
   }
 
-  /** Gym id → owner. Gyms and users have the same ids. The second gym becomes inactive after its posts were written. */
+  /** Owners by gym id. Gyms and users share ids. The second gym becomes inactive after its posts are written. */
   const OWNERS = new Map([
     [1, 1],
     [2, 1],
@@ -46,7 +46,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
             is_draft: isDraft,
             in_blog: inBlog,
           };
-          // Half of the posts get their values by an update.
+          // Half of the posts get their values from an update.
           const isChanged = (posts.length + Number(inBlog)) % 2 === 0;
           const other = { ...body, title: 'Other', is_draft: !isDraft, in_blog: !inBlog };
           const as = caller(owner);
@@ -103,20 +103,20 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   );
 
   const pathOf = ({ types, items, inBlog, search, order }: Query): string => {
-    const given = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
-    const pairs = Object.entries(given).flatMap(([name, value]): [string, string][] =>
+    const params = { type: types?.join(), item_id: items?.join(), in_blog: inBlog, search, order };
+    const pairs = Object.entries(params).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, String(value)]],
     );
     return `/posts?${new URLSearchParams(pairs)}`;
   };
 
-  const isAsked = ({ types, items, inBlog, search }: Query, post: Written): boolean =>
+  const matches = ({ types, items, inBlog, search }: Query, post: Written): boolean =>
     (types === undefined || types.includes(post.type)) &&
     (items === undefined || items.includes(post.profile)) &&
     (inBlog === undefined || post.inBlog === inBlog) &&
     (search === undefined || post.title.toLowerCase().includes(search.toLowerCase()));
 
-  /** 404: one type, and no profile with one of these ids that the viewer may see. */
+  /** Whether the response is 404: one type, and the viewer may see no profile with one of these ids. */
   const isMissing = ({ types, items }: Query, viewer: number | undefined): boolean => {
     if (types?.length !== 1 || items === undefined) return false;
     if (types[0] === USER) return false;
@@ -127,8 +127,8 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   test.each([
     ['a guest', undefined],
     ['an owner of two gyms', 1],
-    ['the owner of another', 2],
-    ['somebody else', 3],
+    ['the owner of another gym', 2],
+    ['another user', 3],
     ['a holder of posts.view_all', OPERATOR],
   ])('%s sees what the rule allows, with the right total, for every query', async (_name, viewer) => {
     const isOperator = viewer === OPERATOR;
@@ -142,13 +142,13 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
         continue;
       }
       const expected = posts
-        .filter((post) => isAsked(query, post) && (isPublic(post) || isOperator || post.owner === viewer))
+        .filter((post) => matches(query, post) && (isPublic(post) || isOperator || post.owner === viewer))
         .map(({ id }) => id)
         .toSorted((a, b) => (query.order === 'ASC' ? a - b : b - a));
       const idsOf = ({ body }: typeof first): number[] => body.data.map(({ id }: { id: number }) => id);
       expect([path, first.body.meta.total, idsOf(first)]).toEqual([path, expected.length, expected]);
       const middle = first.body.data.length >> 1;
-      // Every seventh query is also read in parts, which covers every filter.
+      // Every seventh query is read in parts, too, which covers every filter.
       if (middle === 0 || index % 7 !== 0) continue;
       const half = await harness.send('GET', `${path}&per_page=${middle}`, { as });
       const rest = await harness.send('GET', `${path}&per_page=100&cursor=${half.body.meta.next_cursor}`, {

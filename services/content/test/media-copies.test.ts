@@ -53,7 +53,7 @@ const kinds = [
 ];
 
 test.each(kinds)(
-  '$path: files are shown when the call is answered; a late call changes nothing',
+  '$path: files are shown once the call returns, and a late call changes nothing',
   async ({ model, path, make }) => {
     const id = await make();
     expect(await shown(path, id)).toEqual([]);
@@ -66,7 +66,7 @@ test.each(kinds)(
 );
 
 test.each(kinds)(
-  '$path: of concurrent calls in any order the newest stays',
+  '$path: the newest of concurrent calls wins, in any order',
   async ({ model, path, make }) => {
     const id = await make();
     const versions = [7, 3, 12, 1, 15, 9, 20, 2, 14, 5, 18, 11, 4, 16, 8, 19, 6, 13, 10, 17];
@@ -78,14 +78,14 @@ test.each(kinds)(
 );
 
 test.each(kinds)(
-  '$path: events repair what a lost call left, and a late event undoes nothing',
+  '$path: events make up for a lost call, and a late event undoes nothing',
   async ({ model, path, make }) => {
     const id = await make();
     harness.standIns.media.set(`${model}:${id}`, [1, ['a.png']]);
     await harness.publish(mediaAttached, { subject: id * 100, version: 1, data: event(model, id) });
     await eventually(async () => (await read(path, id)).length === 1);
     await harness.saveMedia(mediaCopy(model, id, ['b.png'], 3));
-    // Media answers with what it had before.
+    // Media responds with its earlier state.
     harness.standIns.media.set(`${model}:${id}`, [2, []]);
     harness.standIns.calls.length = 0;
     await harness.publish(mediaDeleted, { subject: id * 100, version: 2, data: event(model, id) });
@@ -98,7 +98,7 @@ test.each(kinds)(
   },
 );
 
-test('a change of the post keeps its files; a copy for a deleted or unknown target is accepted without effect', async () => {
+test('a post keeps its files when it changes, and a copy for a missing target has no effect', async () => {
   const id = await write();
   await harness.saveMedia(mediaCopy(POST, id, ['a.png']));
   const changed = await harness.send('PUT', `/posts/${id}`, { as: author, body: { title: 'New' } });

@@ -11,7 +11,7 @@ import { fillPosts, type Harness, openHarness } from './support.ts';
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const GYM = 'App\\Models\\Gym';
 const OWNER = caller(2);
-/** Eight steps. */
+/** Enough posts for eight steps. */
 const MANY = 3_000;
 
 let harness: Harness;
@@ -24,7 +24,7 @@ test.each([
   ['closed', false, 0, MANY + 1],
   ['opened', true, MANY + 1, MANY + 1],
 ])(
-  'SIGKILL between the steps of a gym that is %s: its posts stay hidden, and the next process does the others',
+  'posts of a gym that is %s stay hidden after a SIGKILL until the next process does the rest',
   async (how, isActive, forGuests, forOwner) => {
     const gym = isActive ? 12 : 11;
     const profiles =
@@ -47,7 +47,7 @@ test.each([
     await eventually(async () => (await profile())?.moved_through !== undefined, { intervalMs: 1 });
     await crashing.kill();
     expect(await profile()).toMatchObject({ version: 2, moved_through: expect.any(Number) });
-    // Without consumers: what the killed process has left.
+    // No consumer is running, so this is what the killed process left.
     const left = await harness.connection.collection('posts').countDocuments({
       profile_key: `gym:${gym}`,
       is_public: !isActive,

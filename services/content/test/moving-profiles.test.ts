@@ -1,4 +1,4 @@
-/** What readers see of the posts of a profile while they go from one state to another in steps. */
+/** What readers see of a profile’s posts while they change from one state to another in steps. */
 import { gymChanged } from '@fitness/proto/events/gyms.ts';
 import { type Caller, GUEST } from '@fitness/shared/kernel/caller.ts';
 import { systemClock } from '@fitness/shared/kernel/clock.ts';
@@ -19,10 +19,10 @@ const VIEWERS: [string, Caller][] = [
   ['a guest', GUEST],
   ['the owner', caller(OWNER)],
   ['the next owner', caller(HEIR)],
-  ['somebody else', caller(OTHER)],
+  ['another user', caller(OTHER)],
   ['a holder of posts.view_all', OPERATOR],
 ];
-/** Copies of each post of the gym, which make two steps. */
+/** Copies of each post of the gym: enough for two steps. */
 const COPIES = 100;
 
 interface Row {
@@ -48,7 +48,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await write(USER, OTHER, OTHER);
     await write(USER, OWNER, OWNER, { is_draft: true });
   });
-  // The lists of the next test are shorter without it.
+  // Removes the gym, to keep the lists of the next test short.
   afterEach(async () => {
     await step(GONE_PROFILE);
     await harness.content.finishMoves();
@@ -68,7 +68,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     return answer.body.data.id;
   };
 
-  /** A gym with its posts, between those of others. */
+  /** Opens a gym with posts, interleaved with other users’ posts. */
   const openGym = async (isActive: boolean): Promise<void> => {
     gym += 1;
     version = 1;
@@ -83,7 +83,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       }
   };
 
-  /** One step of what the event of the gym does. */
+  /** Runs one step of the gym event’s effect. */
   const step = async (next?: ProfileState): Promise<'done' | 'more'> => {
     if (next !== undefined) {
       state = next;
@@ -102,7 +102,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       .find({}, { projection: { profile_key: 1, is_draft: 1, in_blog: 1 }, sort: { _id: 1 } })
       .toArray();
 
-  /** The ids that a list must have, newest first. `inProfile`: in the list of that gym. */
+  /** The expected ids of a list, newest first. `inProfile`: only in the list of that gym. */
   const expected = (
     stored: readonly Row[],
     viewer: Caller,
@@ -160,16 +160,16 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       ];
       for (const [query, filter] of lists) {
         const ids = expected(stored, as, filter);
-        const found = await readWhole(as, query);
+        const result = await readWhole(as, query);
         const where = [name, query, state, isMoving];
         const isUnknown =
           filter.inProfile &&
           as !== OPERATOR &&
           (state.gone ||
             ((isMoving || !state.isActive) && !(as.kind === 'user' && as.userId === state.ownerUserId)));
-        if (isUnknown || (filter.inProfile && state.gone)) expect([where, found]).toEqual([where, 404]);
+        if (isUnknown || (filter.inProfile && state.gone)) expect([where, result]).toEqual([where, 404]);
         else {
-          const { total, byPage, byCursor } = found as Exclude<typeof found, 404>;
+          const { total, byPage, byCursor } = result as Exclude<typeof result, 404>;
           // Not all ids: the difference would be thousands of lines.
           const summary = (list: readonly number[]) => [
             list.length,
@@ -224,13 +224,13 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       }
       expect([_id, counts]).toEqual([_id, counted]);
     }
-    const found = await store.counters.posts();
-    expect(found.moving.size).toBe(0);
+    const counters = await store.counters.posts();
+    expect(counters.moving.size).toBe(0);
     for (const kind of ['gym', 'user'] as const)
       for (const is_draft of [false, true])
         for (const in_blog of [false, true]) {
           const key = totalKey({ is_draft, in_blog }, kind, { isActive: true, gone: false });
-          expect([key, found.count(key)]).toEqual([key, totals[key] ?? 0]);
+          expect([key, counters.count(key)]).toEqual([key, totals[key] ?? 0]);
         }
   };
 
@@ -243,7 +243,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   ];
 
   test.each(CHANGES)(
-    'from the first step until the last, lists and totals of a gym that is %s have none of its posts, then all that they must have',
+    'lists and totals have no post of a gym while it is %s in steps, and the right posts after that',
     async (_how, isActive, next) => {
       await openGym(isActive);
       await expectLists();
@@ -258,7 +258,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     },
   );
 
-  test('a gym that changes between the steps ends in its last state, whatever the first event still does', async () => {
+  test('a gym that changes between steps ends in its last state, even if the first event is repeated', async () => {
     await openGym(true);
     const ref = { kind: 'gym' as const, id: gym };
     const updateProfile = createUpdateProfile({ store });
@@ -268,7 +268,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect(await step({ ownerUserId: HEIR, isActive: true, gone: false })).toBe('more');
     await expectLists();
     expect(await store.transaction((session) => updateProfile(session, first))).toBe('done');
-    // The same state again continues what the version before has begun.
+    // The same state with a newer version continues the steps of the version before.
     expect(await step(state)).toBe('done');
     await expectLists();
     await expectExact();
@@ -282,7 +282,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect(await harness.content.finishMoves()).toBe(0);
   });
 
-  test('posts that are written, changed and deleted between the steps are counted once, and their owner sees them', async () => {
+  test('posts that are written, changed or deleted between steps are counted once and seen by their owner', async () => {
     await openGym(false);
     expect(await step({ ownerUserId: OWNER, isActive: true, gone: false })).toBe('more');
     harness.standIns.gyms.set(gym, { user_id: OWNER, is_active: true, version });
@@ -309,7 +309,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectExact();
   });
 
-  test('writers and changes of a gym at the same time leave exact counters and facets, and no reader sees half of a change', async () => {
+  test('concurrent writes and gym changes leave exact counters, and no reader sees half a change', async () => {
     await openGym(true);
     const stored = await rows();
     const base = expected(stored, GUEST, {}).length;
@@ -337,9 +337,9 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
         await harness.publish(gymChanged, { subject: gym, version, data });
         await new Promise((resolve) => setTimeout(resolve, 150));
       }
-      const wanted = { _id: `gym:${gym}`, version, moved_through: { $exists: false } };
+      const filter = { _id: `gym:${gym}`, version, moved_through: { $exists: false } };
       const profiles = harness.connection.collection<{ _id: string }>('profiles');
-      await eventually(async () => (await profiles.findOne(wanted)) !== null);
+      await eventually(async () => (await profiles.findOne(filter)) !== null);
     };
     const readers = [read(), read()];
     await Promise.all([writeMany(), writeMany(), change()]).finally(() => {

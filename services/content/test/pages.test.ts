@@ -7,7 +7,7 @@ import { createStore } from '../src/store/store.ts';
 import { type Harness, LIST_CACHES, mediaCopy, openHarness } from './support.ts';
 
 describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => {
-  /** Pages by their number, which are found by the ids of the lists in memory, while posts change. */
+  /** Pages by number, found by the ids of the lists in memory, while posts change. */
 
   const USER = 'App\\Models\\User';
   const GYM = 'App\\Models\\Gym';
@@ -57,7 +57,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     operator: { as: OPERATOR, sees: () => true },
   };
 
-  /** All pages of every viewer, in both orders, are the parts of what they see. */
+  /** Expects the pages of every viewer, in both orders, to add up to what they see. */
   const expectPages = async (): Promise<void> => {
     for (const { as, sees } of Object.values(viewers))
       for (const order of ['DESC', 'ASC']) {
@@ -70,7 +70,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
       }
   };
 
-  test('no page loses or repeats a post after creations, changes, deletions and a gym that closes and is deleted', async () => {
+  test('no page loses or repeats a post when posts change and a gym becomes inactive', async () => {
     for (let index = 0; index < 12; index += 1)
       await write(WRITERS[index % 3] ?? 1, index % 4 === 0, index % 3 === 0);
     await expectPages();
@@ -97,7 +97,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
   });
 
-  test('a process finds what others changed, also if that is more than the counters remember', async () => {
+  test('a process sees other processes’ changes, even more than the counters remember', async () => {
     const other = createStore(harness.connection, harness.clock, harness.config.LIST_CACHE_MIB);
     const pageOf = async (): Promise<number[]> => {
       const { versions, newest, count } = await other.counters.posts();
@@ -136,7 +136,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect(await pageOf()).toEqual(newestIds().slice(1, 4));
   });
 
-  test('no reader sees a text, a search result or files from before a confirmed change, also in another process', async () => {
+  test('no reader of any process sees a text, search result or files older than a confirmed change', async () => {
     const other = createStore(harness.connection, harness.clock, harness.config.LIST_CACHE_MIB);
     const listed = async (search: string | undefined) => {
       const { versions, newest, count } = await other.counters.posts();

@@ -69,7 +69,7 @@ const onGym = (gymId: number, fields: Record<string, unknown> = {}) => ({
   ...fields,
 });
 
-/** The totals of the lists equal the number of their posts. */
+/** Expects the totals of the lists to equal the number of their posts. */
 const expectTotals = async (): Promise<void> => {
   for (const as of [GUEST, operator]) {
     for (const query of [{}, { type: GYM }, { type: USER }, { in_blog: 'true' }, { type: GYM, in_blog: 0 }]) {
@@ -86,7 +86,7 @@ const expectTotals = async (): Promise<void> => {
 };
 
 describe('201: a post is written', () => {
-  test('on the author’s profile, with every field of the resource', async () => {
+  test('a post on the author’s profile has every field of the resource', async () => {
     const userId = fresh();
     const answer = await send(caller(userId), {
       profile_type: USER,
@@ -112,7 +112,7 @@ describe('201: a post is written', () => {
     });
   });
 
-  test('on an own gym that the read model does not have: gyms is asked', async () => {
+  test('a post on the caller’s gym is created even if the read model lacks the gym', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId, { in_blog: true }));
@@ -120,7 +120,7 @@ describe('201: a post is written', () => {
     expect(body.data).toMatchObject({ profile_type: GYM, profile_id: gymId, in_blog: true });
   });
 
-  test('twenty at once on one profile are all stored and counted', async () => {
+  test('twenty concurrent posts on one profile are all stored and counted', async () => {
     const userId = fresh();
     const ids = await together(() => write(userId));
     const answer = await list({ type: USER, item_id: userId });
@@ -130,7 +130,7 @@ describe('201: a post is written', () => {
 });
 
 describe('a profile that is not the caller’s', () => {
-  test('another user’s is 403, another’s gym 403; an unknown gym, and another’s inactive one, 422', async () => {
+  test('a post on another user’s profile or gym is 403, and on an unknown or inactive gym 422', async () => {
     const userId = fresh();
     const body = { title: 'T', content: 'C' };
     const post = (fields: Record<string, unknown>) => send(caller(userId), { ...body, ...fields });
@@ -142,7 +142,7 @@ describe('a profile that is not the caller’s', () => {
     expect((await post(onGym(openGym(fresh(), false)))).text).toBe(unknown.text);
   });
 
-  test('503 while gyms does not answer, and nothing is written', async () => {
+  test('a post on a gym is 503 and not written while gyms does not answer', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     harness.standIns.down = ['GetGyms'];
@@ -153,7 +153,7 @@ describe('a profile that is not the caller’s', () => {
 });
 
 describe('GET, PUT and DELETE of one', () => {
-  test('a draft is seen by its owner and operators; for others it does not exist', async () => {
+  test('a draft is shown to its owner and operators, and is 404 for others', async () => {
     const userId = fresh();
     const id = await write(userId, { is_draft: true });
     const unknown = await harness.send('GET', '/posts/999999');
@@ -166,7 +166,7 @@ describe('GET, PUT and DELETE of one', () => {
     expect((await harness.send('GET', `/posts/${id}`, { as: none })).status).toBe(403);
   });
 
-  test('a change keeps other fields; a published post is listed, and the totals are right', async () => {
+  test('a change keeps other fields, and a published post is listed and counted', async () => {
     const userId = fresh();
     const id = await write(userId, { is_draft: true });
     harness.clock.advance(5_000);
@@ -185,7 +185,7 @@ describe('GET, PUT and DELETE of one', () => {
     await expectTotals();
   });
 
-  test('a change without any known field changes nothing', async () => {
+  test('an update without any known field changes nothing', async () => {
     const userId = fresh();
     const id = await write(userId);
     const stored = () => harness.connection.collection<{ _id: number }>('posts').findOne({ _id: id });
@@ -201,7 +201,7 @@ describe('GET, PUT and DELETE of one', () => {
     }
   });
 
-  test('of twenty concurrent changes none is lost', async () => {
+  test('no change of twenty concurrent ones is lost', async () => {
     const userId = fresh();
     const id = await write(userId);
     const changes = [{ title: 'New' }, { content: 'Newer' }, { in_blog: true }, { is_draft: true }];
@@ -214,7 +214,7 @@ describe('GET, PUT and DELETE of one', () => {
     await expectTotals();
   });
 
-  test('another user is 403 on a published one and 404 on a draft; an operator may', async () => {
+  test('another user gets 403 for a published post and 404 for a draft; an operator may delete it', async () => {
     const userId = fresh();
     const [shown, draft] = [await write(userId), await write(userId, { is_draft: true })];
     const other = caller(fresh());
@@ -227,7 +227,7 @@ describe('GET, PUT and DELETE of one', () => {
     expect((await harness.send('DELETE', `/posts/${draft}`, { as: operator })).status).toBe(204);
   });
 
-  test('after a transfer of the gym the previous owner is refused at once', async () => {
+  test('the previous owner of a transferred gym is refused at once', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const id = await write(before, onGym(gymId));
@@ -237,7 +237,7 @@ describe('GET, PUT and DELETE of one', () => {
     expect((await harness.send('PUT', `/posts/${id}`, { as: caller(after), body })).status).toBe(200);
   });
 
-  test('of twenty concurrent deletions one succeeds and publishes one event, and the totals are right', async () => {
+  test('one of twenty concurrent deletions of a post succeeds, and it publishes one event', async () => {
     const userId = fresh();
     const id = await write(userId);
     const answers = await together(() => harness.send('DELETE', `/posts/${id}`, { as: caller(userId) }));
@@ -255,7 +255,7 @@ describe('GET, PUT and DELETE of one', () => {
 });
 
 describe('the list: visibility', () => {
-  test('guests see published posts of public profiles; owners their own too; operators all', async () => {
+  test('guests see published posts of public profiles, owners all of their own, operators all posts', async () => {
     const [userId, other] = [fresh(), fresh()];
     const [open, closed] = [openGym(userId), openGym(userId, false)];
     const word = `sight${userId}`;
@@ -280,12 +280,12 @@ describe('the list: visibility', () => {
     await expectTotals();
   });
 
-  test('a token without posts.view and posts.view_all is 403, before its query is validated', async () => {
+  test('a token without posts.view and posts.view_all gets 403 before its query is validated', async () => {
     expect((await list({}, caller(fresh(), ['posts.create']))).status).toBe(403);
     expect((await list({ type: 'x' }, caller(fresh(), []))).status).toBe(403);
   });
 
-  test('a page makes no call, and shows the media of each post', async () => {
+  test('a page of posts makes no call and shows the media of each post', async () => {
     const userId = fresh();
     const ids = await together(() => write(userId), 5);
     await harness.saveMedia(mediaCopy('App\\Models\\Posts\\Post', ids[0] ?? 0, ['one.png', 'two.png']));
@@ -346,7 +346,7 @@ describe('the list: calls', () => {
 });
 
 describe('the list: filters', () => {
-  test('type and item_id, one or several, alone and together', async () => {
+  test('posts are filtered by one or several types and item ids, alone and together', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const own = await write(userId);
@@ -366,7 +366,7 @@ describe('the list: filters', () => {
     expect(gyms).not.toContain(own);
   });
 
-  test('in_blog: true, false and neither', async () => {
+  test('in_blog filters posts by true and false, and returns all posts without a value', async () => {
     const userId = fresh();
     const [regular, blog] = [await write(userId), await write(userId, { in_blog: true })];
     const query = { type: USER, item_id: userId };
@@ -388,8 +388,8 @@ describe('the list: filters', () => {
     const { title } = (await harness.send('GET', `/posts/${id}`)).body.data;
     for (const search of ['\u4e00', text.slice(9_000, 9_002), text.slice(-5), 'farewell', 'ewe', title])
       for (const filter of [{ type: USER, item_id: userId }, {}]) {
-        const found = await list({ ...filter, search, per_page: 100 });
-        expect([search, idsOf(found).includes(id)]).toEqual([search, true]);
+        const answer = await list({ ...filter, search, per_page: 100 });
+        expect([search, idsOf(answer).includes(id)]).toEqual([search, true]);
       }
     expect(idsOf(await list({ type: USER, item_id: userId, search: 'lain' }))).toEqual([plain]);
     expect(idsOf(await list({ type: USER, item_id: userId, search: `${text.slice(0, 2)}x` }))).toEqual([]);
@@ -428,7 +428,7 @@ describe('the list: filters', () => {
     expect(answer.body.meta.total).toBe(0);
   });
 
-  test('30 a page; pages and cursors in both orders give every post once', async () => {
+  test('pages of 30 and cursors return every post once, in both orders', async () => {
     const userId = fresh();
     const ids: number[] = [];
     for (let index = 0; index < 65; index += 1)
@@ -445,8 +445,8 @@ describe('the list: filters', () => {
         expect((await Promise.all(pages)).flatMap(idsOf)).toEqual(expected);
         const seen: number[] = [];
         for (let cursor: string | null = ''; cursor !== null; ) {
-          const given: Record<string, string> = cursor === '' ? {} : { cursor };
-          const page: Answer = await list({ ...base, order, per_page: 25, ...given }, caller(userId));
+          const cursorQuery: Record<string, string> = cursor === '' ? {} : { cursor };
+          const page: Answer = await list({ ...base, order, per_page: 25, ...cursorQuery }, caller(userId));
           seen.push(...idsOf(page));
           cursor = page.body.meta.next_cursor;
         }
@@ -457,7 +457,7 @@ describe('the list: filters', () => {
     expect(beyond.body.data).toEqual([]);
   });
 
-  test('an invented cursor is 422, with any id', async () => {
+  test('a made-up cursor is 422 with any id', async () => {
     for (const id of [0, -5, 7, 1e15, 1e300, 0.5]) {
       const cursor = Buffer.from(JSON.stringify([id])).toString('base64url');
       for (const order of ['ASC', 'DESC']) expect((await list({ cursor, order })).status).toBe(422);
@@ -467,7 +467,7 @@ describe('the list: filters', () => {
 });
 
 describe('404 for one type without a visible profile', () => {
-  test('a gym and a user that do not exist; an erased user; an inactive gym for others', async () => {
+  test('a list of an unknown or erased profile, or of another user’s inactive gym, is 404', async () => {
     const [userId, erased] = [fresh(), fresh()];
     const closed = openGym(userId, false);
     harness.standIns.gone.add(erased);
@@ -481,7 +481,7 @@ describe('404 for one type without a visible profile', () => {
     expect(idsOf(await list({ type: GYM, item_id: closed }, operator))).toEqual([]);
   });
 
-  test('200 for two types, for a profile without posts, and when one of several exists', async () => {
+  test('a list is 200 for two types, for a profile without posts, and if one of several exists', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     expect(idsOf(await list({ type: `${GYM},${USER}`, item_id: NOBODY }))).toEqual([]);
@@ -491,7 +491,7 @@ describe('404 for one type without a visible profile', () => {
     expect(idsOf(await list({ type: GYM, item_id: `${NOBODY},${gymId}` }))).toEqual([]);
   });
 
-  test('503 while the profile’s owner does not answer', async () => {
+  test('a list of unknown profiles is 503 while the service that owns them does not answer', async () => {
     harness.standIns.down = ['GetGyms', 'GetHiddenUsers'];
     expect((await list({ type: GYM, item_id: NOBODY })).status).toBe(503);
     expect((await list({ type: USER, item_id: NOBODY })).status).toBe(503);
@@ -510,7 +510,7 @@ describe('422', () => {
     ['search', { search: 'x'.repeat(201) }],
     ['page', { page: 0 }],
     ['cursor', { cursor: 'WzEsMl0' }],
-  ])('under %s of the query %j', async (field, query) => {
+  ])('an invalid %s in the query %j is 422', async (field, query) => {
     const answer = await list(query);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors)).toEqual([field]);
@@ -528,7 +528,7 @@ describe('422', () => {
     ['in_blog', 'a number', { in_blog: 1 }],
     ['profile_type', 'unknown', { profile_type: 'App\\Models\\Posts\\Post' }],
     ['profile_id', 'a string', { profile_id: '7' }],
-  ])('under %s of a body where it is %s', async (field, _why, fields) => {
+  ])('a body is 422 under %s if it is %s', async (field, _why, fields) => {
     const userId = fresh();
     const body = { profile_type: USER, profile_id: userId, title: 'T', content: 'C', ...fields };
     const answer = await send(caller(userId), body);
@@ -537,7 +537,7 @@ describe('422', () => {
   });
 });
 
-test('a character outside the basic plane counts as one', async () => {
+test('a character outside the basic plane is counted once', async () => {
   const userId = fresh();
   const sent = {
     profile_type: USER,
@@ -563,7 +563,7 @@ describe('hostile input is never a 500', () => {
     ['a thousand brackets', deep(1_000)],
     ['a negative', -1],
   ];
-  test.each(VALUES)('%s in any field', async (_name, value) => {
+  test.each(VALUES)('%s in any field is not a 500', async (_name, value) => {
     const userId = fresh();
     const as = caller(userId);
     const post = {
@@ -598,7 +598,7 @@ describe('hostile input is never a 500', () => {
   });
 
   test.each(['search', 'type', 'item_id', 'in_blog', 'order', 'page', 'per_page', 'cursor'])(
-    'in the query: %s',
+    'a hostile value of the query parameter %s is not a 500',
     async (field) => {
       for (const value of [
         '%00',
@@ -621,7 +621,7 @@ describe('hostile input is never a 500', () => {
 });
 
 describe('the permission to see all posts', () => {
-  test('does not let a token change or delete posts of others', async () => {
+  test('posts.view_all does not let a token change or delete other users’ posts', async () => {
     const id = await write(fresh());
     const reader = caller(fresh(), ['posts.view_all']);
     expect((await harness.send('GET', `/posts/${id}`, { as: reader })).status).toBe(200);
@@ -674,7 +674,7 @@ describe('events of gyms and accounts', () => {
     expect(await profiles.findOne({ _id: `gym:${gymId}` })).toMatchObject({ version: 9, is_active: true });
   });
 
-  test('a lost event is made up for when the next post asks gyms', async () => {
+  test('the next post on a gym makes up for a lost event', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const draft = await write(before, onGym(gymId, { is_draft: true }));
@@ -705,7 +705,7 @@ describe('events of gyms and accounts', () => {
     await expectTotals();
   });
 
-  test('a new owner sees the drafts, the previous one does not', async () => {
+  test('the new owner of a gym sees its drafts, and the previous owner does not', async () => {
     const [before, after] = [fresh(), fresh()];
     const gymId = openGym(before);
     const draft = await write(before, onGym(gymId, { is_draft: true }));
@@ -719,7 +719,7 @@ describe('events of gyms and accounts', () => {
     expect(idsOf(await list(all, caller(before)))).not.toContain(draft);
   });
 
-  test('posts of a deleted gym are hidden from everyone at once, then deleted, each with its event', async () => {
+  test('posts of a deleted gym are hidden at once, then deleted, each with its event', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const ids = await together(() => write(userId, onGym(gymId)), 25);
@@ -806,7 +806,7 @@ describe('events of gyms and accounts', () => {
     await expectTotals();
   });
 
-  test('events from a time when content was down are handled', async () => {
+  test('events that were published while content was down are handled', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const id = await write(userId, onGym(gymId));
@@ -816,7 +816,7 @@ describe('events of gyms and accounts', () => {
     await eventually(async () => (await harness.send('GET', `/posts/${id}`)).status === 404);
   });
 
-  test('posts that are written while their gym becomes inactive end up hidden, in any order', async () => {
+  test('posts that are written while their gym becomes inactive end up hidden', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     await write(userId, onGym(gymId));
@@ -833,7 +833,7 @@ describe('events of gyms and accounts', () => {
 });
 
 describe('gRPC', () => {
-  test('GetPosts answers the current owner and visibility, from the service that owns the profile', async () => {
+  test('GetPosts returns owner and visibility from the service that owns the profile', async () => {
     const userId = fresh();
     const gymId = openGym(userId);
     const [own, draft] = [await write(userId), await write(userId, { is_draft: true })];
@@ -855,7 +855,7 @@ describe('gRPC', () => {
     content.close();
   });
 
-  test('GetTrainingServices answers those that exist; more than 200 ids are refused', async () => {
+  test('GetTrainingServices returns those that exist and refuses more than 200 ids', async () => {
     const userId = fresh();
     const made = await harness.send('POST', '/training-services', {
       as: caller(userId),

@@ -78,7 +78,7 @@ const statuses = (answers: Answer[], status: number): number =>
   answers.filter((answer) => answer.status === status).length;
 
 describe('201: bought', () => {
-  test('answers the trainee, and books a purchase, an income and the commission rounded down', async () => {
+  test('a purchase returns the trainee and books purchase, income and the commission rounded down', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     const answer = await buy(buyer, id);
@@ -121,7 +121,7 @@ describe('201: bought', () => {
     });
   });
 
-  test('twenty purchases during changes of the price each pay the price of their trainee', async () => {
+  test('each of twenty purchases during price changes pays the price of its trainee', async () => {
     const [seller, id] = [someone(), await offer(someone())];
     const owner = (await harness.send('GET', `/training-services/${id}`)).body.data.user_id;
     const change = (price: number) =>
@@ -137,7 +137,7 @@ describe('201: bought', () => {
     }
   });
 
-  test('a purchase with a price pays that price, or is refused', async () => {
+  test('a purchase with a price pays that price or is refused', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     await harness.send('PUT', `/training-services/${id}`, { as: caller(seller), body: { price: PRICE + 1 } });
@@ -159,7 +159,7 @@ describe('201: bought', () => {
     expect(harness.standIns.payments('income')).toHaveLength(1);
   });
 
-  test('without a key, two purchases are two', async () => {
+  test('two purchases without a key are booked twice', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     const answers = [await buy(buyer, id), await buy(buyer, id)];
     expect(statuses(answers, 201)).toBe(2);
@@ -168,7 +168,7 @@ describe('201: bought', () => {
 });
 
 describe('Idempotency-Key', () => {
-  test('twenty purchases at once under one key are one booking, one trainee and one answer, byte for byte', async () => {
+  test('twenty concurrent purchases with one key have one booking, one trainee and one response', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     const answers = await together(() => buy(buyer, id, 'twenty'));
@@ -188,7 +188,7 @@ describe('Idempotency-Key', () => {
     expect(harness.tap.events.filter((one) => one.type === event.type && ofBuyer(one))).toEqual([event]);
   });
 
-  test('belongs to its user, and to one training service', async () => {
+  test('an Idempotency-Key belongs to its user and to one training service', async () => {
     const [buyer, other] = [someone(), someone()];
     const [one, two] = [await offer(someone()), await offer(someone())];
     expect((await buy(buyer, one, 'mine')).status).toBe(201);
@@ -199,7 +199,7 @@ describe('Idempotency-Key', () => {
     expect(harness.standIns.booked.size).toBe(2);
   });
 
-  test('can be used again after 24 hours, also when the sweep finished its purchase', async () => {
+  test('an Idempotency-Key can be reused after 24 hours, even if the sweep finished its purchase', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.down = ['Book'];
     expect((await buy(buyer, id, 'daily')).status).toBe(503);
@@ -212,7 +212,7 @@ describe('Idempotency-Key', () => {
   });
 });
 
-test('an erasure deletes the stored answers of the buyer, and keeps the trainee of the seller', async () => {
+test('an erasure deletes the buyer’s stored responses and keeps the seller’s trainee', async () => {
   const [seller, buyer, other] = [someone(), someone(), someone()];
   const id = await offer(seller);
   for (const one of [buyer, other]) expect((await buy(one, id, 'key')).status).toBe(201);
@@ -247,14 +247,14 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(harness.standIns.balance).toBe(0);
   });
 
-  test('payments.own_service', async () => {
+  test('the seller’s own service is 400 payments.own_service', async () => {
     const seller = someone();
     const answer = await buy(seller, await offer(seller));
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('payments.own_service');
   });
 
-  test('an inactive one, one of a seller with a scheduled deletion and an unknown one get the same 404', async () => {
+  test('inactive, unknown and hidden sellers’ training services get the same 404', async () => {
     const pending = someone();
     const ids = [await offer(someone(), { is_active: false }), await offer(pending), 999_999];
     harness.standIns.pending.add(pending);
@@ -266,14 +266,14 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
     expect(harness.standIns.booked.size).toBe(0);
   });
 
-  test('401 for a guest, 403 for a token without access to payments', async () => {
+  test('a purchase is 401 for a guest and 403 for a token without access to payments', async () => {
     const id = await offer(someone());
     expect((await harness.send('POST', `/training-services/${id}/purchase`)).status).toBe(401);
     const as = caller(someone(), ['posts.view']);
     expect((await harness.send('POST', `/training-services/${id}/purchase`, { as })).status).toBe(403);
   });
 
-  test('a restricted or OAuth token neither buys, nor sees trainees, nor delivers', async () => {
+  test('a restricted or OAuth token cannot buy, list trainees or deliver', async () => {
     const [buyer, seller] = [someone(), someone()];
     const id = await offer(seller);
     const { data: trainee } = (await buy(buyer, id)).body;
@@ -293,18 +293,21 @@ describe('400 and 404, with {error, code}, and nothing booked', () => {
 });
 
 describe('503: a service does not answer', () => {
-  test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])('%s: nothing is claimed', async (method) => {
-    const [buyer, id] = [someone(), await offer(someone())];
-    harness.standIns.down = [method];
-    const { status, body } = await buy(buyer, id);
-    expect([status, body.code]).toEqual([503, undefined]);
-    harness.standIns.down = [];
-    harness.clock.advance(MINUTE_MS);
-    expect(await harness.content.finishPurchases()).toBe(0);
-    expect(harness.standIns.booked.size).toBe(0);
-  });
+  test.each(['ShowUsers', 'GetRates', 'GetHiddenUsers'])(
+    'a purchase is not claimed while %s fails',
+    async (method) => {
+      const [buyer, id] = [someone(), await offer(someone())];
+      harness.standIns.down = [method];
+      const { status, body } = await buy(buyer, id);
+      expect([status, body.code]).toEqual([503, undefined]);
+      harness.standIns.down = [];
+      harness.clock.advance(MINUTE_MS);
+      expect(await harness.content.finishPurchases()).toBe(0);
+      expect(harness.standIns.booked.size).toBe(0);
+    },
+  );
 
-  test('after a booking whose answer was lost, the same key resumes the purchase', async () => {
+  test('the same key resumes a purchase whose booking response was lost', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
     expect((await buy(buyer, id, 'lost')).status).toBe(503);
@@ -315,7 +318,7 @@ describe('503: a service does not answer', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
-  test('without a key, the next purchase of the same service resumes it after its lease', async () => {
+  test('the next purchase of a service resumes an interrupted one without a key after its lease', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
     expect((await buy(buyer, id)).status).toBe(503);
@@ -326,7 +329,7 @@ describe('503: a service does not answer', () => {
     expect(harness.standIns.booked.size).toBe(2);
   });
 
-  /** A purchase under this key whose process has crashed, after its lease. */
+  /** A purchase with this key whose process crashed and whose lease has expired. */
   const interrupted = async (key: string): Promise<{ buyer: number; id: number }> => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.down = ['Book'];
@@ -351,7 +354,7 @@ describe('503: a service does not answer', () => {
     return { release, untilArrived: () => eventually(() => arrived) };
   };
 
-  test('a repeat that the wallet refuses while the sweep may still pay is no refusal', async () => {
+  test('a repeat is 503 if the wallet refuses it while the sweep may still pay', async () => {
     const { buyer, id } = await interrupted('beside-the-sweep');
     const booking = holdNextBooking();
     const sweeping = harness.content.finishPurchases();
@@ -366,7 +369,7 @@ describe('503: a service does not answer', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
-  test('the sweep does not cancel what a repeat that began after it may still pay', async () => {
+  test('the sweep does not cancel a purchase that a later repeat may still pay', async () => {
     const { buyer, id } = await interrupted('after-the-sweep');
     harness.standIns.balance = 0;
     const refused = holdNextBooking();
@@ -383,14 +386,14 @@ describe('503: a service does not answer', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
-  /** One more process, whose clock the sandbox has advanced. */
+  /** Another process, whose clock the sandbox has advanced. */
   const advancedReplica = () =>
     harness.replica({
       clock: { now: () => new Date(harness.clock.now().getTime() + 30 * DAY_MS) },
       realTime: harness.clock,
     });
 
-  test('a process whose clock was advanced does not take over a purchase that is under way', async () => {
+  test('a process with an advanced clock does not take over a purchase in progress', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     const advanced = await advancedReplica();
     const booking = holdNextBooking();
@@ -405,7 +408,7 @@ describe('503: a service does not answer', () => {
     expect(harness.standIns.booked.size).toBe(1);
   });
 
-  test('a purchase of a process whose clock was advanced is finished when its lease has ended by real time', async () => {
+  test('a purchase of a process with an advanced clock is finished once its lease ends in real time', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     const { send } = await advancedReplica();
     harness.standIns.down = ['Book'];
@@ -418,7 +421,7 @@ describe('503: a service does not answer', () => {
     expect(await trainees(buyer)).toHaveLength(1);
   });
 
-  test('repeats of a refused purchase do not extend its lease: after it the answer is 400', async () => {
+  test('repeats of a refused purchase do not extend its lease, after which they get 400', async () => {
     const [buyer, id] = [someone(), await offer(someone())];
     harness.standIns.down = ['Book'];
     expect((await buy(buyer, id, 'again-and-again')).status).toBe(503);
@@ -443,7 +446,7 @@ describe('503: a service does not answer', () => {
     expect(harness.standIns.booked.size).toBe(1);
   });
 
-  test('the sweep finishes booked purchases, cancels refused ones, and leaves those with an unknown outcome', async () => {
+  test('the sweep finishes booked purchases, cancels refused ones and leaves unknown outcomes', async () => {
     const [seller, booked, refused] = [someone(), someone(), someone()];
     const id = await offer(seller);
     harness.standIns.beforeBookAnswer = () => Promise.reject(new Error('lost'));
@@ -473,7 +476,7 @@ describe('delivery', () => {
     return { seller, buyer, id: answer.body.data.id as number };
   };
 
-  test('twenty concurrent deliveries and a later one answer the same, deliver once and publish one event', async () => {
+  test('twenty concurrent deliveries and a later one get the same response and publish one event', async () => {
     const { seller, buyer, id } = await sold();
     const answers = await together(() => deliver(seller, id));
     expect(statuses(answers, 200)).toBe(20);
@@ -505,7 +508,7 @@ describe('delivery', () => {
     expect(published).toHaveLength(1);
   });
 
-  test('is for the seller: 403 for the buyer, 404 for a stranger and for an unpaid trainee', async () => {
+  test('only the seller can deliver: the buyer gets 403, and strangers and unpaid trainees 404', async () => {
     const { buyer, id } = await sold();
     expect((await deliver(buyer, id)).status).toBe(403);
     expect((await deliver(someone(), id)).status).toBe(404);
@@ -518,7 +521,7 @@ describe('delivery', () => {
     expect((await deliver(seller, Number(open?._id))).status).toBe(404);
   });
 
-  test('trainees are listed to buyer and seller, by role, service and delivery, in pages and by cursor', async () => {
+  test('buyers and sellers list trainees by role, service and delivery, in pages and by cursor', async () => {
     const [seller, buyer] = [someone(), someone()];
     const [one, two] = [await offer(seller), await offer(seller)];
     const ids: number[] = [];
@@ -541,7 +544,7 @@ describe('delivery', () => {
     expect(await trainees(someone())).toEqual([]);
   });
 
-  test('trainees show the buyer as the viewer may see them, also an erased one, in one call a page', async () => {
+  test('trainees show buyers, even erased ones, as the viewer may see them, with one call a page', async () => {
     const [seller, buyer, erased] = [someone(), someone(), someone()];
     const id = await offer(seller);
     for (const userId of [buyer, buyer, erased]) await buy(userId, id);
@@ -566,7 +569,7 @@ describe('delivery', () => {
 });
 
 describe('the blocker active_trainees', () => {
-  test('applies before a purchase checks for hidden sellers: a deletion scheduled at that moment sees it', async () => {
+  test('the blocker applies before a purchase checks whether the seller is hidden', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     let evaluated: unknown;
@@ -577,10 +580,10 @@ describe('the blocker active_trainees', () => {
     expect(evaluated).toEqual({ applies: true, extras_json: '{"count":1}' });
   });
 
-  test('a deletion scheduled before it applies refuses the purchase, and nothing is left of it', async () => {
+  test('a purchase is refused and leaves nothing if a deletion is scheduled before the blocker applies', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
-    // Once, before any purchase is claimed.
+    // Runs once, before any purchase is claimed.
     let scheduled: Promise<unknown> | undefined;
     harness.standIns.before.set('GetRates', async () => {
       scheduled ??= (async () => {
@@ -597,7 +600,7 @@ describe('the blocker active_trainees', () => {
     expect(await harness.connection.collection('trainees').countDocuments(claimed)).toBe(0);
   });
 
-  test('counts paid, undelivered trainees of the seller, also of a deleted service', async () => {
+  test('the blocker counts the seller’s undelivered trainees, even those of a deleted service', async () => {
     const [seller, buyer] = [someone(), someone()];
     const id = await offer(seller);
     const first = (await buy(buyer, id)).body.data.id;
@@ -610,7 +613,7 @@ describe('the blocker active_trainees', () => {
     expect(await evaluate(seller)).toEqual({ applies: true, extras_json: '{"count":1}' });
   });
 
-  test.each(['gym_ownership', '', 'constructor'])('%j is not found here', async (code) => {
+  test.each(['gym_ownership', '', 'constructor'])('the blocker %j is NOT_FOUND', async (code) => {
     await expect(evaluate(1, code)).rejects.toMatchObject({ kind: 'not_found' });
   });
 });

@@ -33,13 +33,13 @@ const published = (type: string, id: number) =>
   harness.tap.events.filter((event) => event.type === type && event.subject === String(id));
 const countOf = (statuses: readonly number[], status: number): number =>
   statuses.filter((one) => one === status).length;
-/** The total of the list equals the number of documents. */
+/** Expects the total of the list to equal the number of documents. */
 const expectTotal = async (path: string, collection: string): Promise<void> => {
   const { total } = (await harness.send('GET', `${path}?per_page=1`, { as: operator })).body.meta;
   expect(total).toBe(await harness.connection.collection(collection).countDocuments({}));
 };
 
-test('a post that is deleted during changes stays deleted, and publishes one event, with the last version', async () => {
+test('a post that is deleted during changes stays deleted and publishes one event', async () => {
   const userId = someone();
   const id = await write(userId);
   const changes = [{ title: 'New' }, { is_draft: true }, { in_blog: true }, { is_draft: false }];
@@ -84,7 +84,7 @@ test('twenty posts of one profile, each changed during its deletion, are all del
   await expectTotal('/posts', 'posts');
 });
 
-test('a training service that is deleted during changes stays deleted, and its event has the last version', async () => {
+test('a training service that is deleted during changes stays deleted, with the last version', async () => {
   const userId = someone();
   const id = await offer(userId);
   const answers = await together((index) => {
@@ -114,11 +114,11 @@ test('a purchase during the deletion of its training service is complete or has 
   const id = await offer(seller);
   harness.standIns.booked.clear();
   // The deletion starts when some purchases are paying and others have not started.
-  let asked = 0;
+  let bookings = 0;
   const halfway = Promise.withResolvers<void>();
   harness.standIns.before.set('Book', async () => {
-    asked += 1;
-    if (asked === 3) halfway.resolve();
+    bookings += 1;
+    if (bookings === 3) halfway.resolve();
   });
   const [removed, ...answers] = await Promise.all([
     halfway.promise.then(() => harness.send('DELETE', `/training-services/${id}`, { as: caller(seller) })),
@@ -156,7 +156,7 @@ test('a purchase during the deletion of its training service is complete or has 
   expect(late.status).toBe(404);
 });
 
-test('purchases during a price rise and a deactivation pay the price that they named, or nothing', async () => {
+test('purchases during a price rise and a deactivation pay the price that they named or nothing', async () => {
   const seller = someone();
   const id = await offer(seller);
   harness.standIns.booked.clear();

@@ -45,10 +45,10 @@ const write = async (userId: number, profile_type: string, profile_id: number, i
   return answer.body.data.id as number;
 };
 
-test('missing profiles, wrong flags, wrong boosts and wrong counters are corrected while the service runs', async () => {
+test('a rebuild corrects profiles, flags, boosts and counters while the service runs', async () => {
   const [open, closing] = [11, 12];
   for (const id of [open, closing]) harness.standIns.gyms.set(id, { user_id: 2, is_active: true });
-  const kept = [await write(2, USER, 2), await write(2, GYM, open), await write(2, GYM, open, true)];
+  const remaining = [await write(2, USER, 2), await write(2, GYM, open), await write(2, GYM, open, true)];
   const closed = await write(2, GYM, closing);
   const erased = await write(3, USER, 3);
   const services = [];
@@ -60,7 +60,7 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   harness.standIns.gyms.set(closing, { user_id: 2, is_active: false });
   harness.standIns.gone.add(3);
   harness.standIns.boosts.set(services[0] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
-  harness.standIns.media.set(`App\\Models\\Posts\\Post:${kept[0]}`, [4, ['a.png']]);
+  harness.standIns.media.set(`App\\Models\\Posts\\Post:${remaining[0]}`, [4, ['a.png']]);
   const profiles = harness.connection.collection<{ _id: string }>('profiles');
   await profiles.deleteOne({ _id: `gym:${open}` });
   await harness.connection
@@ -69,10 +69,10 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   expect(await rebuild()).toMatch(/^Rebuilt 4 profiles and 2 training services\./);
   const all = await harness.send('GET', '/posts?order=ASC', { as: caller(2) });
   const ids = all.body.data.map(({ id }: { id: number }) => id);
-  expect(ids).toEqual([...kept, closed]);
+  expect(ids).toEqual([...remaining, closed]);
   expect(all.body.meta.total).toBe(4);
   const guest = await harness.send('GET', '/posts');
-  expect(guest.body.data.map(({ id }: { id: number }) => id)).toEqual([kept[1], kept[0]]);
+  expect(guest.body.data.map(({ id }: { id: number }) => id)).toEqual([remaining[1], remaining[0]]);
   expect(guest.body.meta.total).toBe(2);
   const filesOf = ({ media }: { media: { filename: string }[] }) => media.map(({ filename }) => filename);
   expect(guest.body.data.map(filesOf)).toEqual([[], ['a.png']]);
@@ -84,7 +84,7 @@ test('missing profiles, wrong flags, wrong boosts and wrong counters are correct
   expect((await harness.send('GET', '/posts')).body.meta.total).toBe(3);
 });
 
-test('after a rebuild of corrupted read models the answers are the same as before', async () => {
+test('a rebuild of corrupted read models restores the earlier responses', async () => {
   const [owner, other, open, closed] = [21, 22, 31, 32];
   const OPERATOR = caller(1, ['posts.view_all', 'training_services.update_any', 'users.view_all']);
   harness.standIns.gyms.set(open, { user_id: owner, is_active: true });
@@ -106,7 +106,7 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   harness.standIns.boosts.set(ids[1] ?? 0, { level: 1, ends_at: '2099-01-01 00:00:00' });
   await rebuild();
   const answers = async () => {
-    const found: string[] = [];
+    const responses: string[] = [];
     for (const path of [
       '/posts',
       '/posts?order=ASC&per_page=3&page=2',
@@ -117,8 +117,8 @@ test('after a rebuild of corrupted read models the answers are the same as befor
       '/training-services?max_price=7',
     ])
       for (const as of [GUEST, caller(owner), OPERATOR])
-        found.push((await harness.send('GET', path, { as })).text);
-    return found;
+        responses.push((await harness.send('GET', path, { as })).text);
+    return responses;
   };
   const before = await answers();
   const { connection } = harness;
@@ -150,14 +150,14 @@ test('after a rebuild of corrupted read models the answers are the same as befor
   expect(await answers()).toEqual(before);
 });
 
-test('a database that never answers a write ends the rebuild with one sentence, and the next one does the work', async () => {
+test('a rebuild ends with one error line if a write is never answered, and the next one succeeds', async () => {
   await write(41, USER, 41);
   const profiles = harness.connection.collection<{ _id: string }>('profiles');
   await profiles.deleteOne({ _id: 'user:41' });
   const proxy = await startMongoProxy(harness.config.MONGODB_URI);
-  const held = proxy.holdAt((command, collection) => command === 'update' && collection === 'profiles');
+  const writeHeld = proxy.holdAt((command, collection) => command === 'update' && collection === 'profiles');
   const { output, errors, exitCode } = await run(`${proxy.uri}&socketTimeoutMS=1000`);
-  await held;
+  await writeHeld;
   await proxy.close();
   expect({ output, exitCode }).toEqual({ output: '', exitCode: 1 });
   expect(errors).toMatch(

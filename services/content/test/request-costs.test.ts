@@ -1,4 +1,4 @@
-/** What one request of each route costs at most, in a warm process: database commands, and calls of other services. */
+/** The maximum cost of a request to each route in a warm process: database commands, and calls to other services. */
 import { randomUUID } from 'node:crypto';
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { LIST_CACHE_MIB } from '@fitness/shared/kernel/config.ts';
@@ -20,7 +20,7 @@ const operator = caller(900, [
   'posts.update_any',
   'training_services.update_any',
 ]);
-/** More than a page of the lists below. */
+/** More rows than a page of the lists below. */
 const ROWS_OF_LISTS = 12;
 
 let harness: Harness;
@@ -68,7 +68,7 @@ const ROWS: RouteCost[] = [
   { route: 'GET /posts', as: member, commands: 1 },
   { route: 'GET /posts', as: operator, commands: 1 },
   { route: 'GET /posts?page=2&per_page=5', as: GUEST, commands: 1 },
-  // The posts that only the member sees are in memory as well.
+  // The posts that only the member sees are in memory, too.
   { route: 'GET /posts?page=2&per_page=5', as: member, commands: 1 },
   { route: 'GET /posts?search=title', as: GUEST, commands: 1 },
   { route: `GET /posts?profile_type=${encodeURIComponent(USER)}&profile_id=7`, as: GUEST, commands: 1 },
@@ -152,7 +152,7 @@ const ROWS: RouteCost[] = [
   { route: 'POST /trainees/:id/deliver', as: member, commands: 5, calls: ['ShowUsers'], request: newTrainee },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row with its cost', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -160,10 +160,10 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 
-test('no command asks every shard without being listed', () => {
+test('every command that is sent to all shards is listed', () => {
   expect(meter.shardFaults()).toEqual([]);
 });

@@ -14,7 +14,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   const OPERATOR = caller(99, ['posts.view_all', 'users.view_all', 'training_services.update_any']);
 
   let harness: Harness;
-  /** Another process: it reads what the first one writes. */
+  /** Another process, which reads what the first one writes. */
   let reader: Send;
   beforeAll(async () => {
     harness = await openHarness({ listCacheMib });
@@ -57,7 +57,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
   };
   const idsOf = ({ data }: Page): number[] => data.map(({ id }) => id);
 
-  /** All pages of every viewer, by number and by cursor, are the parts of what they see, in both processes. */
+  /** Expects the pages of every viewer, by number and by cursor, to add up to what they see, in both processes. */
   const expectPages = async (): Promise<void> => {
     for (const send of [harness.send, reader])
       for (const { as, sees } of viewers) {
@@ -126,7 +126,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
   });
 
-  test('a process finds more changes than the counters remember', async () => {
+  test('a process sees more changes than the counters remember', async () => {
     const any = [...offers.values()].find(({ isActive }) => isActive);
     if (any === undefined) throw new Error('none is active');
     for (let edition = 1; edition <= 70; edition += 1) await put(any, { title: `Edition ${edition}` });
@@ -135,7 +135,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await expectPages();
   });
 
-  test('no reader of another process sees one from before a confirmed change, nor an inactive one', async () => {
+  test('no reader of another process sees a training service that is outdated or inactive', async () => {
     const offered = await offer(7, true);
     const nameOf = (edition: number): string => (edition === 0 ? 'Plan' : `Version ${edition}`);
     let confirmed = 0;
@@ -167,7 +167,7 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     expect((await listed(reader)).data.find(({ id }) => id === offered.id)?.media).toHaveLength(1);
   });
 
-  test('a seller is hidden from the moment at which their deletion is scheduled, while others read the same list', async () => {
+  test('a seller is hidden as soon as their deletion is scheduled, even during concurrent reads', async () => {
     const { id } = await offer(9, true);
     let isReading = true;
     const others = Array.from({ length: 4 }, async () => {
@@ -188,11 +188,11 @@ describe.each(LIST_CACHES)('with a cache of lists of %i MiB', (listCacheMib) => 
     await Promise.all(others);
   });
 
-  test('pages that are asked for at the same time share their calls of identity', async () => {
+  test('concurrent pages share their calls to identity', async () => {
     const { calls, before } = harness.standIns;
     const shown = () => calls.filter((method) => method === 'ShowUsers').length;
     calls.length = 0;
-    // The first call is answered when all the others wait.
+    // The first call returns once all others are waiting.
     before.set('ShowUsers', () => sleep(shown() === 1 ? 1_000 : 0));
     await Promise.all(Array.from({ length: 20 }, () => listed(harness.send)));
     before.delete('ShowUsers');

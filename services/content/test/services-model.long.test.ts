@@ -27,7 +27,7 @@ const offered: Offered[] = [];
 const offer = async (seller: number, isActive: boolean, price: number, title: string): Promise<void> => {
   const as = caller(seller);
   const body = { title, description: '-', price, duration_days: 1, is_active: isActive };
-  // A third of them get their values by an update.
+  // A third of them get their values from an update.
   const isChanged = offered.length % 3 === 0;
   const other = { ...body, title: 'Other', price: 1_000, is_active: !isActive };
   const answer = await harness.send('POST', '/training-services', { as, body: isChanged ? other : body });
@@ -64,9 +64,10 @@ beforeAll(async () => {
       for (const price of [100, 200, 300])
         for (const title of ['Alpha', 'Beta']) await offer(seller, isActive, price, title);
   const boosted = { boosted_until: { $gt: harness.clock.now() } };
-  const wanted = offered.filter(({ level }) => level > 0).length;
+  const boostedCount = offered.filter(({ level }) => level > 0).length;
   await eventually(
-    async () => (await harness.connection.collection('training_services').countDocuments(boosted)) === wanted,
+    async () =>
+      (await harness.connection.collection('training_services').countDocuments(boosted)) === boostedCount,
   );
   harness.standIns.pending.add(LEAVING);
 });
@@ -94,7 +95,7 @@ const pathOf = (query: Query): string => {
   return `/training-services?${new URLSearchParams(pairs)}`;
 };
 
-const isAsked = (
+const matches = (
   { user_id, min_price = 0, max_price = 1e9, search = '' }: Query,
   service: Offered,
 ): boolean =>
@@ -112,13 +113,13 @@ test.each([
   ['a holder of both', 3, ['posts.view_all', 'users.view_all']],
 ] as const)(
   '%s sees what the rule allows, boosted first, pro before basic, for every query',
-  async (_name, viewer, held) => {
-    const can = (permission: string): boolean => (held as readonly string[]).includes(permission);
-    const as = viewer === undefined ? GUEST : caller(viewer, held);
+  async (_name, viewer, permissions) => {
+    const can = (permission: string): boolean => (permissions as readonly string[]).includes(permission);
+    const as = viewer === undefined ? GUEST : caller(viewer, permissions);
     for (const query of queries) {
       const path = pathOf(query);
       const expected = offered
-        .filter((service) => isAsked(query, service))
+        .filter((service) => matches(query, service))
         .filter(({ isActive, seller }) => isActive || seller === viewer || can('posts.view_all'))
         .filter(({ seller }) => seller !== LEAVING || can('users.view_all'))
         .toSorted((a, b) => b.level - a.level || b.id - a.id)

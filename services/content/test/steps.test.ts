@@ -1,4 +1,4 @@
-/** What has many rows changes in steps: the posts of a profile, the training services of an erased account, the boosts of a deleted one. */
+/** Changes of many rows in steps: posts of a profile, training services of an erased account, boosts. */
 import { gymChanged, gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
@@ -8,9 +8,9 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { fillPosts, type Harness, openHarness } from './support.ts';
 
-/** More than two transactions may change. */
+/** More rows than two transactions may change. */
 const MANY = 2_500;
-/** With their grams too many for some transactions. */
+/** Too many for a few transactions, together with their grams. */
 const SERVICES = 100;
 const GRAM_DOCUMENTS = 110;
 
@@ -32,10 +32,10 @@ const countOf = (collection: string, filter: Record<string, unknown>): Promise<n
   harness.connection.collection(collection).countDocuments(filter);
 const expectBounded = (): void => expect(watch.largest()).toBeLessThanOrEqual(CHANGES_MAX);
 
-test('an account with more training services than a transaction may delete is erased in steps, each with its event', async () => {
+test('an account with many training services is erased in steps, each deletion with its event', async () => {
   const userId = 77;
   await create(userId);
-  const kept = await create(78);
+  const remaining = await create(78);
   const counters = harness.connection.collection('counters');
   const totals = async () => (await harness.send('GET', '/training-services')).body.meta.total;
   const first = 1_000_000;
@@ -69,11 +69,11 @@ test('an account with more training services than a transaction may delete is er
   });
   expect(await totals()).toBe(1);
   expect(await countOf('training_services_texts', { row: { $gt: first } })).toBe(0);
-  expect(await countOf('training_services', { _id: kept })).toBe(1);
+  expect(await countOf('training_services', { _id: remaining })).toBe(1);
   expectBounded();
 });
 
-test('a training service with more boosts than a transaction may delete is deleted at once, and its boosts in steps', async () => {
+test('a training service with many boosts is deleted at once, and its boosts in steps', async () => {
   const id = await create(79);
   const other = await create(79);
   const boosts = [id, ...Array.from({ length: MANY }, () => id), other].map((training_service_id, index) => ({
@@ -87,7 +87,7 @@ test('a training service with more boosts than a transaction may delete is delet
   expectBounded();
 });
 
-test('the posts of a gym with more than a transaction may change are closed, opened, given away and removed in steps', async () => {
+test('the posts of a gym with many posts are hidden, shown, transferred and removed in steps', async () => {
   const gym = 31;
   const guestTotal = async () => (await harness.send('GET', '/posts')).body.meta.total;
   const before = await guestTotal();

@@ -43,7 +43,7 @@ export class StandIns {
   readonly gone = new Set<number>();
   readonly gyms = new Map<number, { user_id?: number; is_active: boolean; version?: number }>();
   readonly boosts = new Map<number, { level: number; ends_at: string }>();
-  /** By model and id: the version of the public files, and their names. */
+  /** The version and names of the public files, keyed by model and id. */
   readonly media = new Map<string, [number, string[]]>();
   readonly booked = new Map<string, Booking[]>();
   /** The method name of every call. */
@@ -54,7 +54,7 @@ export class StandIns {
   /** Runs after the wallet has booked and before it answers. */
   beforeBookAnswer: () => Promise<void> = async () => undefined;
 
-  /** By method name: runs before the method does anything. */
+  /** Hooks by method name. Each runs before the method does anything. */
   readonly before = new Map<string, () => Promise<void>>();
 
   async called(method: string): Promise<void> {
@@ -100,11 +100,11 @@ const gymsOf = (standIns: StandIns) =>
   standInService(grpcDefinitions.gyms(), {
     GetGyms: async ({ ids }) => {
       await standIns.called('GetGyms');
-      const found = ids.flatMap((id) => {
+      const gyms = ids.flatMap((id) => {
         const gym = standIns.gyms.get(id);
         return gym === undefined ? [] : [{ id, name: `Gym ${id}`, ...gym }];
       });
-      return { gyms: found };
+      return { gyms };
     },
   });
 
@@ -196,7 +196,7 @@ export interface Harness extends ServiceHarness {
   clock: ManualClock;
   content: RunningContent;
   send: Send;
-  /** As media does before it answers an upload or a deletion. */
+  /** Sends a copy as media does before it responds to an upload or deletion. */
   saveMedia(copy: ReturnType<typeof mediaCopy>): Promise<void>;
   /** Restarts the service over the same data. */
   restart(): Promise<void>;
@@ -234,17 +234,17 @@ export const openStandIns = async (): Promise<{
 
 type GrpcAddresses = Pick<ContentConfig, Extract<keyof ContentConfig, `${string}_GRPC_ADDRESS`>>;
 
-/** What tests of lists run with: lists are the same without the cache. */
+/** Cache sizes for tests of lists, which must be the same without the cache. */
 export const LIST_CACHES = [LIST_CACHE_MIB, 0];
 
 const settings = {
   LOG_LEVEL: 'silent',
   CONTENT_SWEEP_SECONDS: 3_600,
-  // All tests pass without the cache too: TEST_LIST_CACHE_MIB=0.
+  // TEST_LIST_CACHE_MIB=0 runs all tests without the cache.
   LIST_CACHE_MIB: Number(process.env.TEST_LIST_CACHE_MIB ?? LIST_CACHE_MIB),
 } as const;
 
-/** When a part cannot be opened, those opened before are closed. `watched`: for `watchCommands`. */
+/** Closes what it has opened if a later part fails to open. `watched` is for `watchCommands`. */
 export const openHarness = async ({
   watched = false,
   listCacheMib = settings.LIST_CACHE_MIB,
@@ -299,7 +299,7 @@ const open = async (cleanup: Cleanup, watched: boolean, listCacheMib: number): P
 export const together = <T>(work: (index: number) => Promise<T>, times = 20): Promise<T[]> =>
   Promise.all(Array.from({ length: times }, (_, index) => work(index)));
 
-/** Copies a post of a profile `count` times as older processes would have written them; `change`: what differs, beside the ids. */
+/** Copies a post of a profile `count` times, as if other processes had written the copies. */
 export const fillPosts = async (
   connection: Connection,
   like: { profile_key: string; [field: string]: unknown },

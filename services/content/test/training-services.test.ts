@@ -51,7 +51,7 @@ const idsOf = (answer: Answer): number[] => {
 };
 
 describe('201: a training service is offered', () => {
-  test('answers the whole resource, with all fields of the caller’s own user, and publishes it', async () => {
+  test('a new training service is returned with the caller’s full user, and is published', async () => {
     const userId = someone();
     const answer = await harness.send('POST', '/training-services', { as: caller(userId), body: draft });
     expect(answer.status).toBe(201);
@@ -73,7 +73,7 @@ describe('201: a training service is offered', () => {
     expect(event.data).toEqual({ training_service_id: id, user_id: userId, is_active: true });
   });
 
-  test('twenty at once get twenty different ids', async () => {
+  test('twenty concurrent training services get twenty different ids', async () => {
     const userId = someone();
     const ids = await together(() => offer(userId));
     expect(new Set(ids).size).toBe(20);
@@ -81,7 +81,7 @@ describe('201: a training service is offered', () => {
 });
 
 describe('200: one is read', () => {
-  test('a guest sees it with the user limited, its media and its live boost', async () => {
+  test('a guest sees a training service with a limited user, its media and its live boost', async () => {
     const userId = someone();
     const id = await offer(userId);
     harness.standIns.boosts.set(id, { level: 2, ends_at: '2027-01-01 00:00:00' });
@@ -95,7 +95,7 @@ describe('200: one is read', () => {
     expect(body.data.media[0]).toMatchObject({ filename: 'a.png', purpose: null });
   });
 
-  test('the boost is left out while store-billing is down; 503 while identity is', async () => {
+  test('the boost is omitted while store-billing is down, and the response is 503 while identity is', async () => {
     const id = await offer(someone());
     harness.standIns.down = ['GetBoosts'];
     const bare = await harness.send('GET', `/training-services/${id}`);
@@ -107,7 +107,7 @@ describe('200: one is read', () => {
     expect((await harness.send('GET', '/training-services')).status).toBe(503);
   });
 
-  test('an inactive one is 404 to others, byte for byte as one that does not exist', async () => {
+  test('an inactive training service gets others the same 404 as one that does not exist', async () => {
     const userId = someone();
     const id = await offer(userId, { is_active: false });
     const unknown = await harness.send('GET', '/training-services/999999');
@@ -124,7 +124,7 @@ describe('200: one is read', () => {
     ['restricted', restrictedCaller],
     ['OAuth', appCaller],
   ])(
-    'a %s token of the seller sees an inactive one only with training_services.create',
+    'a %s token sees the seller’s inactive services only with training_services.create',
     async (_kind, token) => {
       const userId = someone();
       const id = await offer(userId, { is_active: false });
@@ -142,7 +142,7 @@ describe('200: one is read', () => {
     },
   );
 
-  test('a viewer who sees all inactive ones in the list sees each of them, and changes none', async () => {
+  test('a holder of posts.view_all can read each inactive training service, but change none', async () => {
     const userId = someone();
     const id = await offer(userId, { is_active: false });
     const reader = caller(someone(), ['posts.view_all']);
@@ -156,7 +156,7 @@ describe('200: one is read', () => {
     expect((await harness.send('DELETE', `/training-services/${id}`, { as: seller })).status).toBe(403);
   });
 
-  test('one of an owner with a scheduled deletion is 404 to others, and visible to the owner', async () => {
+  test('a training service is 404 to others while the deletion of its seller is scheduled', async () => {
     const userId = someone();
     const id = await offer(userId);
     harness.standIns.pending.add(userId);
@@ -167,7 +167,7 @@ describe('200: one is read', () => {
 });
 
 describe('PUT and DELETE', () => {
-  test('a change keeps other fields, and of twenty concurrent changes none is lost', async () => {
+  test('a change keeps other fields, and none of twenty concurrent changes is lost', async () => {
     const userId = someone();
     const id = await offer(userId);
     const fields = ['title', 'description', 'price', 'duration_days'] as const;
@@ -218,7 +218,7 @@ describe('PUT and DELETE', () => {
     expect(published().map(({ aggregateversion }) => aggregateversion)).toEqual([1, 2]);
   });
 
-  test('an operator may, another user is 403, a guest 401, an unknown one 404', async () => {
+  test('operators may change a training service; others get 403, guests 401 and unknown ids 404', async () => {
     const id = await offer(someone());
     const put = (as: Parameters<typeof caller>[0] | 'guest', path = id) =>
       harness.send('PUT', `/training-services/${path}`, {
@@ -240,7 +240,7 @@ describe('PUT and DELETE', () => {
     expect((await harness.send('GET', `/training-services/${id}`)).status).toBe(404);
   });
 
-  test('of twenty concurrent deletions one succeeds and publishes one event', async () => {
+  test('one of twenty concurrent deletions succeeds and publishes one event', async () => {
     const userId = someone();
     const id = await offer(userId);
     const answers = await together(() =>
@@ -258,7 +258,7 @@ describe('PUT and DELETE', () => {
 });
 
 describe('the list', () => {
-  test('inactive ones are listed to their owner and to operators only', async () => {
+  test('inactive training services are listed only to their seller and to operators', async () => {
     const userId = someone();
     const active = await offer(userId);
     const inactive = await offer(userId, { is_active: false });
@@ -273,25 +273,25 @@ describe('the list', () => {
     expect(idsOf(others)).not.toContain(inactive);
   });
 
-  test('an owner with a scheduled deletion is hidden from viewers without users.view_all', async () => {
+  test('a seller with a scheduled deletion is hidden from viewers without users.view_all', async () => {
     const [staying, leaving] = [someone(), someone()];
-    const kept = await offer(staying, { title: 'Pending list' });
+    const remaining = await offer(staying, { title: 'Pending list' });
     const hidden = await offer(leaving, { title: 'Pending list' });
     const list = '/training-services?search=pending%20list';
     const before = await harness.send('GET', list, { as: caller(staying) });
-    expect(idsOf(before)).toEqual([hidden, kept]);
-    // Viewers see all fields of their own user, and limited fields of others.
+    expect(idsOf(before)).toEqual([hidden, remaining]);
+    // Viewers see all fields of themselves, and limited fields of other users.
     expect(before.body.data.map(({ user }: { user: { email?: string } }) => user.email)).toEqual([
       undefined,
       `user${staying}@example.test`,
     ]);
     harness.standIns.pending.add(leaving);
-    expect(idsOf(await harness.send('GET', list))).toEqual([kept]);
-    expect(idsOf(await harness.send('GET', list, { as: caller(leaving) }))).toEqual([kept]);
-    expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([hidden, kept]);
+    expect(idsOf(await harness.send('GET', list))).toEqual([remaining]);
+    expect(idsOf(await harness.send('GET', list, { as: caller(leaving) }))).toEqual([remaining]);
+    expect(idsOf(await harness.send('GET', list, { as: operator }))).toEqual([hidden, remaining]);
   });
 
-  test('no page of a hidden owner reveals how many it hides, also past the end', async () => {
+  test('no page of a hidden seller reveals how many rows it hides, even past the end', async () => {
     const userId = someone();
     await together(() => offer(userId), 3);
     harness.standIns.pending.add(userId);
@@ -313,7 +313,7 @@ describe('the list', () => {
     }
   });
 
-  test('an erased owner is shown to nobody', async () => {
+  test('the training services of an erased seller are shown to nobody', async () => {
     const userId = someone();
     const id = await offer(userId);
     harness.standIns.gone.add(userId);
@@ -328,7 +328,7 @@ describe('the list', () => {
       }
   });
 
-  test('search folds case, letters and digits; prices bound it; both at once', async () => {
+  test('a search folds case, letters and digits, and can be combined with a price range', async () => {
     const userId = someone();
     const cheap = await offer(userId, { title: 'برنامه‌ي كاهش وزن ۱۲ هفته', price: 1_000 });
     const dear = await offer(userId, { title: 'X', description: 'کاهش وزن WITH coach', price: 9_000 });
@@ -346,7 +346,7 @@ describe('the list', () => {
     expect(both.body.meta.total).toBe(1);
   });
 
-  test('a page without boosts makes one call', async () => {
+  test('a page of training services without boosts makes one call', async () => {
     const userId = someone();
     await together(() => offer(userId), 5);
     for (const query of ['', '&per_page=2', '&search=cut']) {
@@ -367,7 +367,7 @@ describe('boosted first', () => {
     ends_at: formatTimestamp(new Date(harness.clock.now().getTime() + endsInMs)),
   });
 
-  test('until the boost expires or is ended; pages and cursors keep the order and miss nothing', async () => {
+  test('boosted services come first until the boost ends, in pages and by cursor', async () => {
     const userId = someone();
     const ids: number[] = [];
     for (let index = 0; index < 7; index += 1) ids.push(await offer(userId));
@@ -414,14 +414,14 @@ describe('boosted first', () => {
   });
 });
 
-test('of two boosts of one training service the one that ends last decides its level', async () => {
+test('the boost that ends last determines the level of a training service', async () => {
   const userId = someone();
   const ids: number[] = [];
   for (let index = 0; index < 3; index += 1) ids.push(await offer(userId));
   const [basic = 0, pro = 0, none = 0] = ids;
   const at = (ms: number): string => formatTimestamp(new Date(harness.clock.now().getTime() + ms));
   let version = 0;
-  const tell = (boostId: number, id: number, level: number, endsInMs: number) => {
+  const publishBoost = (boostId: number, id: number, level: number, endsInMs: number) => {
     version += 1;
     const boostable = { boostable_type: 'training_service' as const, boostable_id: id };
     const data = { boost_id: boostId, ...boostable, level, starts_at: at(-DAY_MS), ends_at: at(endsInMs) };
@@ -429,18 +429,18 @@ test('of two boosts of one training service the one that ends last decides its l
   };
   const list = async () => idsOf(await harness.send('GET', `/training-services?user_id=${userId}`));
   // A pro boost that was refunded, then a basic one.
-  await tell(80_000 + basic, basic, 2, -1_000);
-  await tell(90_000 + basic, basic, 1, DAY_MS);
-  await tell(80_000 + pro, pro, 2, DAY_MS);
+  await publishBoost(80_000 + basic, basic, 2, -1_000);
+  await publishBoost(90_000 + basic, basic, 1, DAY_MS);
+  await publishBoost(80_000 + pro, pro, 2, DAY_MS);
   await eventually(async () => (await list())[0] === pro && (await list())[1] === basic);
   expect(await list()).toEqual([pro, basic, none]);
 });
 
 test('the boosts of a deleted training service are deleted', async () => {
   const userId = someone();
-  const [kept, removed] = [await offer(userId), await offer(userId)];
+  const [remaining, removed] = [await offer(userId), await offer(userId)];
   const boosts = harness.connection.collection('boosts');
-  for (const id of [kept, removed]) {
+  for (const id of [remaining, removed]) {
     const times = { starts_at: '2026-01-01 00:00:00', ends_at: '2026-02-01 00:00:00' };
     const data = {
       boost_id: 9_000 + id,
@@ -455,12 +455,12 @@ test('the boosts of a deleted training service are deleted', async () => {
     204,
   );
   expect(await boosts.countDocuments({ training_service_id: removed })).toBe(0);
-  expect(await boosts.countDocuments({ training_service_id: kept })).toBe(1);
+  expect(await boosts.countDocuments({ training_service_id: remaining })).toBe(1);
 });
 
-test('the end of a boost is published once, with the seller, and not for a deleted training service', async () => {
+test('the end of a boost is published once, and not for a deleted training service', async () => {
   const userId = someone();
-  const [kept, removed] = [await offer(userId), await offer(userId)];
+  const [remaining, removed] = [await offer(userId), await offer(userId)];
   const boostOf = (id: number, boostId = 9_500_000 + id) => ({
     boost_id: boostId,
     boostable_type: 'training_service' as const,
@@ -473,25 +473,25 @@ test('the end of a boost is published once, with the seller, and not for a delet
     204,
   );
   // Events with one subject are handled in order.
-  const tell = (definition: typeof boostEnded, version: number, data: ReturnType<typeof boostOf>) =>
-    harness.publish(definition, { subject: 9_500_000 + kept, version, data });
+  const publishBoost = (definition: typeof boostEnded, version: number, data: ReturnType<typeof boostOf>) =>
+    harness.publish(definition, { subject: 9_500_000 + remaining, version, data });
   const published = (boostId: number) =>
     harness.tap.waitFor('content.training_service.boost_ended', {
       matches: ({ subject }) => subject === `boost-${boostId}`,
     });
-  await tell(boostGranted, 1, boostOf(kept));
-  await tell(boostEnded, 2, boostOf(removed));
-  // Also under other ids: the version decides.
-  for (let each = 0; each < 5; each += 1) await tell(boostEnded, 2, boostOf(kept));
+  await publishBoost(boostGranted, 1, boostOf(remaining));
+  await publishBoost(boostEnded, 2, boostOf(removed));
+  // Repeated deliveries have no effect, because the version decides.
+  for (let each = 0; each < 5; each += 1) await publishBoost(boostEnded, 2, boostOf(remaining));
   // The second one is published after everything that was stored before the first one.
-  for (const boostId of [9_600_000 + kept, 9_700_000 + kept]) {
-    await tell(boostEnded, 2, boostOf(kept, boostId));
+  for (const boostId of [9_600_000 + remaining, 9_700_000 + remaining]) {
+    await publishBoost(boostEnded, 2, boostOf(remaining, boostId));
     await published(boostId);
   }
-  const { title } = (await harness.send('GET', `/training-services/${kept}`)).body.data;
-  expect((await published(9_500_000 + kept)).data).toEqual({
-    boost_id: 9_500_000 + kept,
-    training_service_id: kept,
+  const { title } = (await harness.send('GET', `/training-services/${remaining}`)).body.data;
+  expect((await published(9_500_000 + remaining)).data).toEqual({
+    boost_id: 9_500_000 + remaining,
+    training_service_id: remaining,
     title,
     seller_user_id: userId,
     level: 2,
@@ -501,7 +501,7 @@ test('the end of a boost is published once, with the seller, and not for a delet
     .filter(({ type }) => type === 'content.training_service.boost_ended')
     .map(({ subject }) => subject);
   for (const [id, times] of [
-    [kept, 1],
+    [remaining, 1],
     [removed, 0],
   ] as const)
     expect([id, ended.filter((subject) => subject === `boost-${9_500_000 + id}`).length]).toEqual([
@@ -527,28 +527,31 @@ describe('422', () => {
     ['price', 'over a thousand million', { price: 2_000_000_000 }],
     ['duration_days', 'zero', { duration_days: 0 }],
     ['is_active', 'a string', { is_active: 'yes' }],
-  ])('under %s when it is %s, at creation and at change', async (field, _why, body) => {
-    const userId = someone();
-    const made = await harness.send('POST', '/training-services', {
-      as: caller(userId),
-      body: { ...draft, ...body },
-    });
-    expect(made.status).toBe(422);
-    expect(Object.keys(made.body.errors)).toEqual([field]);
-    const id = await offer(userId);
-    const changed = await harness.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
-    expect(changed.status).toBe(422);
-    expect(Object.keys(changed.body.errors)).toEqual([field]);
-  });
+  ])(
+    'a training service is 422 under %s if it is %s, on creation and on change',
+    async (field, _why, body) => {
+      const userId = someone();
+      const made = await harness.send('POST', '/training-services', {
+        as: caller(userId),
+        body: { ...draft, ...body },
+      });
+      expect(made.status).toBe(422);
+      expect(Object.keys(made.body.errors)).toEqual([field]);
+      const id = await offer(userId);
+      const changed = await harness.send('PUT', `/training-services/${id}`, { as: caller(userId), body });
+      expect(changed.status).toBe(422);
+      expect(Object.keys(changed.body.errors)).toEqual([field]);
+    },
+  );
 
   test.each(['user_id=x', 'min_price=-1', 'max_price=1.5', 'page=0', 'cursor=abc', 'user_id=1&user_id=2'])(
-    'for the query %s',
+    'the query %s is 422',
     async (query) => {
       expect((await harness.send('GET', `/training-services?${query}`)).status).toBe(422);
     },
   );
 
-  test('403 without the permission, before the body is validated', async () => {
+  test('a caller without the permission gets 403 before the body is validated', async () => {
     const answer = await harness.send('POST', '/training-services', { as: caller(someone(), []), body: {} });
     expect(answer.status).toBe(403);
   });

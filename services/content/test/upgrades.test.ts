@@ -1,4 +1,4 @@
-/** What older releases have stored is found after an upgrade (docs/adr/0014). */
+/** Search finds what older releases stored, after an upgrade (docs/adr/0014). */
 import { GUEST } from '@fitness/shared/kernel/caller.ts';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -15,13 +15,13 @@ const write = async (path: string, body: object): Promise<number> => {
   expect(answer.status).toBe(201);
   return answer.body.data.id;
 };
-const found = async (path: string, search: string): Promise<number[]> => {
+const searchIds = async (path: string, search: string): Promise<number[]> => {
   const answer = await harness.send('GET', `${path}?search=${encodeURIComponent(search)}`, { as: GUEST });
   expect(answer.status).toBe(200);
   return answer.body.data.map(({ id }: { id: number }) => id);
 };
 
-test('texts whose grams an older release has folded are found in every spelling after the next start', async () => {
+test('texts folded by an older release are found in every spelling after the next start', async () => {
   const post = { profile_type: 'App\\Models\\User', profile_id: 2, title: 'چائے', content: 'وزن ۷۲٫۵' };
   const postId = await write('/posts', post);
   const service = { title: 'تخفیف ۵۰٪', description: 'جہاں', price: 1, duration_days: 1 };
@@ -37,9 +37,9 @@ test('texts whose grams an older release has folded are found in every spelling 
   }
   await connection.collection('upgrades').deleteMany({});
   await harness.restart();
-  for (const search of ['چائی', '72.5']) expect(await found('/posts', search)).toEqual([postId]);
+  for (const search of ['چائی', '72.5']) expect(await searchIds('/posts', search)).toEqual([postId]);
   for (const search of ['50%', 'جهان'])
-    expect(await found('/training-services', search)).toEqual([serviceId]);
+    expect(await searchIds('/training-services', search)).toEqual([serviceId]);
   for (const name of ['posts', 'training_services']) {
     const collection = connection.collection(name);
     expect(await collection.countDocuments({ grams: { $exists: true } })).toBe(0);

@@ -6,7 +6,7 @@ const read = (env: Record<string, string> = {}) =>
   readConfig({ ...keys, CAFEBAZAAR_API_SECRET: 's', ...env });
 
 describe('the configuration', () => {
-  test('requires only the secrets', () => {
+  test('the configuration requires only the secrets', () => {
     expect(read()).toMatchObject({
       HTTP_PORT: 8106,
       GRPC_PORT: 9106,
@@ -26,11 +26,11 @@ describe('the configuration', () => {
     ['cafebazaar', ['CAFEBAZAAR_API_SECRET']],
     ['myket', ['MYKET_ACCESS_TOKEN']],
     ['google_play', ['GOOGLE_PLAY_CLIENT_EMAIL', 'GOOGLE_PLAY_PRIVATE_KEY']],
-  ])('%s requires only its own credentials, named when they are missing', (channel, needed) => {
+  ])('%s requires only its own credentials, named when they are missing', (channel, required) => {
     const without = { ...keys, STORE_CHANNEL: channel };
-    for (const name of needed) expect(() => readConfig(without)).toThrow(new RegExp(`${name}: is needed`));
-    const given = Object.fromEntries(needed.map((name) => [name, 'x']));
-    expect(readConfig({ ...without, ...given }).STORE_CHANNEL).toBe(channel);
+    for (const name of required) expect(() => readConfig(without)).toThrow(new RegExp(`${name}: is needed`));
+    const credentials = Object.fromEntries(required.map((name) => [name, 'x']));
+    expect(readConfig({ ...without, ...credentials }).STORE_CHANNEL).toBe(channel);
   });
 
   test.each([
@@ -41,7 +41,7 @@ describe('the configuration', () => {
     ['STORE_TIMEOUT_MS', '0'],
     ['CAFEBAZAAR_BASE_URL', 'nowhere'],
     ['CAFEBAZAAR_PACKAGE', 'a/b'],
-  ])('%s=%s is named', (name, value) => {
+  ])('%s=%s is rejected, and the error names the variable', (name, value) => {
     expect(() => read({ [name]: value })).toThrow(new RegExp(name));
   });
 

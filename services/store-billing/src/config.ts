@@ -3,7 +3,7 @@ import { grpcAddresses, journalShape, parseConfig, serviceShape } from '@fitness
 import { z } from 'zod';
 import { CHANNEL_NAMES, channelVariables, missingVariables } from './channels/index.ts';
 
-/** A whole number of Tooman, because payments are booked in Tooman. */
+/** In Rial, and a whole number of Tooman, because payments are booked in Tooman. */
 const priceRial = z.coerce.number().int().positive().multipleOf(10);
 const days = z.coerce.number().int().min(1).max(3_650);
 
@@ -33,6 +33,6 @@ const schema = z
 
 export type StoreBillingConfig = z.output<typeof schema>;
 
-/** Throws ConfigError, naming each wrong variable. */
+/** Throws ConfigError with every invalid variable. */
 export const readConfig = (env: Record<string, string | undefined> = process.env): StoreBillingConfig =>
   parseConfig(schema, env);

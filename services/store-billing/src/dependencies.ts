@@ -1,4 +1,4 @@
-/** What the use cases work with: stores, clients and platform services. Each use case takes the part that it needs. */
+/** The dependencies of the use cases: stores, clients and platform services. Each use case picks what it needs. */
 import { createUserReader, type UserReader } from '@fitness/contracts/user.ts';
 import type { AuditLog } from '@fitness/shared/audit/log.ts';
 import { grpcDefinitions } from '@fitness/shared/grpc/load.ts';
@@ -45,7 +45,7 @@ export interface DependencyOverrides {
   requestTransactionTimeoutMs?: number;
 }
 
-/** Rejects, with everything closed again, when the journal cannot be opened. */
+/** Closes everything and rejects if the journal cannot be opened. */
 export const createDependencies = async (
   runtime: ServiceRuntime,
   config: StoreBillingConfig,

@@ -1,7 +1,7 @@
 /**
- * `npm run restore:store-billing`: after a restore of its database from a backup and after `npm run restore:identity`, while the services
- * run and the gateway does not. Verifies the store purchases again that were granted since the backup, grants them, and lists what became of
- * each entry of the journal. Repeatable. Exit codes as those of `npm run rebuild:content`.
+ * `npm run restore:store-billing`: run it after the database is restored from a backup and after `npm run restore:identity`,
+ * while the services run and the gateway does not. Verifies and grants again the store purchases that were granted since
+ * the backup, and lists the outcome of each journal entry. Repeatable. Exit codes are those of `npm run rebuild:content`.
  */
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import { counted } from '@fitness/shared/kernel/counted.ts';

@@ -15,14 +15,14 @@ import { createJobs, type Rounds } from './jobs/jobs.ts';
 import { createUseCases } from './use-cases.ts';
 
 export interface StoreBillingOverrides extends Overrides, DependencyOverrides {
-  /** For tests that call {@link RunningStoreBilling.rounds} themselves. */
+  /** Set by tests that call {@link RunningStoreBilling.rounds} themselves. */
   withoutJobs?: boolean;
 }
 
 export interface RunningStoreBilling extends RunningService {
   /** Runs one round of a job now. */
   rounds: Rounds;
-  /** Resolves when no background task is running. */
+  /** Resolves once no background task is running. */
   idle(): Promise<void>;
 }
 

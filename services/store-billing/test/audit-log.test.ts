@@ -1,4 +1,4 @@
-/** Resolved refunds, and boosts that operators buy for others, are in the audit log, with the effect or not at all. */
+/** Resolved refunds and operators’ boosts for other users: the audit entry and the effect commit together. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { createAuditObserver } from '@fitness/shared/testing/audit.ts';
@@ -28,7 +28,7 @@ afterAll(() => harness.close());
 
 const resolver = caller(900_001, ['payments.view_all', 'payments.resolve_disputes']);
 
-/** A subscription that runs, and a second one that was paid meanwhile. */
+/** A running subscription, and a second one that was paid while it ran. */
 const dueRefund = async (): Promise<{ id: number; userId: number; token: string }> => {
   const user = newUser();
   const [running, token] = [newToken(), newToken()];
@@ -49,46 +49,49 @@ const resolve = (id: number, outcome: 'refunded' | 'granted', requestId = 'resol
   });
 
 describe('a resolved refund', () => {
-  test.each(['refunded', 'granted'] as const)('%s', async (outcome) => {
-    const { id, userId } = await dueRefund();
-    if (outcome === 'granted') {
-      const refused = await observer.observe(() => resolve(id, outcome));
-      expect([refused.result.status, refused.entries]).toEqual([409, []]);
-      harness.clock.advance(32 * DAY_MS);
-    }
-    const { result, entries, written } = await observer.observe(() => resolve(id, outcome));
-    expect(result.status).toBe(200);
-    expect(entries).toMatchObject([
-      {
-        service: 'store-billing',
-        actorId: resolver.userId,
-        action: 'refund.resolve',
-        subjectType: 'refund',
-        subjectId: id,
-        before: { user_id: userId, resolution: null, note: null },
-        after: { user_id: userId, resolution: outcome, note: 'By phone' },
-      },
-    ]);
-    expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
-    const matches = ({ subject }: { subject: string }) => subject === `refund-${id}`;
-    const event = await harness.tap.waitFor('store_billing.refund.resolved', { matches });
-    expect(event.data).toEqual({
-      refund_id: id,
-      user_id: userId,
-      channel: 'cafebazaar',
-      product_id: 'premium_plus',
-      outcome,
-    });
-    const again = await observer.observe(() => resolve(id, outcome));
-    expect([again.result.status, again.entries]).toEqual([200, []]);
-  });
+  test.each(['refunded', 'granted'] as const)(
+    'a refund that is resolved as %s has an audit entry',
+    async (outcome) => {
+      const { id, userId } = await dueRefund();
+      if (outcome === 'granted') {
+        const refused = await observer.observe(() => resolve(id, outcome));
+        expect([refused.result.status, refused.entries]).toEqual([409, []]);
+        harness.clock.advance(32 * DAY_MS);
+      }
+      const { result, entries, written } = await observer.observe(() => resolve(id, outcome));
+      expect(result.status).toBe(200);
+      expect(entries).toMatchObject([
+        {
+          service: 'store-billing',
+          actorId: resolver.userId,
+          action: 'refund.resolve',
+          subjectType: 'refund',
+          subjectId: id,
+          before: { user_id: userId, resolution: null, note: null },
+          after: { user_id: userId, resolution: outcome, note: 'By phone' },
+        },
+      ]);
+      expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
+      const matches = ({ subject }: { subject: string }) => subject === `refund-${id}`;
+      const event = await harness.tap.waitFor('store_billing.refund.resolved', { matches });
+      expect(event.data).toEqual({
+        refund_id: id,
+        user_id: userId,
+        channel: 'cafebazaar',
+        product_id: 'premium_plus',
+        outcome,
+      });
+      const again = await observer.observe(() => resolve(id, outcome));
+      expect([again.result.status, again.entries]).toEqual([200, []]);
+    },
+  );
 
-  test('of a purchase that is granted already: granted by the operator, and refunded changes nothing', async () => {
+  test('a refund of a granted purchase can only be resolved as granted', async () => {
     const { id, userId, token } = await dueRefund();
     harness.clock.advance(32 * DAY_MS);
     expect((await redeem(harness.send, caller(userId), token)).status).toBe(201);
     await harness.service.idle();
-    // As a process leaves it that is killed after it has put the purchase into the queue.
+    // The state that a process leaves if it is killed after it has enqueued the purchase.
     const queue = harness.database.collection('refund_queue');
     const open = { resolved_at: null, resolution: null, owed_for: `cafebazaar:${token}` };
     await queue.updateOne({ purchase_token: token }, { $set: open });
@@ -103,7 +106,7 @@ describe('a resolved refund', () => {
     expect(written).toEqual(expect.arrayContaining(['outbox', 'refund_queue']));
   });
 
-  test('an erasure destroys the note in the log, and the outcome stays', async () => {
+  test('an erasure destroys the note in the audit log and keeps the outcome', async () => {
     const { id, userId } = await dueRefund();
     await resolve(id, 'refunded');
     const after = async () =>
@@ -142,7 +145,7 @@ describe('a boost by an operator', () => {
       },
     });
 
-  test('from the wallet, for a gym of somebody else; not for the own one, and not without a balance', async () => {
+  test('an operator’s wallet boost has an audit entry only if it succeeds and the gym is not theirs', async () => {
     const gym = gymOf(newId());
     harness.wallet.balances.set(operator.userId, 0);
     const refused = await observer.observe(() => buy(gym));
@@ -166,7 +169,7 @@ describe('a boost by an operator', () => {
     expect([own.result.status, own.entries]).toEqual([201, []]);
   });
 
-  test('from the store, also when the background grants it', async () => {
+  test('an operator’s store boost has an audit entry, even if the background grants it', async () => {
     const gym = gymOf(newId());
     const token = newToken();
     await putPurchase(harness, token, 'unreachable', 'boost_pro');
@@ -186,7 +189,7 @@ describe('a boost by an operator', () => {
     expect(written).toContain('boosts');
   });
 
-  test('from the wallet, when the background completes it', async () => {
+  test('an operator’s wallet boost has an audit entry if the background completes it', async () => {
     const gym = gymOf(newId());
     harness.wallet.balances.set(operator.userId, BASIC);
     harness.wallet.after = unreachable;
@@ -200,7 +203,7 @@ describe('a boost by an operator', () => {
     ]);
   });
 
-  test('from the store, when another operator grants it: each has an entry with the own request', async () => {
+  test('a store boost that another operator grants has an audit entry for each operator’s request', async () => {
     const gym = gymOf(newId());
     const [running, token] = [newToken(), newToken()];
     await Promise.all([

@@ -42,22 +42,22 @@ const refundQueue = async (
 const refundsOf = async ({ userId }: { userId: number }) =>
   (await refundQueue()).filter(({ user_id }) => user_id === userId);
 const attemptState = async (token: string): Promise<string | undefined> => {
-  const found = await harness.database
+  const attempt = await harness.database
     .collection('store_purchase_attempts')
     .findOne({ purchase_token: token });
-  return found === null ? undefined : String(found.state);
+  return attempt === null ? undefined : String(attempt.state);
 };
 const verifyAfter = async (durationMs = 20_000): Promise<void> => {
   harness.clock.advance(durationMs);
   await harness.service.rounds.verifyAttempts();
 };
-/** A purchase that a new user has presented while the store was in this state. */
+/** A purchase that a new user presented while the store was in this state. */
 const presented = async (state?: 'unreachable' | 'garbage') => {
   const [user, token] = [newUser(), newToken()];
   await putPurchase(harness, token, state);
   return { user, token, answer: await redeem(harness.send, user, token) };
 };
-/** A subscription that runs, and the token of a second one that was paid meanwhile. */
+/** A running subscription, and the token of a second one that was paid while it ran. */
 const paidTwice = async () => {
   const { user, answer } = await presented();
   const second = newToken();
@@ -73,7 +73,7 @@ const ownGym = (userId: number): number => {
 
 describe('a redemption without a verdict', () => {
   test.each(['unreachable', 'garbage', 'slow'] as const)(
-    '%s is verified again, and granted when the store confirms it',
+    'a redemption with a store that is %s is verified again and granted once confirmed',
     async (state) => {
       const user = newUser();
       const token = newToken();
@@ -95,7 +95,7 @@ describe('a redemption without a verdict', () => {
     },
   );
 
-  test('is granted once by twenty concurrent rounds', async () => {
+  test('twenty concurrent rounds grant an unverified redemption once', async () => {
     const { user, token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     harness.clock.advance(MINUTE_MS);
@@ -103,7 +103,7 @@ describe('a redemption without a verdict', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('is verified in the first round after it is due, however many another user has', async () => {
+  test('a due redemption is verified in the next round, however many another user has', async () => {
     const [many, token] = [newToken(), newToken()];
     await putPurchase(harness, many, 'garbage');
     await redeem(harness.send, newUser(), many);
@@ -123,7 +123,7 @@ describe('a redemption without a verdict', () => {
     await attempts.deleteMany({ purchase_token: many });
   });
 
-  test('with a made-up token is closed at Google Play by one answer, and not verified again', async () => {
+  test('a made-up Google Play token is closed after one answer and not verified again', async () => {
     const google = await harness.replica({ STORE_CHANNEL: 'google_play' });
     const token = newToken();
     const answer = await redeem(google.send, newUser(), token, { channel: 'google_play' });
@@ -139,7 +139,7 @@ describe('a redemption without a verdict', () => {
     ['promo', 'promo', 0],
     ['rewarded', 'rewarded', 0],
   ])(
-    'a %s purchase at Google Play is granted, and booked with what the store has collected',
+    'a %s purchase at Google Play is granted and booked with the amount that was collected',
     async (_name, purchase_type, amount) => {
       const google = await harness.replica({ STORE_CHANNEL: 'google_play' });
       const [user, token] = [newUser(), newToken()];
@@ -152,7 +152,7 @@ describe('a redemption without a verdict', () => {
     },
   );
 
-  test('more than one at Google Play is granted once, booked as paid, and reported for a refund of the rest', async () => {
+  test('a Google Play purchase with a quantity is granted once, booked in full and reported', async () => {
     const lines: string[] = [];
     const stream = new Writable({
       write: (chunk, _encoding, done) => {
@@ -174,14 +174,14 @@ describe('a redemption without a verdict', () => {
     expect(JSON.stringify(lines)).not.toContain(token);
   });
 
-  test('is closed when the store reports it as not purchased', async () => {
+  test('a redemption is closed if the store reports it as not purchased', async () => {
     const { token } = await presented('unreachable');
     await putPurchase(harness, token, 'canceled');
     await verifyAfter();
     expect(await attemptState(token)).toBe('closed');
   });
 
-  test('is closed without asking the store when another user has redeemed the token', async () => {
+  test('a redemption is closed without asking the store if another user redeemed the token', async () => {
     const { token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     const owner = newUser();
@@ -194,7 +194,7 @@ describe('a redemption without a verdict', () => {
     expect(new Set(states)).toEqual(new Set(['closed', 'granted']));
   });
 
-  test('is not verified while its own request may still be running', async () => {
+  test('a redemption is not verified while its own request may still be running', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'purchased');
     const attempts = harness.database.collection('store_purchase_attempts');
@@ -215,7 +215,7 @@ describe('a redemption without a verdict', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('is not verified before it is due by real time, in a process whose clock was advanced', async () => {
+  test('a process with an advanced clock does not verify a redemption before it is due in real time', async () => {
     const { token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     const { service } = await advancedReplica(harness);
@@ -227,7 +227,7 @@ describe('a redemption without a verdict', () => {
     expect(await attemptState(token)).toBe('granted');
   });
 
-  test('is given up after 72 hours, and a new presentation restarts them', async () => {
+  test('a redemption is given up after 72 hours, and a new presentation restarts them', async () => {
     const { user, token } = await presented('unreachable');
     await verifyAfter(71 * HOUR_MS);
     expect(await attemptState(token)).toBe('open');
@@ -240,7 +240,7 @@ describe('a redemption without a verdict', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(201);
   });
 
-  test('is verified once more before it is given up, even long after 72 hours', async () => {
+  test('a redemption is verified once more before it is given up, even long after 72 hours', async () => {
     const { user, token } = await presented('unreachable');
     await putPurchase(harness, token, 'purchased');
     await verifyAfter(100 * HOUR_MS);
@@ -248,14 +248,14 @@ describe('a redemption without a verdict', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('waits longer after each failed try', async () => {
+  test('the delay before a verification grows after each failed try', async () => {
     const { token } = await presented('garbage');
     const waits: number[] = [];
     for (let round = 0; round < 4; round += 1) {
-      const found = await harness.database
+      const attempt = await harness.database
         .collection('store_purchase_attempts')
         .findOne({ purchase_token: token });
-      const wait = Number(found?.next_check_at) - harness.clock.now().getTime();
+      const wait = Number(attempt?.next_check_at) - harness.clock.now().getTime();
       waits.push(wait);
       await verifyAfter(wait);
     }
@@ -264,7 +264,7 @@ describe('a redemption without a verdict', () => {
 });
 
 describe('the refund queue', () => {
-  test('contains a purchase paid while a subscription runs, until the store reports the refund', async () => {
+  test('a purchase paid while a subscription runs is queued until the store reports the refund', async () => {
     const { user, second } = await paidTwice();
     expect(await refundsOf(user)).toEqual([]);
     await verifyAfter();
@@ -287,7 +287,7 @@ describe('the refund queue', () => {
     expect(await refundsOf(user)).toEqual([]);
   });
 
-  test('is reconciled with the store without a time limit, also after thirty days', async () => {
+  test('the refund queue is reconciled with the store without a time limit', async () => {
     const { second } = await paidTwice();
     await verifyAfter();
     for (let day = 1; day <= 35; day += 1) {
@@ -302,7 +302,7 @@ describe('the refund queue', () => {
     expect(await count(harness, 'refund_queue', due)).toBe(0);
   });
 
-  test('drops a purchase that is granted later', async () => {
+  test('the refund queue drops a purchase that is granted later', async () => {
     const { user, second } = await paidTwice();
     await verifyAfter();
     expect(await count(harness, 'refund_queue', { user_id: user.userId, resolved_at: null })).toBe(1);
@@ -313,7 +313,7 @@ describe('the refund queue', () => {
     expect(row).toMatchObject({ resolution: 'granted', owed_for: null });
   });
 
-  test('contains a purchase once for all its presentations, and not when one of them is granted', async () => {
+  test('a purchase is queued once for all presentations, and dropped if one of them is granted', async () => {
     const user = newUser();
     const [first, second, free] = [ownGym(user.userId), ownGym(user.userId), ownGym(user.userId)];
     const boostOf = (gymId: number) => ({
@@ -338,7 +338,7 @@ describe('the refund queue', () => {
     expect(await count(harness, 'refund_queue', due)).toBe(0);
   });
 
-  test('drops a granted purchase also after a crash right after the commit', async () => {
+  test('the refund queue drops a granted purchase even after a crash right after the commit', async () => {
     const { user, second } = await paidTwice();
     await verifyAfter();
     harness.clock.advance(32 * DAY_MS);
@@ -355,13 +355,13 @@ describe('the refund queue', () => {
     expect(await refunds.findOne({ purchase_token: second })).toMatchObject({ resolution: 'granted' });
   });
 
-  test('drops a granted purchase also after a crash before its attempt was finished', async () => {
+  test('the refund queue drops a granted purchase even after a crash before its attempt was finished', async () => {
     const { user, second } = await paidTwice();
     await verifyAfter();
     harness.clock.advance(32 * DAY_MS);
     expect((await redeem(harness.send, user, second)).status).toBe(201);
     await harness.service.idle();
-    // The state after a crash of another presentation, which was refused meanwhile.
+    // The state after a crash during another presentation, which was refused in the meantime.
     const refunds = harness.database.collection('refund_queue');
     const row = { resolved_at: null, resolution: null, owed_for: `cafebazaar:${second}` };
     await refunds.updateOne({ purchase_token: second }, { $set: row });
@@ -374,7 +374,7 @@ describe('the refund queue', () => {
     expect(await attemptState(second)).toBe('granted');
   });
 
-  test('contains a boost whose target was deleted before the store confirmed it', async () => {
+  test('a boost whose target was deleted before the store confirmed it is queued', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const token = newToken();
@@ -388,7 +388,7 @@ describe('the refund queue', () => {
     expect(due).toMatchObject({ reason: 'target_gone', boostable_type: 'gym', boostable_id: gymId });
   });
 
-  test('is listed newest first, by page and by cursor', async () => {
+  test('the refund queue is listed newest first, by page and by cursor', async () => {
     const user = newUser();
     const [first, ...others] = Array.from({ length: 4 }, newToken);
     for (const token of [first!, ...others]) await putPurchase(harness, token);
@@ -422,7 +422,7 @@ describe('the refund queue', () => {
     );
   });
 
-  test('requires payments.view_all', async () => {
+  test('the refund queue requires payments.view_all', async () => {
     const path = '/payments/store-purchases/refund-queue';
     expect((await harness.send('GET', path, { as: newUser() })).status).toBe(403);
     expect((await harness.send('GET', path)).status).toBe(401);
@@ -448,7 +448,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
   const subscriptionsOf = (userId: number) => count(harness, 'subscriptions', { user_id: userId });
   const isQueued = async (id: number) => (await refundQueue()).some((row) => row.id === id);
 
-  test('granted verifies and grants the purchase, once, and books it', async () => {
+  test('a resolution as granted verifies, grants and books the purchase once', async () => {
     const { user, token, id } = await dueRefund();
     runOut();
     const calls = await storeCalls(harness, token);
@@ -473,7 +473,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('granted is 409 while a subscription runs, and while the store does not confirm the purchase', async () => {
+  test('a resolution as granted is 409 while a subscription runs or the store does not confirm', async () => {
     const { user, token, id } = await dueRefund();
     const running = await resolve(id, 'granted');
     expect([running.status, Object.keys(running.body)]).toEqual([409, ['message']]);
@@ -489,7 +489,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect(await subscriptionsOf(user.userId)).toBe(2);
   });
 
-  test('granted is 409 for a boost whose target is gone; refunded closes it', async () => {
+  test('a boost whose target is gone cannot be resolved as granted, only as refunded', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const token = newToken();
@@ -505,7 +505,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect(await isQueued(due!.id)).toBe(false);
   });
 
-  test('refunded closes it, and the purchase is not granted any more', async () => {
+  test('a purchase that was resolved as refunded can no longer be granted', async () => {
     const { user, token, id } = await dueRefund();
     const { status, body } = await resolve(id, 'refunded');
     expect([status, body.data.resolution, await isQueued(id)]).toEqual([200, 'refunded', false]);
@@ -520,21 +520,24 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
   test.each([
     ['granted', 'refunded'],
     ['refunded', 'granted'],
-  ])('%s again answers the row as it is; %s then is 409', async (outcome, another) => {
-    const { user, id } = await dueRefund();
-    runOut();
-    const first = await resolve(id, outcome);
-    const again = await resolve(id, outcome, 'Another note');
-    expect([again.status, again.text]).toEqual([200, first.text]);
-    const refused = await resolve(id, another);
-    expect([refused.status, refused.body]).toEqual([
-      409,
-      { message: 'This has already been resolved with a different outcome.' },
-    ]);
-    expect(await subscriptionsOf(user.userId)).toBe(outcome === 'granted' ? 2 : 1);
-  });
+  ])(
+    'repeating the resolution %s returns the row unchanged, and %s is then 409',
+    async (outcome, another) => {
+      const { user, id } = await dueRefund();
+      runOut();
+      const first = await resolve(id, outcome);
+      const again = await resolve(id, outcome, 'Another note');
+      expect([again.status, again.text]).toEqual([200, first.text]);
+      const refused = await resolve(id, another);
+      expect([refused.status, refused.body]).toEqual([
+        409,
+        { message: 'This has already been resolved with a different outcome.' },
+      ]);
+      expect(await subscriptionsOf(user.userId)).toBe(outcome === 'granted' ? 2 : 1);
+    },
+  );
 
-  test('twenty concurrent operators and the user have one outcome, granted at most once', async () => {
+  test('twenty concurrent resolutions and the user’s redemption have one outcome', async () => {
     const { send } = await harness.replica();
     for (let round = 0; round < 6; round += 1) {
       const { user, token, id } = await dueRefund();
@@ -571,7 +574,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     [{ outcome: 'refunded' }, 'note'],
     [{ outcome: 'refunded', note: ' ' }, 'note'],
     [{ outcome: 'refunded', note: 'x'.repeat(2_001) }, 'note'],
-  ])('the body %j is 422 under %s', async (body, field) => {
+  ])('the resolution body %j is 422 under %s', async (body, field) => {
     const answer = await harness.send('POST', '/payments/store-purchases/refund-queue/1/resolve', {
       as: resolver(),
       body,
@@ -579,7 +582,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect([answer.status, Object.keys(answer.body.errors ?? {})]).toEqual([422, [field]]);
   });
 
-  test('needs payments.resolve_disputes, and an unknown row is 404', async () => {
+  test('a resolution requires payments.resolve_disputes, and an unknown row is 404', async () => {
     const path = '/payments/store-purchases/refund-queue/999999/resolve';
     const body = { outcome: 'refunded', note: NOTE };
     expect((await harness.send('POST', path, { body })).status).toBe(401);
@@ -587,7 +590,7 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
     expect((await resolve(999_999, 'refunded')).status).toBe(404);
   });
 
-  test('the note is removed with the account', async () => {
+  test('the note of a resolution is removed with the account', async () => {
     const { user, id } = await dueRefund();
     await resolve(id, 'refunded');
     const row = { _id: id as never };
@@ -602,12 +605,12 @@ describe('POST /payments/store-purchases/refund-queue/:id/resolve', () => {
 });
 
 describe('the acknowledgement', () => {
-  test('is repeated until the store accepts it', async () => {
+  test('the acknowledgement is repeated until the store accepts it', async () => {
     const { token, answer } = await presented();
     expect(answer.status).toBe(201);
     await harness.service.idle();
     const receipts = harness.database.collection('store_purchases');
-    // The state after a crash right after the commit; the store is unreachable now.
+    // The state after a crash right after the commit, with the store now unreachable.
     await receipts.updateOne(
       { purchase_token: token },
       { $set: { acknowledge_due_at: harness.clock.now(), acknowledged_at: null, acknowledge_tries: 0 } },
@@ -633,7 +636,7 @@ describe('the reconciliation of refunds', () => {
   const subscriptionOf = async (userId: number) =>
     harness.database.collection('subscriptions').findOne({ user_id: userId });
 
-  test('ends a refunded subscription once, now, and frees its slot', async () => {
+  test('reconciliation ends a refunded subscription once and frees its slot', async () => {
     const {
       user,
       token,
@@ -665,7 +668,7 @@ describe('the reconciliation of refunds', () => {
     expect((await redeem(harness.send, user, another)).status).toBe(201);
   });
 
-  test('ends a refunded boost and publishes its end', async () => {
+  test('reconciliation ends a refunded boost and publishes its end', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const token = newToken();
@@ -686,7 +689,7 @@ describe('the reconciliation of refunds', () => {
     expect(ended.aggregateversion).toBe(2);
   });
 
-  test('is repeated within an hour when the store does not answer, also on the thirtieth day', async () => {
+  test('reconciliation is retried within an hour if the store does not answer, even on day thirty', async () => {
     const { token } = await presented();
     await harness.service.idle();
     for (let day = 1; day < 30; day += 1) {
@@ -705,7 +708,7 @@ describe('the reconciliation of refunds', () => {
     expect(await count(harness, 'store_purchases', { purchase_token: token, grant_ended_at: null })).toBe(0);
   });
 
-  test('of one purchase that fails does not stop the others', async () => {
+  test('one purchase whose reconciliation fails does not stop the others', async () => {
     const [broken, other] = [newUser(), newUser()];
     const tokens = [newToken(), newToken()] as const;
     for (const [index, user] of [broken, other].entries()) {
@@ -724,7 +727,7 @@ describe('the reconciliation of refunds', () => {
     expect(await count(harness, 'store_purchases', { purchase_token: tokens[0], ...standing })).toBe(1);
   });
 
-  test('is daily for thirty days, and ends nothing without an explicit refund', async () => {
+  test('reconciliation runs daily for thirty days and ends nothing without an explicit refund', async () => {
     const { token } = await presented();
     await harness.service.idle();
     await putPurchase(harness, token, 'unreachable');
@@ -743,7 +746,7 @@ describe('the reconciliation of refunds', () => {
 });
 
 describe('a boost that runs out', () => {
-  test('is published once, and frees its slot', async () => {
+  test('the end of a boost is published once and frees its slot', async () => {
     const user = newUser();
     const gymId = ownGym(user.userId);
     const fields = { product_id: 'boost_basic', boostable_type: 'gym', boostable_id: gymId };
@@ -767,7 +770,7 @@ describe('a boost that runs out', () => {
 });
 
 describe('a boost whose end cannot be published', () => {
-  test('does not stop the boosts that ran out after it', async () => {
+  test('a boost whose end cannot be published does not stop later ones', async () => {
     const user = newUser();
     const gyms = [ownGym(user.userId), ownGym(user.userId)] as const;
     for (const gymId of gyms) {
@@ -815,7 +818,7 @@ describe('a subscription that is about to end', () => {
   const announced = (user: { userId: number }) =>
     harness.tap.events.filter((event) => event.type === TYPE && of(user)(event));
 
-  test('is announced once, three days before each of its ends, by any number of replicas', async () => {
+  test('each end of a subscription is announced once, three days before, by any number of replicas', async () => {
     const { service: replica } = await harness.replica();
     const { user, endsAt } = await subscribe();
     advanceTo(endsAt, -3 * DAY_MS - 1);
@@ -841,7 +844,7 @@ describe('a subscription that is about to end', () => {
     );
   });
 
-  test('is not announced when it was refunded, its account is erased, or it ended in an outage', async () => {
+  test('no end is announced for a refund, an erased account or an end during an outage', async () => {
     const [refunded, erased] = [await subscribe(), await subscribe()];
     await putPurchase(harness, refunded.token, 'refunded');
     harness.clock.advance(DAY_MS);
@@ -869,7 +872,7 @@ describe('a subscription that is about to end', () => {
     expect(await count(harness, 'subscriptions', { ...open, expiry_notice_due_at: { $ne: null } })).toBe(0);
   });
 
-  test('is announced by the next round when it could not be published, and stops no other', async () => {
+  test('an announcement that fails is retried in the next round and stops no other', async () => {
     const [failing, other] = [await subscribe(), await subscribe()];
     // No event may have this id, so publishing fails.
     const subscriptions = harness.database.collection('subscriptions');
@@ -885,7 +888,7 @@ describe('a subscription that is about to end', () => {
 });
 
 describe('our own credentials', () => {
-  test('refused by the store: 500, an alert, and the attempt stays open until they are corrected', async () => {
+  test('refused credentials are a 500 and an alert, and the attempt stays open until corrected', async () => {
     const lines: string[] = [];
     const destination = new Writable({
       write: (chunk, _encoding, done) => {

@@ -1,4 +1,4 @@
-/** The contract of every store channel, against its emulator and against servers that misbehave. */
+/** The contract of every store channel, tested with its emulator and with misbehaving servers. */
 import { createProviderClient, type ProviderClient } from '@fitness/shared/http/provider-client.ts';
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
@@ -33,7 +33,7 @@ const open = (
   deadlineMs = LONG_STORE_TIMEOUT_MS,
 ): StoreChannel => {
   const config = readConfig(environment(base, '127.0.0.1:1', { STORE_CHANNEL: name, ...change }));
-  // One client for each channel, so that failures in one test do not open the circuit breaker of the next.
+  // One client for each channel, so failures in one test do not open the circuit breaker of the next.
   const client = createProviderClient({ target: name, deadlineMs });
   clients.push(client);
   return createChannel(config, { client, clock, realTime: clock });
@@ -56,7 +56,7 @@ const bought = async (state?: Parameters<typeof putPurchase>[2], product = PRODU
 };
 
 describe.each(CHANNEL_NAMES)('%s', (name) => {
-  test('has the name that clients send', () => {
+  test('the channel has the name that clients send', () => {
     expect(open(name).name).toBe(name);
   });
 
@@ -69,7 +69,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
     expect(await channel.verify(product)).toEqual({ kind: 'purchased' });
   });
 
-  test('settling twice succeeds and has one effect', async () => {
+  test('acknowledging a purchase twice succeeds', async () => {
     const channel = open(name);
     const product = await bought('purchased');
     expect(await channel.acknowledge(product)).toEqual({ outcome: 'done' });
@@ -98,7 +98,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
     });
   });
 
-  test('200 with an HTML page is unreadable, and does not acknowledge', async () => {
+  test('200 with an HTML page is unreadable and does not acknowledge', async () => {
     const channel = open(name);
     const product = await bought('garbage');
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreadable' });
@@ -137,7 +137,7 @@ describe.each(CHANNEL_NAMES)('%s', (name) => {
   });
 });
 
-/** Short for answers that never end; long for all others, so that a busy machine does not time out. */
+/** Short for answers that never end, and long for all others, so a busy machine does not time out. */
 const deadlineFor = (behave: Behaviour): number =>
   behave === silence || behave === drip ? SHORT_STORE_TIMEOUT_MS : LONG_STORE_TIMEOUT_MS;
 
@@ -179,7 +179,7 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
     ['404 of a proxy', say(404, '<html>not here</html>'), 'unreadable'],
     ['400', say(400, '{"error":"invalid_value"}'), 'unreadable'],
     ['a redirect', say(302, '', { location: 'http://127.0.0.1:1/' }), 'unreadable'],
-  ])('%s', async (_name, behave, kind) => {
+  ])('%s has the right verdict', async (_name, behave, kind) => {
     const store = await storeThat(behave);
     try {
       const channel = open(name, {}, store.url, deadlineFor(behave));
@@ -236,14 +236,14 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
     try {
       await open(name, {}, store.url).verify(product);
       await eventually(() => sent > 0);
-      // Far more than a megabyte, because sockets and streams buffer as well.
+      // Far more than a megabyte, because sockets and streams have buffers.
       expect(sent).toBeLessThan(20 * 1024 * 1024);
     } finally {
       await store.close();
     }
   });
 
-  test('a refused connection', async () => {
+  test('a refused connection is unreachable', async () => {
     const channel = open(name, {}, 'http://127.0.0.1:1');
     expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
     expect(await channel.acknowledge(product)).toMatchObject({ outcome: 'failed' });
@@ -251,16 +251,16 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   });
 
   test('the circuit breaker stops requests to a store that keeps failing', async () => {
-    let asked = 0;
+    let requests = 0;
     const store = await storeThat((response, socket) => {
-      asked += 1;
+      requests += 1;
       say(500, '')(response, socket);
     });
     try {
       const channel = open(name, {}, store.url);
       for (let request = 0; request < 30; request += 1)
         expect(await channel.verify(product)).toMatchObject({ kind: 'unreachable' });
-      expect(asked).toBeLessThan(30);
+      expect(requests).toBeLessThan(30);
     } finally {
       await store.close();
     }
@@ -273,7 +273,7 @@ describe.each(CHANNEL_NAMES)('%s, with a misbehaving store', (name) => {
   });
 });
 
-/** What one answer of the store means. */
+/** The verdict on one answer of the store. */
 const verdictOn = async (name: ChannelName, status: number, body: unknown) => {
   const store = await storeThat(say(status, typeof body === 'string' ? body : JSON.stringify(body)));
   try {
@@ -295,11 +295,14 @@ describe('cafebazaar', () => {
     [404, 'invalid_value', 'Package name is invalid', ours],
     [400, 'invalid_value', 'Invalid token!', unknown],
     [400, 'not_found', 'The requested purchase is not found!', unknown],
-  ])('%i %s (%s)', async (status, error, error_description, verdict) => {
-    expect(await verdictOn('cafebazaar', status, { error, error_description })).toMatchObject(verdict);
-  });
+  ])(
+    'the Cafe Bazaar answer %i %s (%s) has the right verdict',
+    async (status, error, error_description, verdict) => {
+      expect(await verdictOn('cafebazaar', status, { error, error_description })).toMatchObject(verdict);
+    },
+  );
 
-  test('an unknown product is not a proof that there is no purchase', async () => {
+  test('an unknown product does not prove that there is no purchase', async () => {
     const store = await storeThat(say(404, '{"error":"invalid_value","error_description":"product"}'));
     try {
       const verdict = await open('cafebazaar', {}, store.url).verify({ productId: 'x', purchaseToken: 't' });
@@ -315,7 +318,7 @@ describe('myket', () => {
     [404, 'PurchaseNotFound', noSuchPurchase],
     [400, 'InvalidParameter', unknown],
     [409, 'Conflict', unknown],
-  ])('%i %s', async (status, messageCode, verdict) => {
+  ])('the Myket answer %i %s has the right verdict', async (status, messageCode, verdict) => {
     const body = { code: status, messageCode, translatedMessage: 'x' };
     expect(await verdictOn('myket', status, body)).toMatchObject(verdict);
   });
@@ -347,11 +350,11 @@ describe('google_play', () => {
     [409, 'concurrentUpdate', later],
     [410, 'purchaseTokenNoLongerValid', noSuchPurchase],
     [412, 'conditionNotMet', unknown],
-  ])('%i %s', async (status, reason, verdict) => {
+  ])('the Google Play answer %i %s has the right verdict', async (status, reason, verdict) => {
     expect(await verdictOn('google_play', status, failure(status, reason))).toMatchObject(verdict);
   });
 
-  test('400 "Invalid Value" without a list of errors is the same verdict; 400 of a proxy is none', async () => {
+  test('400 "Invalid Value" without an error list has the same verdict, and a proxy’s 400 has none', async () => {
     const body = { error: { code: 400, message: 'Invalid Value', status: 'INVALID_ARGUMENT' } };
     expect(await verdictOn('google_play', 400, body)).toEqual(noSuchPurchase);
     expect(await verdictOn('google_play', 400, '<html>Bad Request</html>')).toMatchObject(unknown);
@@ -362,14 +365,14 @@ describe('google_play', () => {
     ['test', 0],
     ['promo', 1],
     ['rewarded', 2],
-  ])('a %s purchase is purchased, and nobody has paid for it', async (type, purchaseType) => {
+  ])('a %s purchase is purchased and marked as unpaid', async (type, purchaseType) => {
     expect(await verdictOn('google_play', 200, { purchaseState: 0, purchaseType })).toEqual({
       kind: 'purchased',
       unpaid: type,
     });
   });
 
-  test('a quantity above one is told with the verdict', async () => {
+  test('the verdict includes a quantity above one', async () => {
     const verdict = await verdictOn('google_play', 200, { purchaseState: 0, quantity: 3 });
     expect(verdict).toEqual({ kind: 'purchased', quantity: 3 });
     expect(await verdictOn('google_play', 200, { purchaseState: 0, quantity: 1 })).toEqual({
@@ -404,10 +407,10 @@ describe('google_play', () => {
       voidedPurchases: [{ purchaseToken: named }],
       tokenPagination: { nextPageToken: 'next' },
     };
-    let asked = 0;
+    let requests = 0;
     const store = await storeThat((response, socket) => {
-      asked += 1;
-      (asked === 1 ? say(200, JSON.stringify(page)) : rest)(response, socket);
+      requests += 1;
+      (requests === 1 ? say(200, JSON.stringify(page)) : rest)(response, socket);
     });
     try {
       const redeemed = { productId: PRODUCT, redeemedAt: clock.now() };
@@ -419,7 +422,7 @@ describe('google_play', () => {
     }
   });
 
-  test('another product in the answer is not purchased', async () => {
+  test('an answer about another product is not a purchase', async () => {
     const store = await storeThat(say(200, '{"purchaseState":0,"productId":"boost_basic"}'));
     try {
       const verdict = await open('google_play', {}, store.url).verify({

@@ -1,4 +1,4 @@
-/** A killed process: another one finishes or undoes its purchases, and none of them twice. */
+/** After a process is killed, another one finishes or undoes each of its purchases once. */
 import { fileURLToPath } from 'node:url';
 import { MINUTE_MS, systemClock } from '@fitness/shared/kernel/clock.ts';
 import { type CrashTestProcess, startCrashTestProcess } from '@fitness/shared/testing/crash.ts';
@@ -23,7 +23,7 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 let harness: Harness;
 const processes: CrashTestProcess[] = [];
 beforeAll(async () => {
-  // The killed process uses the system clock, so the clock of the other process starts there.
+  // The killed process uses the system clock, so the other process's clock starts at the same time.
   harness = await startHarness({}, systemClock.now());
 });
 afterAll(async () => {
@@ -63,7 +63,7 @@ const recovered = async (): Promise<boolean> => {
 };
 
 describe('killed', () => {
-  test('while the store is asked: another process verifies again and grants', async () => {
+  test('a purchase whose process is killed while the store is asked is granted by another process', async () => {
     const crashing = await startProcess();
     const user = newUser();
     const token = newToken();
@@ -79,7 +79,7 @@ describe('killed', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(200);
   });
 
-  test('between the wallet’s booking and the grant: granted once, charged once', async () => {
+  test('a process killed between booking and grant leads to one grant and one charge', async () => {
     const crashing = await startProcess();
     const user = newUser();
     harness.wallet.balances.set(user.userId, PREMIUM);
@@ -97,7 +97,7 @@ describe('killed', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(0);
   });
 
-  test('after the wallet’s booking, while a redemption waits for the slot: the redemption is granted, the charge refunded', async () => {
+  test('a redemption that waits for a killed wallet purchase is granted, and the charge refunded', async () => {
     const crashing = await startProcess();
     const user = newUser();
     const token = newToken();
@@ -123,7 +123,7 @@ describe('killed', () => {
     expect(await count(harness, 'refund_queue', { user_id: user.userId })).toBe(0);
   });
 
-  test('before the wallet’s booking: undone when the balance is too low, and the slot is free', async () => {
+  test('a purchase killed before its booking is undone if the balance is too low, freeing the slot', async () => {
     const crashing = await startProcess();
     const user = newUser();
     harness.wallet.before = async () => {
@@ -140,7 +140,7 @@ describe('killed', () => {
   });
 
   test.each([1, 12])(
-    'with %i of 24 purchases started: each paid purchase is granted once',
+    'each paid purchase is granted once after a kill with %i of 24 purchases started',
     async (underWay) => {
       const crashing = await startProcess();
       const redeemers = Array.from({ length: 12 }, () => ({ user: newUser(), token: newToken() }));

@@ -51,7 +51,7 @@ const boosted = async (type: 'gym' | 'training_service') => {
 };
 
 describe('GetSubscriptions', () => {
-  test('returns the running subscription of each user; users without one are missing', async () => {
+  test('GetSubscriptions returns the running subscription of each user that has one', async () => {
     const { user, subscription } = await subscribe();
     const ids = [user.userId, newId(), user.userId];
     const { subscriptions } = await grpc.billing.call('GetSubscriptions', { user_ids: ids });
@@ -63,7 +63,7 @@ describe('GetSubscriptions', () => {
     expect(later.subscriptions).toEqual([]);
   });
 
-  test('refuses more than 200 ids', async () => {
+  test('GetSubscriptions and GetBoosts refuse more than 200 ids', async () => {
     const user_ids = Array.from({ length: 201 }, (_, index) => index + 1);
     await expect(grpc.billing.call('GetSubscriptions', { user_ids })).rejects.toMatchObject({
       kind: 'validation',
@@ -75,7 +75,7 @@ describe('GetSubscriptions', () => {
 });
 
 describe('GetBoosts', () => {
-  test('returns the live boost of each target, and distinguishes a gym and a training service of the same id', async () => {
+  test('GetBoosts returns the live boost of each target, even for equal ids of different types', async () => {
     const gym = await boosted('gym');
     const service = await boosted('training_service');
     const { boosts } = await grpc.billing.call('GetBoosts', {
@@ -94,7 +94,7 @@ describe('GetBoosts', () => {
 });
 
 describe('GetPrices', () => {
-  test('returns the configured prices, in Tooman', async () => {
+  test('GetPrices returns the configured prices in Tooman', async () => {
     expect(await grpc.billing.call('GetPrices', {})).toEqual({
       premium_plus: 1_999_000,
       boost_basic: 99_000,
@@ -107,15 +107,15 @@ describe('the blocker active_premium', () => {
   const evaluate = (user_id: number, code = 'active_premium') =>
     grpc.blockers.call('Evaluate', { user_id, code });
 
-  test('applies while a subscription runs, with its end', async () => {
+  test('the blocker applies while a subscription runs, and returns its end', async () => {
     const { user, subscription } = await subscribe();
-    const asked = await evaluate(user.userId);
-    expect(asked.applies).toBe(true);
-    expect(JSON.parse(asked.extras_json)).toEqual({ expires_at: subscription.expires_at });
+    const blocker = await evaluate(user.userId);
+    expect(blocker.applies).toBe(true);
+    expect(JSON.parse(blocker.extras_json)).toEqual({ expires_at: subscription.expires_at });
     expect(subscription.expires_at).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
   });
 
-  test('does not apply before and after', async () => {
+  test('the blocker does not apply before or after a subscription', async () => {
     const { user, subscription } = await subscribe();
     const endsAt = new Date(`${subscription.expires_at.replace(' ', 'T')}Z`).getTime();
     expect(await evaluate(newId())).toEqual({ applies: false, extras_json: '{}' });
@@ -125,14 +125,14 @@ describe('the blocker active_premium', () => {
     expect((await evaluate(user.userId)).applies).toBe(false);
   });
 
-  test('of another service is NOT_FOUND', async () => {
+  test('a blocker of another service is NOT_FOUND', async () => {
     await expect(evaluate(1, 'gym_ownership')).rejects.toMatchObject({ kind: 'not_found' });
     await expect(evaluate(1, '')).rejects.toMatchObject({ kind: 'not_found' });
   });
 });
 
 describe('events', () => {
-  test('a deleted gym ends its boost once, and cannot be boosted again', async () => {
+  test('a deleted gym ends its boost once and cannot be boosted again', async () => {
     const { user, id } = await boosted('gym');
     await publish(harness, gymDeleted, { gym_id: id });
     const ofGym = ({ data }: { data: unknown }) => (data as { boostable_id: number }).boostable_id === id;

@@ -33,13 +33,13 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Only states in which the store answers, so that every 500 is a bug of this service. */
+/** Only states in which the store answers, so every 500 is a bug of this service. */
 type StoreState = 'purchased' | 'canceled' | 'pending' | 'garbage';
 
 interface Presentation {
   user: number;
   token: number;
-  /** After the start of the history. */
+  /** Delay after the start of the history. */
   afterMs: number;
 }
 
@@ -80,7 +80,7 @@ interface Answered extends Presentation {
 /** The users, the target and the tokens of one history. */
 const createFixture = async ({ sku, states }: History) => {
   const users: UserCaller[] = Array.from({ length: TWO_USERS }, () => newUser());
-  // One target for both, so that their tokens compete for it.
+  // One target for both users, so their tokens compete for it.
   const gymId = newId();
   harness.targets.gyms.set(gymId, { user_id: users[0]?.userId as number, is_active: true });
   const all = newUser(['payments.view_own', 'payments.buy_premium', 'payments.boost_all']);
@@ -134,7 +134,7 @@ const expectAllowedAnswers = ({ states }: History, answered: Answered[]): void =
   }
 };
 
-/** At most one grant for each token and in each slot, and a grant for each charge that is not refunded. */
+/** Expects at most one grant per token and slot, and a grant for each charge that is not refunded. */
 const expectConsistentState = async ({ sku }: History, { users, gymId, tokens }: Fixture): Promise<void> => {
   const ids = users.map(({ userId }) => userId);
   const receipts = await harness.database
@@ -155,7 +155,7 @@ const expectConsistentState = async ({ sku }: History, { users, gymId, tokens }:
       expect(await count(harness, 'subscriptions', { user_id: id })).toBeLessThanOrEqual(1);
 };
 
-/** After a round every confirmed token is granted or in the refund queue, and a replay does not ask the store. */
+/** Expects every confirmed token to be granted or queued after a round, and replays not to ask the store. */
 const expectSettled = async (drawn: History, fixture: Fixture, answered: Answered[]): Promise<void> => {
   harness.clock.advance(20_000);
   await harness.service.rounds.verifyAttempts();
@@ -186,7 +186,7 @@ const lateReplica = (): ReturnType<Harness['replica']> => {
 };
 
 describe(`2 to 50 concurrent presentations by two users (seed ${SEED}, ${RUNS} runs)`, () => {
-  test('grant each token and fill each slot once, enqueue a refund for the rest, and never answer 500', async () => {
+  test('concurrent presentations grant each token and slot once, queue refunds and are never a 500', async () => {
     let presentations = 0;
     const property = fc.asyncProperty(history, async (drawn) => {
       presentations += drawn.presentations.length;

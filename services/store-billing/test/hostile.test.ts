@@ -1,4 +1,4 @@
-/** Malformed and hostile input: a 4xx that names the field, never a 500, and no effect. */
+/** Malformed and hostile input gets a 4xx that names the field, never a 500, and has no effect. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
 import { gatewayContext } from '@fitness/shared/testing/harness.ts';
@@ -67,7 +67,7 @@ describe.each(ROUTES)('%s', (path) => {
     ['a byte order mark', '\ufeff{', 400],
     ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 400],
     ['more than a megabyte', JSON.stringify({ type: 'x'.repeat(1024 * 1024) }), 413],
-  ])('%s', async (_name, body, status) => {
+  ])('a body with %s is refused', async (_name, body, status) => {
     expectError(await send(path, newUser(), body), status);
   });
 
@@ -98,16 +98,19 @@ describe('a redemption', () => {
     nested(31),
   ];
 
-  test.each(['channel', 'product_id', 'purchase_token'])('with an invalid %s names it', async (name) => {
-    const user = [newUser(), newUser()] as const;
-    for (const [index, value] of invalidValues.entries()) {
-      const answer = await send(REDEEM, user[index % 2] as UserCaller, body({ [name]: value }));
-      expectError(answer, 422);
-      expect(Object.keys(answer.body.errors as object)).toEqual([name]);
-    }
-  });
+  test.each(['channel', 'product_id', 'purchase_token'])(
+    'a redemption with an invalid %s is 422 and names the field',
+    async (name) => {
+      const user = [newUser(), newUser()] as const;
+      for (const [index, value] of invalidValues.entries()) {
+        const answer = await send(REDEEM, user[index % 2] as UserCaller, body({ [name]: value }));
+        expectError(answer, 422);
+        expect(Object.keys(answer.body.errors as object)).toEqual([name]);
+      }
+    },
+  );
 
-  test('of a boost with an invalid target names it', async () => {
+  test('a boost redemption with an invalid target is 422 and names the field', async () => {
     const users = [newUser(), newUser(), newUser()] as const;
     const boost = { product_id: '"boost_basic"', boostable_type: '"gym"', boostable_id: '1' };
     const cases = [
@@ -131,7 +134,7 @@ describe('a redemption', () => {
     ['other case', '"PREMIUM_PLUS"'],
     ['space', '" premium_plus"'],
     ['longest of four-byte characters', JSON.stringify('😀'.repeat(95))],
-  ])('with the product id %s is an unknown product', async (_name, value) => {
+  ])('a redemption with the product id %s is 404', async (_name, value) => {
     const answer = await send(REDEEM, newUser(), body({ product_id: value }));
     expect([answer.status, answer.body.code]).toEqual([404, 'store_purchase.not_found']);
   });
@@ -146,7 +149,7 @@ describe('a redemption', () => {
     ['a line break', 'a\r\nX-Injected: 1'],
     ['the longest of Persian letters', 'ش'.repeat(255)],
     ['the longest of four-byte characters', '😀'.repeat(127)],
-  ])('with a token of %s sends exactly that token to the store', async (_name, start) => {
+  ])('a redemption with a token of %s sends exactly that token to the store', async (_name, start) => {
     const token = start.length > 200 ? start : `${start}${newToken()}`;
     const user = newUser();
     const answer = await send(REDEEM, user, body({ purchase_token: JSON.stringify(token) }));
@@ -164,24 +167,27 @@ describe('a purchase from the wallet', () => {
     '{"boostable_type":"gym","boostable_id":"1","level":"basic"}',
     '{"boostable_type":"gym","boostable_id":1.5,"level":"basic"}',
     '{"boostable_type":"gym","boostable_id":9007199254740993,"level":"basic"}',
-  ])('%s names the id', async (body) => {
+  ])('the boost body %s is 422 and names the id', async (body) => {
     const answer = await send('/payments/boost', newUser(), body);
     expectError(answer, 422);
     expect(Object.keys(answer.body.errors as object)).toEqual(['boostable_id']);
   });
 
-  test.each([0, -1, Number.MAX_SAFE_INTEGER])('the target %d is 404', async (id) => {
+  test.each([0, -1, Number.MAX_SAFE_INTEGER])('a boost of the target %d is 404', async (id) => {
     const body = JSON.stringify({ boostable_type: 'gym', boostable_id: id, level: 'basic' });
     const answer = await send('/payments/boost', newUser(), body);
     expect([answer.status, answer.body.code]).toEqual([404, 'payments.target_not_found']);
   });
 
-  test.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])('the key %j is 422 and charges nothing', async (key) => {
-    const user = newUser();
-    harness.wallet.balances.set(user.userId, PREMIUM);
-    const sent = send('/payments/buy-premium', user, '{"type":"plus"}', { 'idempotency-key': key });
-    const answer = await sent;
-    expect([answer.status, Object.keys(answer.body.errors as object)]).toEqual([422, ['idempotency_key']]);
-    expect(harness.wallet.balances.get(user.userId)).toBe(PREMIUM);
-  });
+  test.each(['', ' ', 'a b', 'é', 'x'.repeat(256)])(
+    'the idempotency key %j is 422 and charges nothing',
+    async (key) => {
+      const user = newUser();
+      harness.wallet.balances.set(user.userId, PREMIUM);
+      const sent = send('/payments/buy-premium', user, '{"type":"plus"}', { 'idempotency-key': key });
+      const answer = await sent;
+      expect([answer.status, Object.keys(answer.body.errors as object)]).toEqual([422, ['idempotency_key']]);
+      expect(harness.wallet.balances.get(user.userId)).toBe(PREMIUM);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** The journal of redemptions when a request and the background hold one attempt, each with its own copy. */
+/** The journal of redemptions while a request and the background each hold a copy of one attempt. */
 import { systemRandom } from '@fitness/shared/kernel/clock.ts';
 import { createSequences } from '@fitness/shared/mongo/sequence.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -38,7 +38,7 @@ const ENDS: Exclude<AttemptState, 'open'>[] = ['closed', 'given_up', 'refund_due
 
 describe('an attempt', () => {
   test.each(ENDS)(
-    'that is presented again is not finished as %s by a holder of the older revision',
+    'an attempt that is presented again is not finished as %s with the older revision',
     async (end) => {
       const presented = presentation();
       const seen = await open(presented);
@@ -50,15 +50,18 @@ describe('an attempt', () => {
     },
   );
 
-  test.each(ENDS)('that was granted meanwhile stays granted when it is finished as %s', async (end) => {
-    const attempt = await open(presentation());
-    const { attempts } = store;
-    expect(await store.transaction((session) => attempts.grant(session, attempt, harness.clock.now()))).toBe(
-      true,
-    );
-    await attempts.finish(attempt, end, 'late', harness.clock.now());
-    await attempts.postpone(attempt, 'late', harness.clock.now());
-    expect(await stateOf(attempt)).toBe('granted');
-    expect(await attempts.open(attempt, harness.clock.now())).toBe('granted');
-  });
+  test.each(ENDS)(
+    'an attempt that was granted in the meantime stays granted when it is finished as %s',
+    async (end) => {
+      const attempt = await open(presentation());
+      const { attempts } = store;
+      expect(
+        await store.transaction((session) => attempts.grant(session, attempt, harness.clock.now())),
+      ).toBe(true);
+      await attempts.finish(attempt, end, 'late', harness.clock.now());
+      await attempts.postpone(attempt, 'late', harness.clock.now());
+      expect(await stateOf(attempt)).toBe('granted');
+      expect(await attempts.open(attempt, harness.clock.now())).toBe('granted');
+    },
+  );
 });

@@ -1,7 +1,7 @@
 /**
  * A redemption and a wallet purchase, killed before each of their database commands: one process runs many instances of
  * the service, each stopped before another command, and is killed. Another process then finishes or undoes each purchase
- * once. The tests are consecutive steps on the same purchases and depend on their order.
+ * once. The tests are consecutive steps on the same purchases, so their order matters.
  */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +37,7 @@ interface Case {
   user: UserCaller;
   token: string;
   key: string;
-  /** The command before which it was killed; undefined when the request had completed. */
+  /** The command before which it was killed; undefined if the request had completed. */
   killedBefore: string | undefined;
 }
 
@@ -59,7 +59,7 @@ const stopEverywhere = async (crashing: CrashTestProcess, request: Request): Pro
 
 const steps = (cases: Case[]): string[] => cases.flatMap(({ killedBefore }) => killedBefore ?? []);
 
-/** At least as often as expected: on a busy machine the driver may repeat a transaction, which is then killed once more. */
+/** Allows extra kills, because on a busy machine the driver may repeat a transaction, which is then killed again. */
 const expectKilledAt = (cases: Case[], expected: readonly string[]): void => {
   const killed = steps(cases);
   expect(new Set(killed)).toEqual(new Set(expected));
@@ -98,7 +98,7 @@ const recovered = async (): Promise<boolean> => {
 };
 
 describe('a redemption, killed before each of its commands', () => {
-  test('is killed once at every step', () => {
+  test('a redemption is killed once at every step', () => {
     expectKilledAt(redemptions, [
       'aggregate',
       'update store_purchase_attempts',
@@ -116,7 +116,7 @@ describe('a redemption, killed before each of its commands', () => {
     ]);
   });
 
-  test('leaves grant and receipt after the commit, and neither before', async () => {
+  test('a killed redemption leaves grant and receipt after the commit, and neither before', async () => {
     for (const { user, token, killedBefore } of redemptions) {
       const grants = await count(harness, 'subscriptions', { user_id: user.userId });
       expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(grants);
@@ -125,7 +125,7 @@ describe('a redemption, killed before each of its commands', () => {
     }
   });
 
-  test('is finished by another process once it is in the journal: granted once, published, acknowledged, not refunded', async () => {
+  test('another process finishes each journaled redemption: granted, published and acknowledged once', async () => {
     await eventually(recovered);
     expect(await count(harness, 'refund_queue', {})).toBe(0);
     for (const { user, token, killedBefore } of redemptions) {
@@ -143,12 +143,12 @@ describe('a redemption, killed before each of its commands', () => {
     }
   });
 
-  test('presented again is a replay that does not ask the store, or is granted now; another user gets 404', async () => {
+  test('a killed redemption that is presented again is a replay or a grant, and 404 for others', async () => {
     for (const { user, token } of redemptions) {
-      const known = await count(harness, 'store_purchases', { purchase_token: token });
+      const receipts = await count(harness, 'store_purchases', { purchase_token: token });
       const calls = await storeCalls(harness, token);
-      expect((await redeem(harness.send, user, token)).status).toBe(known === 1 ? 200 : 201);
-      expect((await storeCalls(harness, token)) - calls).toBe(1 - known);
+      expect((await redeem(harness.send, user, token)).status).toBe(receipts === 1 ? 200 : 201);
+      expect((await storeCalls(harness, token)) - calls).toBe(1 - receipts);
       expect((await redeem(harness.send, newUser(), token)).status).toBe(404);
       expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
     }
@@ -165,7 +165,7 @@ describe('a purchase from the wallet, killed before each of its commands', () =>
   const bought = { charges: 1, refunds: 0, grants: 1, balance: PREMIUM };
   const untouched = { charges: 0, refunds: 0, grants: 0, balance: 2 * PREMIUM };
 
-  test('is killed in both of its transactions, and before, between and after them', () => {
+  test('a wallet purchase is killed before, in, between and after its transactions', () => {
     expectKilledAt(purchases, [
       'insert idempotency_keys',
       'find wallet_purchases',
@@ -187,12 +187,12 @@ describe('a purchase from the wallet, killed before each of its commands', () =>
     ]);
   });
 
-  test('is both charged and granted, or neither, after another process has continued', async () => {
+  test('a killed wallet purchase ends both charged and granted, or neither', async () => {
     await eventually(recovered);
     for (const each of purchases) expect([bought, untouched]).toContainEqual(await outcomeOf(each));
   });
 
-  test('is finished by the same Idempotency-Key, and charged once', async () => {
+  test('the same Idempotency-Key finishes a killed wallet purchase, charged once', async () => {
     for (const each of purchases) {
       const again = await buyPremium(harness.send, each.user, each.key);
       expect(again.status).toBe(201);

@@ -1,4 +1,4 @@
-/** The database is lost at each command of a redemption: only codes that the contract names, and nobody pays for nothing. */
+/** The database is lost at each command of a redemption: errors follow the contract, and every paid purchase is granted. */
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { eventually } from '@fitness/shared/testing/harness.ts';
 import { type LosingInstances, startLosingInstances } from '@fitness/shared/testing/lost-database.ts';
@@ -37,7 +37,7 @@ afterAll(async () => {
   await harness?.close();
 });
 
-/** More than the commands of a redemption. */
+/** More than the number of commands of a redemption. */
 const COMMANDS = 16;
 
 const paidPurchase = async () => {
@@ -53,7 +53,7 @@ const recovered = async (): Promise<boolean> => {
 };
 
 describe.each(['before', 'after'] as const)('the database is lost %s a command of a redemption', (side) => {
-  test('503 before the store was asked, 500 store_purchase.grant_failed after its yes, or the grant', async () => {
+  test('a redemption is 503 before the store is asked, grant_failed after its yes, or granted', async () => {
     const cases = await Promise.all(Array.from({ length: COMMANDS }, paidPurchase));
     const losses = await instances.loseAtEach(side, cases, (send, { user, token }) =>
       redeem(send, user, token),

@@ -1,4 +1,4 @@
-/** HTTP servers that answer as a test tells them, in place of a store. */
+/** HTTP servers that take the place of a store and behave as a test specifies. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** Database commands: how many a redemption sends, and that every query uses an index. */
+/** The database commands of a redemption, and the use of indexes by all queries. */
 import { gymDeleted } from '@fitness/proto/events/gyms.ts';
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { DAY_MS, HOUR_MS } from '@fitness/shared/kernel/clock.ts';
@@ -150,33 +150,36 @@ describe('a redemption costs', () => {
   test.each([
     ['premium_plus', 'subscriptions', 'subscription'],
     ['boost_basic', 'boosts', 'boost'],
-  ] as const)('%s: three round trips more than its transaction', async (sku, grants, grant) => {
-    const token = newToken();
-    let status = 0;
-    const sent = withoutRelay(
-      await watch.during(async () => {
-        ({ status } = await redeemFresh(sku, newUser(), token));
-      }),
-    );
-    expect(status).toBe(201);
-    const answered = sent.findIndex(({ name }) => name === 'commitTransaction') + 1;
-    const [around, statements] = split(sent.slice(0, answered));
-    expect(statements.map(named)).toEqual(inside(grants));
-    const asked = [
-      'aggregate ',
-      'update store_purchase_attempts',
-      // Concurrent with the update of the journal.
-      `number of ${grant}`,
-      'find refund_queue',
-      // For both events; concurrent requests share it.
-      'number of outbox',
-    ];
-    expect(around.map(named).sort()).toEqual(asked.sort());
-    expect(roundTrips(around)).toBe(3);
-    await harness.service.idle();
-  });
+  ] as const)(
+    'a redemption of %s costs three round trips more than its transaction',
+    async (sku, grants, grant) => {
+      const token = newToken();
+      let status = 0;
+      const sent = withoutRelay(
+        await watch.during(async () => {
+          ({ status } = await redeemFresh(sku, newUser(), token));
+        }),
+      );
+      expect(status).toBe(201);
+      const answered = sent.findIndex(({ name }) => name === 'commitTransaction') + 1;
+      const [around, statements] = split(sent.slice(0, answered));
+      expect(statements.map(named)).toEqual(inside(grants));
+      const expected = [
+        'aggregate ',
+        'update store_purchase_attempts',
+        // Concurrent with the update of the journal.
+        `number of ${grant}`,
+        'find refund_queue',
+        // For both events. Concurrent requests share it.
+        'number of outbox',
+      ];
+      expect(around.map(named).sort()).toEqual(expected.sort());
+      expect(roundTrips(around)).toBe(3);
+      await harness.service.idle();
+    },
+  );
 
-  test('another one in the same slot: the same, with an update of the slot', async () => {
+  test('another redemption in the same slot costs the same, with an update of the slot', async () => {
     const { user } = await redeemFresh('premium_plus');
     harness.clock.advance(32 * DAY_MS);
     const sent = withoutRelay(await watch.during(() => redeemFresh('premium_plus', user)));
@@ -187,7 +190,7 @@ describe('a redemption costs', () => {
     await harness.service.idle();
   });
 
-  test('after the response: two writes, the second after the acknowledgement to the store', async () => {
+  test('a redemption sends two writes after the response, the second after the acknowledgement', async () => {
     const token = newToken();
     const sent = withoutRelay(
       await watch.during(async () => {
@@ -199,7 +202,7 @@ describe('a redemption costs', () => {
     expect(sent.slice(committed + 1).map(named)).toEqual(['update refund_queue', 'update store_purchases']);
   });
 
-  test('a replay: one query', async () => {
+  test('a replay costs one query', async () => {
     for (const sku of ['premium_plus', 'boost_basic'] as const) {
       const { user, token } = await redeemFresh(sku);
       await harness.service.idle();
@@ -296,8 +299,8 @@ const work: Record<string, () => Promise<unknown>> = {
     harness.clock.advance(30 * DAY_MS);
     await harness.service.rounds.publishBoostEnds();
     await harness.service.rounds.announceExpiringSubscriptions();
-    const taken = { user_id: user.userId, expiry_notice_due_at: null };
-    expect(await harness.database.collection('subscriptions').countDocuments(taken)).toBe(1);
+    const announced = { user_id: user.userId, expiry_notice_due_at: null };
+    expect(await harness.database.collection('subscriptions').countDocuments(announced)).toBe(1);
   },
   'a purchase that the store has refunded': async () => {
     const { token } = await redeemFresh('premium_plus');
@@ -334,13 +337,13 @@ const work: Record<string, () => Promise<unknown>> = {
 };
 
 describe('an index is used, among 20,000 documents, by', () => {
-  test.each(Object.entries(work))('%s', async (_name, ask) => {
+  test.each(Object.entries(work))('%s uses an index for every query', async (_name, ask) => {
     const sent = withoutRelay(await watch.during(ask));
     expect(sent.length).toBeGreaterThan(0);
     expect(await watch.faults(sent)).toEqual([]);
   });
 });
 
-test('each listed scatter is a command of these', () => {
+test('each listed scatter query is sent by one of these commands', () => {
   expect(watch.unmetScatters()).toEqual([]);
 });

@@ -39,7 +39,7 @@ const statuses = (answers: Answer[]): Record<number, number> => {
 };
 
 describe('one token', () => {
-  test('twenty presentations by its owner: one 201, nineteen replays, one grant', async () => {
+  test('twenty presentations of a token by its owner are one grant and nineteen replays', async () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token);
@@ -50,7 +50,7 @@ describe('one token', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('twenty presentations by two users: one owns the token, the other gets 404 each time', async () => {
+  test('one of two users who present a token owns it, and the other gets 404 each time', async () => {
     const users = [newUser(), newUser()] as const;
     const token = newToken();
     await putPurchase(harness, token);
@@ -67,7 +67,7 @@ describe('one token', () => {
     ).toBe(1);
   });
 
-  test('fifty presentations by five users: one grant', async () => {
+  test('fifty presentations of a token by five users are one grant', async () => {
     const users = Array.from({ length: 5 }, () => newUser());
     const token = newToken();
     await putPurchase(harness, token);
@@ -76,7 +76,7 @@ describe('one token', () => {
     expect(await count(harness, 'store_purchases', { purchase_token: token })).toBe(1);
   });
 
-  test('for two targets at once: one boost, and every other presentation is its replay', async () => {
+  test('concurrent presentations of a token for two targets are one boost and its replays', async () => {
     const user = newUser();
     const gyms = [newId(), newId()];
     for (const id of gyms) harness.targets.gyms.set(id, { user_id: user.userId, is_active: true });
@@ -106,7 +106,7 @@ describe('one token', () => {
 });
 
 describe('one slot', () => {
-  test('twenty different premium tokens of one user: one subscription, nineteen refunds', async () => {
+  test('twenty premium tokens of one user are one subscription and nineteen refunds', async () => {
     const user = newUser();
     const tokens = Array.from({ length: 20 }, newToken);
     await Promise.all(tokens.map((token) => putPurchase(harness, token)));
@@ -115,14 +115,14 @@ describe('one slot', () => {
     for (const { status, body } of answers)
       if (status === 400) expect(body.code).toBe('store_purchase.premium_already_active');
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
-    // The background verifies those that were refused before the store was asked.
+    // The background verifies attempts that were refused before the store was asked.
     harness.clock.advance(20_000);
     await harness.service.rounds.verifyAttempts();
     expect(await count(harness, 'refund_queue', { user_id: user.userId, resolved_at: null })).toBe(19);
     expect(await count(harness, 'store_purchase_attempts', { user_id: user.userId, state: 'open' })).toBe(0);
   });
 
-  test('ten different boost tokens for one gym by two users: one boost', async () => {
+  test('ten boost tokens for one gym by two users are one boost', async () => {
     const owner = newUser();
     const operator = newUser(['payments.view_own', 'payments.boost_all']);
     const gymId = newId();
@@ -140,7 +140,7 @@ describe('one slot', () => {
     expect(await count(harness, 'boosts', { boostable_id: gymId })).toBe(1);
   });
 
-  test('twenty wallet purchases at once: one subscription, charged once', async () => {
+  test('twenty concurrent wallet purchases are one subscription, charged once', async () => {
     const user = newUser();
     harness.wallet.balances.set(user.userId, 20 * PREMIUM);
     const answers = await atOnce(20, (client) => buyPremium(client, user));
@@ -149,7 +149,7 @@ describe('one slot', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('store redemptions and wallet purchases at once: one subscription, and one payment', async () => {
+  test('concurrent redemptions and wallet purchases are one subscription and one payment', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = newUser();
       harness.wallet.balances.set(user.userId, 20 * PREMIUM);
@@ -166,15 +166,15 @@ describe('one slot', () => {
     }
   });
 
-  test('a store redemption that waits for the slot gets it when the wallet refuses the wallet purchase', async () => {
+  test('a redemption that waits for the slot gets it if the wallet refuses the wallet purchase', async () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token);
     let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
+    const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    harness.wallet.before = () => held;
+    harness.wallet.before = () => released;
     const buying = buyPremium(clients[0], user);
     await eventually(() => count(harness, 'wallet_purchases', { user_id: user.userId }).then(Boolean));
     const redeeming = redeem(clients[1], user, token);
@@ -187,22 +187,22 @@ describe('one slot', () => {
     expect(redeemed.status).toBe(201);
   });
 
-  test('a redemption whose transaction times out gets the error of the occupied slot, not 500', async () => {
+  test('a redemption whose transaction times out gets the error of the occupied slot, not a 500', async () => {
     const user = newUser();
     const token = newToken();
     let releaseStore = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
+    const storeReleased = new Promise<void>((resolve) => {
       releaseStore = resolve;
     });
     const store = await storeThat((response, socket) => {
-      void held.then(() => say(200, '{"purchaseState":0,"consumptionState":1}')(response, socket));
+      void storeReleased.then(() => say(200, '{"purchaseState":0,"consumptionState":1}')(response, socket));
     });
     const timeout = { requestTransactionTimeoutMs: TRANSACTION_TIMEOUT_MS };
     const { send } = await harness.replica({ CAFEBAZAAR_BASE_URL: store.url }, timeout);
     const redeeming = redeem(send, user, token);
     const mine = { purchase_token: token };
     await eventually(() => count(harness, 'store_purchase_attempts', mine).then(Boolean));
-    // Another transaction locks the attempt, which every try writes first, and the slot is taken meanwhile.
+    // Another transaction locks the attempt, which every try writes first, and the slot is taken in the meantime.
     const session = await harness.database.startSession();
     try {
       session.startTransaction();

@@ -1,4 +1,4 @@
-/** Specification 4.6, row by row, and the order of the checks. */
+/** The rows of specification 4.6, and the order of the checks. */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { MINUTE_MS } from '@fitness/shared/kernel/clock.ts';
 import { CALLER_HEADER } from '@fitness/shared/process-identity/caller-context.ts';
@@ -39,7 +39,7 @@ const boostFields = (gymId: number, product_id = 'boost_basic') => ({
 });
 
 describe('201', () => {
-  test('premium lasts a calendar month, with receipt, journal and events', async () => {
+  test('a premium redemption grants a calendar month, with receipt, journal and events', async () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token);
@@ -148,7 +148,7 @@ describe('201', () => {
     expect((await redeem(harness.send, newUser(), token, fields)).status).toBe(201);
   });
 
-  test('a purchase that the app has already consumed is granted: our ledger decides about repeats', async () => {
+  test('a purchase that the app has already consumed is granted', async () => {
     const token = newToken();
     await putPurchase(harness, token);
     await fetch(`${harness.sandbox.url}/cafebazaar/devapi/v2/api/consume/com.fitness.app/purchases/`, {
@@ -179,7 +179,7 @@ describe('201', () => {
 });
 
 describe('200, the replay', () => {
-  test('returns the same grant, stores nothing and does not ask the store', async () => {
+  test('a replay returns the same grant, stores nothing and does not ask the store', async () => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token);
@@ -194,7 +194,7 @@ describe('200, the replay', () => {
     expect(await count(harness, 'store_purchases', { user_id: user.userId })).toBe(1);
   });
 
-  test('of a boost is recognised by its token, even with another target', async () => {
+  test('a replay of a boost is recognized by its token, even with another target', async () => {
     const user = newUser();
     const [gymId, other] = [ownGym(user.userId), ownGym(user.userId)];
     const token = newToken();
@@ -289,7 +289,7 @@ describe('401, 403, 404', () => {
   test.each([
     ['none of the three permissions', ['payments.view_own']],
     ['no payments.view_own', ['payments.buy_premium', 'payments.boost_own', 'payments.boost_all']],
-  ] as const)('%s is refused before the body is read', async (_name, permissions) => {
+  ] as const)('a caller with %s is refused before the body is read', async (_name, permissions) => {
     const malformed = async (as: UserCaller): Promise<number> => {
       const context = gatewayContext('store-billing', as);
       const answer = await fetch(`${harness.service.url}/api/v1/payments/store-purchases`, {
@@ -340,7 +340,7 @@ describe('401, 403, 404', () => {
     ]);
   });
 
-  test('an inactive gym is 404 for all but its owner', async () => {
+  test('an inactive gym is 404 for everyone but its owner', async () => {
     const user = newUser();
     const others = await redeem(harness.send, user, newToken(), boostFields(ownGym(newId(), false)));
     expect(others.status).toBe(404);
@@ -350,7 +350,7 @@ describe('401, 403, 404', () => {
     expect(own.status).toBe(201);
   });
 
-  test('an unknown product, another user’s token and a token of another product get the same bytes', async () => {
+  test('unknown products, other users’ tokens and other products’ tokens get the same response', async () => {
     const owner = newUser();
     const token = newToken();
     await putPurchase(harness, token);
@@ -408,7 +408,7 @@ describe('422', () => {
       { channel: undefined, product_id: undefined, purchase_token: undefined },
       ['channel', 'product_id', 'purchase_token'],
     ],
-  ])('%s names the fields', async (_name, fields, named) => {
+  ])('a body with %s is 422 and names the fields', async (_name, fields, named) => {
     const answer = await redeem(harness.send, newUser(), newToken(), fields);
     expect(answer.status).toBe(422);
     expect(Object.keys(answer.body.errors).sort()).toEqual([...named].sort());
@@ -435,7 +435,7 @@ describe('422', () => {
 });
 
 describe('429', () => {
-  test('the eleventh request of a user within a minute is refused, counted over all tokens, before 403 and 422', async () => {
+  test('a user’s eleventh request within a minute is 429, counted over all tokens', async () => {
     const user = caller(newId(), []);
     for (let request = 0; request < 10; request += 1)
       expect((await redeem(harness.send, user, newToken())).status).toBe(403);
@@ -475,7 +475,7 @@ describe('500 and 503', () => {
     expect((await redeem(harness.send, user, token)).status).toBe(201);
   });
 
-  test('confirmed by the store and not granted: 500, nothing is stored, and the background grants it', async () => {
+  test('a confirmed purchase that cannot be stored is 500, and the background grants it', async () => {
     const [user, token] = [newUser(), newToken()];
     await putPurchase(harness, token);
     // The id of the next grant is taken.
@@ -519,12 +519,12 @@ describe('the database', () => {
   test.each([
     ['both grants', { user_premium_subscription_id: 900_001, marketing_boost_id: 900_001 }],
     ['no grant', { user_premium_subscription_id: null, marketing_boost_id: null }],
-  ])('refuses a receipt with %s', async (_name, grants) => {
+  ])('the database refuses a receipt with %s', async (_name, grants) => {
     const receipts = harness.database.collection('store_purchases');
     await expect(receipts.insertOne({ ...receipt, ...grants })).rejects.toThrow(/validation/);
   });
 
-  test('refuses an update of a receipt to both grants or none', async () => {
+  test('the database refuses an update of a receipt to both grants or none', async () => {
     const token = newToken();
     await putPurchase(harness, token);
     await redeem(harness.send, newUser(), token);
@@ -541,7 +541,7 @@ describe('the database', () => {
   test.each([
     ['subscription', 'premium_plus', 'user_premium_subscription_id'],
     ['boost', 'boost_basic', 'marketing_boost_id'],
-  ] as const)('refuses a second receipt of one %s', async (_name, sku, field) => {
+  ] as const)('the database refuses a second receipt for one %s', async (_name, sku, field) => {
     const user = newUser();
     const token = newToken();
     await putPurchase(harness, token, 'purchased', sku);
@@ -552,7 +552,7 @@ describe('the database', () => {
     await expect(harness.database.collection('store_purchases').insertOne(second)).rejects.toThrow(/E11000/);
   });
 
-  test('refuses a second receipt of one token', async () => {
+  test('the database refuses a second receipt for one token', async () => {
     const token = newToken();
     await putPurchase(harness, token);
     await redeem(harness.send, newUser(), token);

@@ -66,7 +66,7 @@ const killEverywhere = async (): Promise<Case[]> => {
   return cases;
 };
 
-/** Repeats as a client does: after `Retry-After`. */
+/** Repeats the request after `Retry-After`, as a client does. */
 const repeatUntilBought = async (
   send: Send,
   { user, key }: Case,
@@ -83,10 +83,10 @@ const repeatUntilBought = async (
   }
 };
 
-test('every buyer learns of the purchase by repeating the request, and is charged once', async () => {
+test('every buyer who repeats the request gets the purchase and is charged once', async () => {
   const cases = await killEverywhere();
   expect(cases.map(({ killedBefore }) => killedBefore)).toContain('commitTransaction');
-  // Another process, by the real clock and without the sweeper.
+  // Another process, with the real clock and without the sweeper.
   const { service, send } = await harness.replica({}, { clock: systemClock });
   const outcomes = await Promise.all(cases.map((each) => repeatUntilBought(send, each))).finally(() =>
     service.close(),

@@ -1,4 +1,4 @@
-/** What one request of each route costs at most, in a warm process: database commands, and calls of other services. */
+/** The maximum cost of a request to each route in a warm process: database commands, and calls to other services. */
 import { randomUUID } from 'node:crypto';
 import { caller } from '@fitness/shared/testing/harness.ts';
 import { openCostMeter, type RouteCost, routesWithCosts } from '@fitness/shared/testing/request-costs.ts';
@@ -140,7 +140,7 @@ const ROWS: RouteCost[] = [
   },
 ];
 
-test('every route has a row', async () => {
+test('every route has a row with its cost', async () => {
   expect(routesWithCosts(ROWS)).toEqual(await meter.routes());
 });
 
@@ -148,10 +148,10 @@ test.each(ROWS)('$route as $as.kind costs $commands commands', async (row) => {
   expect(await meter.faults(row)).toEqual([]);
 });
 
-test('no request went on later', () => {
+test('no request continues after its response', () => {
   expect(meter.late()).toEqual([]);
 });
 
-test('no command asks every shard without being listed', () => {
+test('every command that is sent to all shards is listed', () => {
   expect(meter.shardFaults()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** After a restore of an older backup: the purchases of the journal are granted once, to their users, by the store's word. */
+/** After a restore of an older backup, confirmed purchases in the journal are granted once, to their users. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
@@ -54,7 +54,7 @@ const restore = async (backup: Rows): Promise<void> => {
 
 const journal = () => join(harness.config.JOURNAL_DIRECTORY, 'store-purchases');
 
-/** Only of these tokens, because every test leaves entries. */
+/** Returns results for these tokens only, because every test leaves entries. */
 const restorePurchases = async (...tokens: string[]) => {
   const restored = await createUseCases(dependencies).restorePurchases(NO_PROGRESS);
   return restored
@@ -69,7 +69,7 @@ const bought = async (productId = 'premium_plus'): Promise<string> => {
   return token;
 };
 
-test('a subscription and a boost that were redeemed since are granted once again, twice too', async () => {
+test('a subscription and a boost that were redeemed since are granted again once per restore', async () => {
   const user = newUser();
   const gym = newId();
   harness.targets.gyms.set(gym, { user_id: user.userId, is_active: true });
@@ -103,7 +103,7 @@ test('a subscription and a boost that were redeemed since are granted once again
   }
 });
 
-test('a token belongs to the user to whom it was granted, not to the first one who presented it', async () => {
+test('a token belongs to the user to whom it was granted, not to the first presenter', async () => {
   const [first, second] = [newUser(), newUser()];
   const running = await bought();
   await redeem(harness.send, first, running);
@@ -121,7 +121,7 @@ test('a token belongs to the user to whom it was granted, not to the first one w
   expect(await count(harness, 'subscriptions', { user_id: first.userId })).toBe(1);
 });
 
-test('what the store has refunded, and what accounts bought that are gone, is listed and not granted', async () => {
+test('refunded purchases and purchases of erased accounts are listed and not granted', async () => {
   const [refunded, gone] = [newUser(), newUser()];
   const tokens = [await bought(), await bought()] as const;
   const backup = await backUp();
@@ -138,7 +138,7 @@ test('what the store has refunded, and what accounts bought that are gone, is li
     expect(await count(harness, 'subscriptions', { user_id: userId })).toBe(0);
 });
 
-test('an entry of a process that died before the grant committed is listed, and granted when it is presented again', async () => {
+test('an entry without a committed grant is listed, and granted when it is presented again', async () => {
   const user = newUser();
   const token = await bought();
   const { store } = dependencies;

@@ -1,4 +1,4 @@
-/** What operators wrote about the purchases of an erased account is removed in steps, and nothing is written after that. */
+/** Operators’ notes on an erased account’s purchases are removed in steps, and no later ones are stored. */
 import { accountDeleted } from '@fitness/proto/events/identity.ts';
 import { CHANGES_MAX } from '@fitness/shared/mongo/steps.ts';
 import { fillLike } from '@fitness/shared/testing/fill.ts';
@@ -7,7 +7,7 @@ import { type TransactionWatch, watchTransactions } from '@fitness/shared/testin
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Harness, newToken, newUser, publish, putPurchase, redeem, startHarness } from './support.ts';
 
-/** More than two transactions may change. */
+/** More rows than two transactions may change. */
 const MANY = 2_500;
 const OPERATOR = caller(900_001, ['payments.view_all', 'payments.resolve_disputes']);
 
@@ -34,7 +34,7 @@ const dueRefund = async (): Promise<{ id: number; userId: number }> => {
   return { id: Number(due?._id), userId: user.userId };
 };
 
-test('more notes than a transaction may change are removed in steps, and later ones are not stored', async () => {
+test('notes on an erased account’s refunds are removed in steps, and later ones are not stored', async () => {
   const { id, userId } = await dueRefund();
   await fillLike(
     harness.database,

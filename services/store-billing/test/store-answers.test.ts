@@ -1,4 +1,4 @@
-/** Row by row, for every channel: what an answer of the store means for client and journal. */
+/** What each store answer means for the client and the journal, for every channel. */
 import type { Send } from '@fitness/shared/testing/harness.ts';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { productEnvironment } from '../../../sandbox/src/providers/index.ts';
@@ -35,14 +35,14 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
   const present = (token: string, fields = {}, as = newUser(), client = send) =>
     redeem(client, as, token, { channel, ...fields });
   const journal = async (token: string): Promise<string | undefined> => {
-    const found = await harness.database
+    const attempt = await harness.database
       .collection('store_purchase_attempts')
       .findOne({ purchase_token: token });
-    return found === null ? undefined : `${found.channel}: ${found.state}`;
+    return attempt === null ? undefined : `${attempt.channel}: ${attempt.state}`;
   };
 
   test.each([['premium_plus'], ['boost_basic'], ['boost_pro']])(
-    'purchased, %s: granted and consumed; presented again: a replay that does not ask the store',
+    'a %s purchase is granted and consumed, and its replay does not ask the store',
     async (sku) => {
       const user = newUser();
       const gymId = newId();
@@ -63,15 +63,18 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     },
   );
 
-  test.each(['canceled', 'refunded', 'pending'] as const)('%s: not confirmed, closed', async (state) => {
-    const token = newToken();
-    await putPurchase(harness, token, state);
-    const answer = await present(token);
-    expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
-    expect(await journal(token)).toBe(`${channel}: closed`);
-  });
+  test.each(['canceled', 'refunded', 'pending'] as const)(
+    'a %s purchase is not confirmed, and its attempt is closed',
+    async (state) => {
+      const token = newToken();
+      await putPurchase(harness, token, state);
+      const answer = await present(token);
+      expect([answer.status, answer.body.code]).toEqual([400, 'store_purchase.verification_failed']);
+      expect(await journal(token)).toBe(`${channel}: closed`);
+    },
+  );
 
-  test('no such purchase, and another product: not confirmed, closed', async () => {
+  test('an unknown purchase or another product is not confirmed, and its attempt is closed', async () => {
     const [unknown, other] = [newToken(), newToken()];
     await putPurchase(harness, other, 'purchased', 'boost_pro');
     for (const token of [unknown, other]) {
@@ -81,7 +84,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     }
   });
 
-  test('an unreadable body: not confirmed, open', async () => {
+  test('an unreadable body does not confirm, and the attempt stays open', async () => {
     const token = newToken();
     await putPurchase(harness, token, 'garbage');
     const answer = await present(token);
@@ -89,22 +92,25 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     expect(await journal(token)).toBe(`${channel}: open`);
   });
 
-  test.each(['unreachable', 'slow'] as const)('%s: a provider error, open', async (state) => {
-    const token = newToken();
-    await putPurchase(harness, token, state);
-    const impatient = await harness.replica({
-      STORE_CHANNEL: channel,
-      STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS,
-    });
-    const answer = await present(token, {}, newUser(), impatient.send);
-    expect([answer.status, answer.body]).toEqual([
-      500,
-      { error: expect.any(String), code: 'payments.provider_error' },
-    ]);
-    expect(await journal(token)).toBe(`${channel}: open`);
-    // Rounds in other tests verify it too, with a long timeout.
-    await putPurchase(harness, token, 'canceled');
-  });
+  test.each(['unreachable', 'slow'] as const)(
+    'a store that is %s is a provider error, and the attempt stays open',
+    async (state) => {
+      const token = newToken();
+      await putPurchase(harness, token, state);
+      const impatient = await harness.replica({
+        STORE_CHANNEL: channel,
+        STORE_TIMEOUT_MS: SHORT_STORE_TIMEOUT_MS,
+      });
+      const answer = await present(token, {}, newUser(), impatient.send);
+      expect([answer.status, answer.body]).toEqual([
+        500,
+        { error: expect.any(String), code: 'payments.provider_error' },
+      ]);
+      expect(await journal(token)).toBe(`${channel}: open`);
+      // Rounds in other tests verify it, too, with a long timeout.
+      await putPurchase(harness, token, 'canceled');
+    },
+  );
 
   describe('the answer of a misbehaving store', () => {
     let store: Awaited<ReturnType<typeof storeThat>>;
@@ -132,7 +138,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       ['200 with other JSON', say(200, '{"purchaseState":"0"}'), unconfirmed],
       ['200 with half a purchase', say(200, '{"purchaseState":0'), unconfirmed],
       ['404 of a proxy', say(404, '<html>'), unconfirmed],
-    ])('%s: open', async (_name, behaviour, [status, code]) => {
+    ])('the attempt stays open after the store answer: %s', async (_name, behaviour, [status, code]) => {
       behave = behaviour;
       const [token, user] = [newToken(), newUser()];
       const answer = await present(token, {}, user, client);
@@ -141,7 +147,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
       expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(0);
     });
 
-    test('a refused connection: a provider error, open', async () => {
+    test('a refused connection is a provider error, and the attempt stays open', async () => {
       const token = newToken();
       const refusing = await harness.replica(at('http://127.0.0.1:1'));
       const answer = await present(token, {}, newUser(), refusing.send);
@@ -150,7 +156,7 @@ describe.each(CHANNEL_NAMES)('%s', (channel: ChannelName) => {
     });
   });
 
-  test('refused credentials: a provider error, open, and granted once they are corrected', async () => {
+  test('refused credentials are a provider error, and the purchase is granted once corrected', async () => {
     const wrong = await harness.replica({ STORE_CHANNEL: channel, ...REFUSED_CREDENTIALS[channel] });
     const [token, user] = [newToken(), newUser()];
     await putPurchase(harness, token);

@@ -43,7 +43,7 @@ class FakeWallet {
   readonly balances = new Map<number, number>();
   /** Bookings by idempotency key. */
   readonly booked = new Map<string, Booking__Output[]>();
-  /** Including replays. */
+  /** The number of calls, including replays. */
   calls = 0;
   /** Runs before a booking; throws to refuse it or to be unreachable. */
   before: (bookings: Booking__Output[]) => Promise<void> = async () => undefined;
@@ -104,21 +104,21 @@ const startStandIns = (
     standInService(grpcDefinitions.gyms(), {
       GetGyms: async ({ ids }) => {
         await assertUp();
-        const found = ids.flatMap((id) => {
+        const gyms = ids.flatMap((id) => {
           const gym = targets.gyms.get(id);
           return gym === undefined ? [] : [{ id, name: 'Iron House', ...gym }];
         });
-        return { gyms: found };
+        return { gyms };
       },
     }),
     standInService(grpcDefinitions.content(), {
       GetTrainingServices: async ({ ids }) => {
         await assertUp();
-        const found = ids.flatMap((id) => {
+        const training_services = ids.flatMap((id) => {
           const service = targets.services.get(id);
           return service === undefined ? [] : [{ id, title: 'Strength', ...service }];
         });
-        return { training_services: found };
+        return { training_services };
       },
     }),
   );
@@ -163,7 +163,7 @@ export const environment = (
   ...change,
 });
 
-/** The same Redis server with other keys, for `index` from 1. A server has sixteen databases; zero is the harness's own. */
+/** Another database of the same Redis server, for `index` from 1. It has sixteen, and the harness uses number zero. */
 const withDatabase = (redisUrl: string, index: number): string => {
   const url = new URL(redisUrl);
   url.pathname = `/${((index - 1) % 15) + 1}`;
@@ -172,7 +172,7 @@ const withDatabase = (redisUrl: string, index: number): string => {
 
 export const startHarness = async (
   change: Record<string, string> = {},
-  /** In the future: the database deletes expired documents by real time. */
+  /** In the future, because the database deletes expired documents by real time. */
   startAt: Date | string = '2126-01-15T10:00:00Z',
   /** `monitored`: the service's database commands can be read with `watchCommands`. */
   { monitored: isMonitored = false } = {},
@@ -208,7 +208,7 @@ export const startHarness = async (
     ...beside,
     replica: async (changed = {}, overrides = {}) => {
       started += 1;
-      // Not another namespace: its relay publishes what all replicas commit, and the tap reads one exchange.
+      // Not another namespace, because the relay publishes for all replicas and the tap reads one exchange.
       const ownLimits = { REDIS_URL: withDatabase(config.REDIS_URL, started) };
       const replica = await startStoreBilling(
         { ...config, ...ownLimits, ...changed },
@@ -221,7 +221,7 @@ export const startHarness = async (
   };
 };
 
-/** One more process, whose clock the sandbox has advanced by 30 days. */
+/** Another process, whose clock the sandbox has advanced by 30 days. */
 export const advancedReplica = ({ replica, clock }: Harness): ReturnType<Harness['replica']> =>
   replica({}, { clock: { now: () => new Date(clock.now().getTime() + 30 * DAY_MS) }, realTime: clock });
 

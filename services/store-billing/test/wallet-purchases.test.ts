@@ -47,16 +47,16 @@ const boost = (as: ReturnType<typeof newUser>, gymId: number, level = 'basic', k
     ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
   });
 const stateOf = async (userId: number): Promise<string[]> => {
-  const found = await harness.database.collection('wallet_purchases').find({ user_id: userId }).toArray();
-  return found.map(({ state }) => String(state));
+  const purchases = await harness.database.collection('wallet_purchases').find({ user_id: userId }).toArray();
+  return purchases.map(({ state }) => String(state));
 };
-/** After every lease has expired. */
+/** Runs the sweep after every lease has expired. */
 const sweep = async (): Promise<void> => {
   harness.clock.advance(2 * MINUTE_MS);
   await harness.service.rounds.sweepWalletPurchases();
 };
 
-/** Adds successful calls to the wallet, so that the failures of a test do not open its circuit breaker. */
+/** Adds successful wallet calls, so the failures of a test do not open the circuit breaker. */
 const closeCircuitBreaker = async (): Promise<void> => {
   const buy = async (): Promise<boolean> => (await buyPremium(harness.send, withBalance())).status === 201;
   await eventually(buy);
@@ -70,7 +70,7 @@ afterEach(async () => {
 });
 
 describe('buy-premium', () => {
-  test('charges the price, grants a month and publishes it', async () => {
+  test('buy-premium charges the price, grants a month and publishes it', async () => {
     const user = withBalance();
     const answer = await buyPremium(harness.send, user);
     expect(answer.status).toBe(201);
@@ -118,12 +118,12 @@ describe('buy-premium', () => {
     [{}, 'type'],
     [{ type: 'gold' }, 'type'],
     [{ type: { $ne: null } }, 'type'],
-  ])('%j is 422', async (body, named) => {
+  ])('the buy-premium body %j is 422', async (body, named) => {
     const answer = await harness.send('POST', '/payments/buy-premium', { as: withBalance(), body });
     expect([answer.status, Object.keys(answer.body.errors)]).toEqual([422, [named]]);
   });
 
-  test('requires payments.buy_premium', async () => {
+  test('buy-premium requires payments.buy_premium', async () => {
     expect((await buyPremium(harness.send, withBalance(['payments.boost_all']))).status).toBe(403);
     expect((await harness.send('POST', '/payments/buy-premium', { body: { type: 'plus' } })).status).toBe(
       401,
@@ -143,7 +143,7 @@ describe('boost', () => {
   test.each([
     ['basic', 1, BASIC, 7],
     ['pro', 2, 190_000, 30],
-  ])('%s is level %i for %i Tooman and %i days', async (level, number, price, days) => {
+  ])('a %s boost is level %i for %i Tooman and %i days', async (level, number, price, days) => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     const answer = await boost(user, gymId, level);
@@ -156,7 +156,7 @@ describe('boost', () => {
     ]);
   });
 
-  test('a live boost is 400, a missing target 404, another user’s 403, and none is charged', async () => {
+  test('a live boost is 400, a missing target 404 and another user’s 403, without a charge', async () => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     expect((await boost(user, gymId)).status).toBe(201);
@@ -175,7 +175,7 @@ describe('boost', () => {
     expect((await boost(withBalance(['payments.boost_all']), ownGym(newId()))).status).toBe(201);
   });
 
-  test('requires a permission and all fields', async () => {
+  test('a boost requires a permission and all fields', async () => {
     expect((await boost(withBalance(['payments.buy_premium']), 1)).status).toBe(403);
     const answer = await harness.send('POST', '/payments/boost', { as: withBalance(), body: {} });
     expect(Object.keys(answer.body.errors).sort()).toEqual(['boostable_id', 'boostable_type', 'level']);
@@ -206,7 +206,7 @@ describe('Idempotency-Key', () => {
     expect([other.status, Object.keys(other.body.errors)]).toEqual([422, ['idempotency_key']]);
   });
 
-  test('a repeat after a lost answer of the wallet gets the grant of the first try, charged once', async () => {
+  test('a repeat after a lost wallet response gets the grant of the first try, charged once', async () => {
     const user = withBalance();
     const key = randomUUID();
     harness.wallet.after = unreachable;
@@ -229,7 +229,7 @@ describe('Idempotency-Key', () => {
     expect((await buyPremium(harness.send, user, key)).status).toBe(201);
   });
 
-  test('twenty concurrent requests with one key: one charge, the others get 409 or the same answer', async () => {
+  test('twenty concurrent requests with one key are one charge, and get 409 or the same response', async () => {
     const user = withBalance();
     const key = randomUUID();
     const { REDIS_URL } = harness.config;
@@ -258,7 +258,7 @@ describe('Idempotency-Key', () => {
     expect(harness.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
   });
 
-  test('a key is kept for 24 hours, with its purchase', async () => {
+  test('an idempotency key is kept for 24 hours', async () => {
     const user = withBalance();
     const key = randomUUID();
     const gymId = ownGym(user.userId);
@@ -270,7 +270,7 @@ describe('Idempotency-Key', () => {
     expect([later.status, later.body.code]).toEqual([400, 'payments.boost_already_live']);
   });
 
-  test('keys are per user', async () => {
+  test('idempotency keys are per user', async () => {
     const key = randomUUID();
     expect((await buyPremium(harness.send, withBalance(), key)).status).toBe(201);
     expect((await buyPremium(harness.send, withBalance(), key)).status).toBe(201);
@@ -280,7 +280,7 @@ describe('Idempotency-Key', () => {
 describe('interrupted', () => {
   beforeEach(closeCircuitBreaker);
 
-  test('charged, and the answer lost: concurrent sweepers grant it once', async () => {
+  test('concurrent sweepers grant a charged purchase with a lost response once', async () => {
     const user = withBalance();
     harness.wallet.after = unreachable;
     expect((await buyPremium(harness.send, user)).status).toBe(503);
@@ -296,7 +296,7 @@ describe('interrupted', () => {
     expect(harness.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
   });
 
-  test('not charged, because the wallet is unreachable: the sweeper charges and grants, or undoes it', async () => {
+  test('the sweeper finishes or undoes a purchase whose wallet was unreachable', async () => {
     const [able, poor] = [withBalance(), newUser()];
     harness.wallet.before = unreachable;
     expect((await buyPremium(harness.send, able)).status).toBe(503);
@@ -310,7 +310,7 @@ describe('interrupted', () => {
     expect((await buyPremium(harness.send, poor)).status).toBe(201);
   });
 
-  test('while it is unknown whether the wallet was charged, a second purchase charges nothing', async () => {
+  test('a second purchase charges nothing while it is unknown whether the first was charged', async () => {
     const user = withBalance();
     harness.wallet.after = unreachable;
     expect((await buyPremium(harness.send, user)).status).toBe(503);
@@ -330,7 +330,7 @@ describe('interrupted', () => {
     expect(await count(harness, 'subscriptions', { user_id: user.userId })).toBe(1);
   });
 
-  test('a process whose clock was advanced does not take over a purchase that is under way', async () => {
+  test('a process with an advanced clock does not take over a purchase in progress', async () => {
     const user = withBalance();
     const { service } = await advancedReplica(harness);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -347,7 +347,7 @@ describe('interrupted', () => {
     expect(harness.wallet.bookings(user.userId, 'purchase')).toHaveLength(1);
   });
 
-  test('a process whose clock was advanced does not undo a purchase that may be charged within 30 seconds', async () => {
+  test('a process with an advanced clock does not undo a purchase that may still be charged', async () => {
     const user = newUser();
     const { service } = await advancedReplica(harness);
     harness.wallet.before = unreachable;
@@ -361,7 +361,7 @@ describe('interrupted', () => {
     expect(await stateOf(user.userId)).toEqual(['undone']);
   });
 
-  test('a purchase of a process whose clock was advanced is taken over when its lease has ended by real time', async () => {
+  test('a purchase of a process with an advanced clock is taken over once its lease ends in real time', async () => {
     const user = withBalance();
     const { send } = await advancedReplica(harness);
     harness.wallet.after = unreachable;
@@ -374,7 +374,7 @@ describe('interrupted', () => {
     expect(await stateOf(user.userId)).toEqual(['granted']);
   });
 
-  test('a redemption passes over an unattended wallet purchase: it is granted, and the charge is refunded', async () => {
+  test('a redemption overrides an unattended wallet purchase, whose charge is refunded', async () => {
     const user = withBalance();
     const token = newToken();
     await putPurchase(harness, token);
@@ -390,7 +390,7 @@ describe('interrupted', () => {
     expect(await count(harness, 'refund_queue', { user_id: user.userId })).toBe(0);
   });
 
-  test('a wallet purchase that was overridden is granted when the store has refunded the redemption meanwhile', async () => {
+  test('an overridden wallet purchase is granted if the store has refunded the redemption', async () => {
     const user = withBalance();
     const token = newToken();
     await putPurchase(harness, token);
@@ -407,7 +407,7 @@ describe('interrupted', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(9 * PREMIUM);
   });
 
-  test('a repeat of a refunded purchase gets the reason', async () => {
+  test('a repeat of a refunded wallet purchase gets the reason', async () => {
     const user = withBalance();
     const token = newToken();
     const key = randomUUID();
@@ -422,7 +422,7 @@ describe('interrupted', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(10 * PREMIUM);
   });
 
-  test('the gym is deleted between the charge and the boost: the charge is refunded once', async () => {
+  test('a charge is refunded once if the gym is deleted before the boost is granted', async () => {
     const user = withBalance();
     const gymId = ownGym(user.userId);
     const balance = harness.wallet.balances.get(user.userId);
@@ -450,7 +450,7 @@ describe('interrupted', () => {
     harness.wallet.after = noop;
     const slots = harness.database.collection<{ _id: string; closed: boolean }>('slots');
     await slots.updateOne({ _id: `boost:gym:${gymId}` }, { $set: { closed: true } });
-    // The sweep may process sagas of other tests as well.
+    // The sweep may process sagas of other tests, too.
     harness.wallet.before = async ([booking]) => {
       if (booking?.type === 'income' && booking.user_id === user.userId) await unreachable();
     };
@@ -462,7 +462,7 @@ describe('interrupted', () => {
     expect(harness.wallet.balances.get(user.userId)).toBe(balance);
   });
 
-  test('a refusal for another reason than the balance is 503, and the saga is undone', async () => {
+  test('a wallet refusal for any reason but the balance is 503, and the saga is undone', async () => {
     const user = withBalance();
     harness.wallet.before = async () => {
       throw badRequest('wallet.odd', message('error.bad_request'));

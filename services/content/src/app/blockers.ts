@@ -1,9 +1,9 @@
-/** What of content blocks the deletion of an account (specification 4.1, rule 5). */
+/** The blockers of content for the deletion of an account (specification 4.1, rule 5). */
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import type { Dependencies } from '../dependencies.ts';
 
 export const createBlockers = ({ store }: Pick<Dependencies, 'store'>): BlockersOf<'content'> => ({
-  /** Trainees of the seller that are paid, or may be, and not delivered. */
+  /** The seller’s undelivered trainees that are paid or may be paid. */
   active_trainees: async (userId) => {
     const count = await store.trainees.countUndelivered(userId);
     return count === 0 ? undefined : { count };

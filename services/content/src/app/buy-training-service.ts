@@ -14,15 +14,15 @@ import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 interface Purchase {
   trainingServiceId: number;
-  /** What the buyer was shown; undefined accepts any price. */
+  /** The price that the buyer was shown; undefined accepts any price. */
   price: number | undefined;
   idempotencyKey: string | undefined;
 }
 
 /**
- * 404 for a service that is unknown, inactive or hidden; 400 for the buyer's own service, a price other than the one they
- * were shown, or too low a balance; 503 when identity or the wallet does not answer. A repeat after 503 resumes the
- * purchase: under the same `Idempotency-Key`, or without one as the same purchase.
+ * 404 for a service that is unknown, inactive or hidden. 400 for the buyer's own service, a price other than the one they
+ * were shown, or too low a balance. 503 when identity or the wallet does not answer. A repeat after a 503 resumes the
+ * purchase: under the same `Idempotency-Key`, or without a key for the same service.
  */
 export type BuyTrainingService = (
   caller: UserCaller,
@@ -39,12 +39,12 @@ export const createBuyTrainingService = (
   return async (caller, purchase, complete) => {
     const key =
       purchase.idempotencyKey === undefined ? null : storedKey(caller.userId, purchase.idempotencyKey);
-    // Fetched before the payment, so that a purchase that was made is never answered with 503.
+    // Fetched before the payment, so a completed purchase is never answered with 503.
     const buyers = await dependencies.users.find([caller.userId], caller);
     const started = await resume(caller.userId, purchase.trainingServiceId, key);
     if (started?.paid !== undefined) return toTraineeResource(started.paid, buyers);
     const attempt = started?.attempt ?? (await start(caller.userId, purchase, key));
-    // The purchase is claimed: if this request fails now, it is finished later.
+    // The purchase is claimed. If this request fails now, a job finishes the purchase later.
     effectStarted();
     await pay(attempt);
     return activate(attempt.trainee.traineeId, async (session, active) => {
@@ -55,7 +55,7 @@ export const createBuyTrainingService = (
   };
 };
 
-/** The trainee of an earlier attempt at the same purchase, if it is paid, or a further attempt. */
+/** The paid trainee of an earlier attempt at the same purchase, or a further attempt. */
 type Started = { paid: Trainee; attempt?: never } | { paid?: never; attempt: Attempt };
 
 const createResume =
@@ -70,7 +70,7 @@ const createResume =
       work: (session: ClientSession) => Promise<Attempt | undefined>,
     ): Promise<Attempt | undefined> => {
       const attempt = await store.transaction(work);
-      // The transaction has changed nothing: a later 503 still says so.
+      // The transaction changed nothing, so a later 503 may still say so.
       if (attempt === undefined) effectUndone();
       return attempt;
     };
@@ -80,14 +80,14 @@ const createResume =
       );
       return attempt && { attempt };
     }
-    const found = await store.trainees.findByKey(key, now);
-    if (found === undefined) return undefined;
-    if (found.trainingServiceId !== trainingServiceId)
+    const earlier = await store.trainees.findByKey(key, now);
+    if (earlier === undefined) return undefined;
+    if (earlier.trainingServiceId !== trainingServiceId)
       throw invalid({ idempotency_key: message('idempotency.other_body') });
-    if (isPaid(found)) return { paid: found };
-    const attempt = await begin((session) => store.trainees.resume(session, found.traineeId));
+    if (isPaid(earlier)) return { paid: earlier };
+    const attempt = await begin((session) => store.trainees.resume(session, earlier.traineeId));
     if (attempt !== undefined) return { attempt };
-    // It has ended since: paid, or cancelled, and then the key is free.
+    // It has ended since: it is paid, or it is cancelled and the key is free again.
     const ended = await store.trainees.findByKey(key, now);
     return ended && isPaid(ended) ? { paid: ended } : undefined;
   };
@@ -120,7 +120,7 @@ const createStart = (
     if (service.user_id === buyerUserId)
       throw badRequest('payments.own_service', message('payments.own_service'));
     if (!service.is_active) throw targetNotFound();
-    // Not cached: an unavailable wallet is detected before the purchase is claimed.
+    // Not cached, so an unavailable wallet is detected before the purchase is claimed.
     const commissionPercent = await wallet.commissionPercent();
     const traineeId = await sequences.next('trainees');
     const trainee = await insertPending({
@@ -133,7 +133,7 @@ const createStart = (
     });
     const attempt: Attempt = { trainee, number: 1, isAlone: true, earlierLeaseUntil: null };
     try {
-      // After the insert, which the deletion of the seller's account checks: one of the two sees the other.
+      // After the insert, because a deletion of the seller's account checks for it: one of the two sees the other.
       await requireVisible(trainee.sellerUserId);
     } catch (error) {
       await outsideRequest(() => cancel(attempt));

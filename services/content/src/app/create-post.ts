@@ -13,7 +13,7 @@ import { createRefreshProfile } from './update-profile.ts';
 
 const unknownProfile = () => invalid({ profile_id: message('validation.unknown') });
 
-/** 422 for a profile that does not exist or that the caller may not see, 403 for one that is not theirs. */
+/** 422 for a profile that does not exist or that the caller may not see; 403 for another user’s profile. */
 export const createCreatePost = (
   dependencies: Pick<Dependencies, 'store' | 'gyms' | 'sequences' | 'clock' | 'baseUrl' | 'profileQueue'>,
 ) => {

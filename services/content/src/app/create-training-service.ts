@@ -12,7 +12,7 @@ import {
   toTrainingServiceResource,
 } from './training-service-resource.ts';
 
-/** 403 for an account that was erased since the token was checked. */
+/** 403 if the account was erased after the token was checked. */
 export const createCreateTrainingService = (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'sequences' | 'clock' | 'users'>,
 ) => {

@@ -8,7 +8,7 @@ import { createFindOwnPost } from './post-owner.ts';
 import { recordPostChange } from './record-change.ts';
 import { createRemovePost } from './remove-post.ts';
 
-/** 404 unless the caller sees the post, 403 unless they own its profile. */
+/** 404 unless the caller may see the post, 403 unless they own its profile. */
 export const createDeletePost = (
   dependencies: Pick<Dependencies, 'store' | 'gyms' | 'outbox' | 'audit' | 'profileQueue'>,
 ) => {
@@ -24,7 +24,7 @@ export const createDeletePost = (
       const profile = post.gone
         ? undefined
         : await store.profiles.incrementCounts(session, post.profile, { [countKey(post)]: -1 });
-      // The counters of a profile that is gone no longer include its posts.
+      // The counters no longer include the posts of a gone profile.
       const deltas = profile === undefined ? {} : { [totalKey(post, post.profile.kind, profile.shown)]: -1 };
       await store.counters.incrementPosts(session, deltas, { shardKey: id, changed: [id] });
     };

@@ -4,7 +4,7 @@ import { createFindManagedService } from './find-managed-service.ts';
 import { recordTrainingServiceChange } from './record-change.ts';
 import { createDeleteBoosts, createRecordRemoval } from './record-removal.ts';
 
-/** Its trainees stay. 404 unless the caller sees it, 403 unless they sell or manage it. */
+/** Trainees are kept. 404 unless the caller may see the training service, 403 unless they sell or manage it. */
 export const createDeleteTrainingService = (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
 ) => {

@@ -6,8 +6,8 @@ import { publishTraineeDelivered } from './publish.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
 /**
- * 404 unless the caller is buyer or seller of a paid trainee, 403 for the buyer. A repetition changes nothing and answers the
- * delivered trainee: the client may have lost the first answer.
+ * 404 unless the caller is the buyer or seller of a paid trainee, 403 for the buyer. A repeat changes nothing and returns
+ * the delivered trainee, because the client may have lost the first response.
  */
 export const createDeliverTrainee = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'outbox' | 'clock'>,
@@ -19,7 +19,7 @@ export const createDeliverTrainee = (
     const isBuyer = trainee?.buyerUserId === caller.userId;
     if (trainee === undefined || !isPaid(trainee) || !(isSeller || isBuyer)) throw notFound();
     if (!isSeller) throw forbidden(`trainee ${id} is delivered by its seller`);
-    // Fetched before the write, so that a delivery that was made is never answered with 503.
+    // Fetched before the write, so a completed delivery is never answered with 503.
     const buyers = await users.find([trainee.buyerUserId], caller, { withErased: true });
     return store.transaction(async (session) => {
       const delivered = await store.trainees.deliver(session, id, clock.now());

@@ -4,7 +4,7 @@ import type { Boost } from '../domain/boost.ts';
 import { publishTrainingServiceBoostEnded } from './publish.ts';
 import { createUpdateBoost } from './update-boost.ts';
 
-/** A boost has ended: the seller is notified, unless the training service is deleted. */
+/** Notifies the seller that a boost has ended, unless the training service is deleted. */
 export const createEndBoost = (dependencies: Pick<Dependencies, 'store' | 'outbox'>) => {
   const updateBoost = createUpdateBoost(dependencies);
   return async (session: ClientSession, boost: Boost, version: number): Promise<void> => {

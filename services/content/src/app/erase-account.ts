@@ -6,8 +6,8 @@ import { createRecordRemoval } from './record-removal.ts';
 import { createUpdateProfile } from './update-profile.ts';
 
 /**
- * One step: hides the posts, which a job deletes, and deletes the training services. Lists leave out those of an erased
- * seller at reading time, and a gone profile gets no new one. What buyers bought stays with them.
+ * One step: hides the posts, which a job deletes, and deletes the training services. Lists leave out an erased seller's
+ * training services when they are read, and a gone profile gets no new ones. Buyers keep what they bought.
  */
 export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'outbox' | 'idempotency'>) => {
   const { store, idempotency } = dependencies;
@@ -20,7 +20,7 @@ export const createEraseAccount = (dependencies: Pick<Dependencies, 'store' | 'o
       async (limit) => {
         const services = await store.trainingServices.findOfUser(session, userId, limit);
         const ids = services.map(({ id }) => id);
-        // In steps of their own: each has up to 125.
+        // In separate steps, because each has up to 125 text documents.
         if ((await store.trainingServices.removeTexts(session, ids, limit)) > 0) return limit;
         await store.trainingServices.removeMany(session, ids);
         await recordRemoval(session, services);

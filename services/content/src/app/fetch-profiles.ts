@@ -8,8 +8,8 @@ import {
 } from '../domain/profile.ts';
 
 /**
- * The current states of profiles by `profileKey`, in one call to gyms and one to identity. Unknown and erased ones are
- * missing. Throws `unavailable`.
+ * The current states of profiles, keyed by `profileKey`, in one call to gyms and one to identity. Unknown and erased
+ * profiles are missing. Throws `unavailable`.
  */
 export const createFetchProfiles =
   ({ gyms, users }: Pick<Dependencies, 'gyms' | 'users'>) =>
@@ -17,9 +17,9 @@ export const createFetchProfiles =
     const idsOf = (kind: ProfileKind): number[] =>
       refs.filter((ref) => ref.kind === kind).map(({ id }) => id);
     const userIds = idsOf('user');
-    const [foundGyms, hidden] = await Promise.all([gyms.find(idsOf('gym')), users.hidden(userIds)]);
+    const [currentGyms, hidden] = await Promise.all([gyms.find(idsOf('gym')), users.hidden(userIds)]);
     const profiles = new Map<string, VersionedProfileState>();
-    for (const [id, gym] of foundGyms) profiles.set(profileKey({ kind: 'gym', id }), gym);
+    for (const [id, gym] of currentGyms) profiles.set(profileKey({ kind: 'gym', id }), gym);
     for (const id of userIds) {
       const { ref, state } = userProfile(id);
       if (hidden.get(id) !== 'gone') profiles.set(profileKey(ref), { state, version: 0 });

@@ -6,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { managesService, seesService } from '../domain/access.ts';
 import type { TrainingService } from '../domain/training-service.ts';
 
-/** A training service to change. 404 unless the caller sees it, 403 unless they sell or manage it. */
+/** The training service to change. 404 unless the caller may see it, 403 unless they sell or manage it. */
 export const createFindManagedService =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (caller: UserCaller, id: number, session?: ClientSession): Promise<TrainingService> => {

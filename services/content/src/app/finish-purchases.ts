@@ -4,7 +4,7 @@ import { createPurchaseSaga } from './purchase-saga.ts';
 
 const BATCH = 50;
 
-/** One round: each interrupted purchase is finished, cancelled, or left for the next round. Returns how many ended. */
+/** One round: finishes or cancels interrupted purchases, or leaves them for the next round. Returns how many ended. */
 export const createFinishPurchases = (
   dependencies: Pick<Dependencies, 'store' | 'wallet' | 'outbox' | 'log'>,
 ) => {

@@ -4,7 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { seesPost } from '../domain/access.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
 
-/** 404 for an unknown post, and for one that the viewer may not see. */
+/** 404 for a post that is unknown or that the viewer may not see. */
 export const createGetPost = (dependencies: Pick<Dependencies, 'store' | 'baseUrl'>) => {
   const { store, baseUrl } = dependencies;
   return async (viewer: Caller, id: number): Promise<PostResource> => {

@@ -9,7 +9,7 @@ import {
   toTrainingServiceResource,
 } from './training-service-resource.ts';
 
-/** 404 for one that the viewer may not see: inactive, or of an account with a scheduled deletion. */
+/** 404 if the viewer may not see it: it is inactive, or the deletion of its seller’s account is scheduled. */
 export const createGetTrainingService = (
   dependencies: Pick<Dependencies, 'store' | 'users' | 'baseUrl' | 'boosts'>,
 ) => {

@@ -24,7 +24,7 @@ import { createFetchProfiles } from './fetch-profiles.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
 
 interface PostQuery {
-  /** Undefined: all of them. */
+  /** Undefined for all kinds. */
   kinds?: readonly ProfileKind[] | undefined;
   itemIds?: readonly number[] | undefined;
   inBlog?: boolean | undefined;
@@ -32,7 +32,7 @@ interface PostQuery {
   order: Order;
 }
 
-/** 404 for one profile type with `itemIds` of which the viewer may see none. */
+/** 404 if one profile type is queried and the viewer may see none of the profiles in `itemIds`. */
 export type ListPosts = (
   viewer: Caller,
   query: PostQuery,
@@ -52,7 +52,7 @@ export const createListPosts = (
       query.itemIds === undefined
         ? await listsOfAll(store, totals, viewer, { kinds, blog, isPaged: request.mode === 'page' })
         : await listsOfProfiles(viewer, totals, kinds, query.itemIds, blog);
-    // A list of profiles has none that is moving.
+    // Lists of named profiles already leave out moving ones.
     const hidden = query.itemIds === undefined ? hiddenProfiles(viewer, totals) : NOTHING_HIDDEN;
     const page = await readPage(store, lists, { ...query, versions: totals.versions, hidden }, request);
     return { page, data: page.rows.map((post) => toPostResource(post, baseUrl)) };
@@ -72,14 +72,14 @@ type Hidden = ReadonlyMap<string, MovingProfile>;
 
 const NOTHING_HIDDEN: Hidden = new Map();
 
-/** Profiles whose posts the facets of the viewer may have, and the totals have not. */
+/** Profiles whose posts may be in the viewer’s facets but are not in the totals. */
 const hiddenProfiles = (viewer: Caller, { moving }: PostTotals): Hidden =>
   new Map([...moving].filter(([, { gone }]) => gone || !can(viewer, 'posts.view_all')));
 
-/** A page by cursor shows no total, and a list of so many posts is read by about how many there are. */
+/** From this size on, a list read by cursor needs no exact total: none is shown, and an estimate is enough to read it. */
 const ESTIMATED_FROM = 1_000;
 
-/** The lists without `itemIds`; no post is in two of them. */
+/** The lists of a query without `itemIds`. No post is in two of them. */
 const listsOfAll = async (
   store: Dependencies['store'],
   totals: PostTotals,
@@ -95,13 +95,16 @@ const listsOfAll = async (
   const ownScope: Scope = `own:${viewer.userId}`;
   const own = facet(ownScope, kind, blog);
   const isCounted = isPaged || count < ESTIMATED_FROM;
-  // A list in memory has posts of moving profiles too, which are hidden meanwhile.
-  const kept = totals.moving.size === 0 ? await store.posts.keptCount(own, totals.versions) : undefined;
-  const total = isCounted ? (kept ?? (await store.profiles.countHidden(viewer.userId, kinds, blog))) : 0;
+  // A cached list includes the posts of moving profiles, which are hidden until the move ends.
+  const cachedCount =
+    totals.moving.size === 0 ? await store.posts.keptCount(own, totals.versions) : undefined;
+  const total = isCounted
+    ? (cachedCount ?? (await store.profiles.countHidden(viewer.userId, kinds, blog)))
+    : 0;
   return [common, { facet: own, total, newest: totals.newest }];
 };
 
-/** The lists with `itemIds`: one for each profile that the viewer may see. */
+/** The lists of a query with `itemIds`: one for each profile that the viewer may see. */
 const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users'>) => {
   const { store } = dependencies;
   const seesUnknown = createSeesUnknown(dependencies);
@@ -113,14 +116,14 @@ const createListsOfProfiles = (dependencies: Pick<Dependencies, 'store' | 'gyms'
     blog: BlogFilter,
   ): Promise<PartOfList[]> => {
     const refs = kinds.flatMap((kind) => itemIds.map((id): ProfileRef => ({ kind, id })));
-    const known = await store.profiles.find(refs);
-    const visible = [...known].flatMap(([key, profile]) => {
-      // One that stopped moving after the versions were read is shown by the next request.
+    const stored = await store.profiles.find(refs);
+    const visible = [...stored].flatMap(([key, profile]) => {
+      // A profile that stopped moving after the versions were read is shown by the next request.
       const shown = moving.has(key) ? unlisted(profile.shown) : profile.shown;
       return seesProfile(viewer, shown) ? [{ ...profile, shown }] : [];
     });
     if (visible.length === 0 && kinds.length === 1) {
-      const unknown = refs.filter((ref) => !known.has(profileKey(ref)));
+      const unknown = refs.filter((ref) => !stored.has(profileKey(ref)));
       if (!(await seesUnknown(viewer, unknown))) throw notFound();
     }
     return visible.map((profile) => listOf(viewer, profile, blog));
@@ -136,7 +139,7 @@ const listOf = (viewer: Caller, { ref, shown, counts, newest }: Profile, blog: B
   };
 };
 
-/** Whether the viewer may see one of these profiles, which the read model does not have. Stores the gyms that exist. */
+/** Whether the viewer may see any of these profiles, which the read model lacks. Stores the gyms that exist. */
 const createSeesUnknown = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users'>) => {
   const { store } = dependencies;
   const fetchProfiles = createFetchProfiles(dependencies);
@@ -159,7 +162,7 @@ const readPage = (
   const total = lists.reduce((sum, list) => sum + list.total, 0);
   const query = {
     facets: lists.map((list) => list.facet),
-    // With the posts that are left out: a list is read by how many there are.
+    // Includes the posts that are left out, because the size of a list determines how it is read.
     total: [...hidden.values()].reduce((sum, { posts }) => sum + posts, total),
     newest: Math.max(0, ...lists.map((list) => list.newest)),
     accept: hidden.size === 0 ? undefined : ({ profile_key }: ListRow) => !hidden.has(String(profile_key)),

@@ -4,7 +4,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { TraineeFilter } from '../store/trainees.ts';
 import { type TraineeResource, toTraineeResource } from './trainee-resource.ts';
 
-/** The caller's trainees as buyer and as seller. */
+/** The caller's trainees, as a buyer and as a seller. */
 export const createListTrainees =
   ({ store, users }: Pick<Dependencies, 'store' | 'users'>) =>
   async (

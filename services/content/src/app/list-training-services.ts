@@ -19,7 +19,7 @@ interface TrainingServiceQuery {
   maxPrice?: number | undefined;
 }
 
-/** `data` leaves out the rows of `page` whose seller the viewer may not see. */
+/** `data` omits the rows of `page` whose seller the viewer may not see. */
 export type ListTrainingServices = (
   viewer: Caller,
   query: TrainingServiceQuery,
@@ -33,13 +33,13 @@ export const createListTrainingServices = (
   return async (viewer, query, request) => {
     const page = await readPage(dependencies, facetsFor(viewer, query.userId), query, request);
     const { data, isSellerHidden } = await presentPage(viewer, page, query.userId);
-    // The totals of a hidden seller are those of an unknown one: they must not reveal the account.
+    // A hidden seller gets the totals of an unknown one, so they do not reveal the account.
     const nothing = { rows: [], total: request.mode === 'page' ? 0 : undefined, next: undefined };
     return { page: isSellerHidden ? nothing : withoutHidden(page, data.length), data };
   };
 };
 
-/** The lists that hold what the viewer may see; no row is in two of them. */
+/** The lists of what the viewer may see. No row is in two of them. */
 const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   if (can(viewer, 'posts.view_all')) return [serviceFacet('all', userId)];
   const ownId = ownerIdOf(viewer, OWN_SERVICES);
@@ -49,7 +49,7 @@ const facetsFor = (viewer: Caller, userId: number | undefined): string[] => {
   return [serviceFacet('active'), serviceFacet('inactive', ownId)];
 };
 
-/** The total without the hidden rows of this page; those of other pages are not known here. */
+/** The total without the hidden rows of this page. Hidden rows of other pages are unknown here. */
 const withoutHidden = (page: PageOf<unknown>, shown: number): PageOf<unknown> =>
   page.total === undefined ? page : { ...page, total: page.total - (page.rows.length - shown) };
 
@@ -68,7 +68,10 @@ const readPage = async (
   return store.trainingServices.page(list, clock.now(), request);
 };
 
-/** How many rows of a list have a price in the range. The counters have the totals of all sellers; the lists of one seller are short. */
+/**
+ * The number of rows with a price in the range. Counters have the totals over all sellers. The list of one seller is
+ * short enough to count.
+ */
 const totalOf = async (
   store: Dependencies['store'],
   facet: string,
@@ -81,7 +84,10 @@ const totalOf = async (
   return facet === serviceFacet('active') ? active : store.trainingServices.countIn(facet, versions);
 };
 
-/** One call for the sellers of any page; one more for the boosts of boosted rows. `sellerId`: the one that the query asks for. */
+/**
+ * Makes one call for the sellers of a page, and one more for boosts if any row is boosted. `sellerId`: the seller that the
+ * query names.
+ */
 const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' | 'boosts' | 'clock'>) => {
   const { users, clock } = dependencies;
   const fetchEmbedded = createFetchEmbedded(dependencies);
@@ -90,7 +96,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' 
     { rows, total }: PageOf<TrainingService>,
     sellerId: number | undefined,
   ): Promise<{ data: TrainingServiceResource[]; isSellerHidden: boolean }> => {
-    // A page past the end has no row of the seller, but its total would reveal how many there are.
+    // A page past the end has no row of the seller, but its total would reveal how many rows there are.
     const isCounted = sellerId !== undefined && total !== 0;
     const sellerIds = [...rows.map(({ user_id }) => user_id), ...(isCounted ? [sellerId] : [])];
     const [sellers, embedded] = await Promise.all([
@@ -98,7 +104,7 @@ const createPresentPage = (dependencies: Pick<Dependencies, 'users' | 'baseUrl' 
       fetchEmbedded(rows.filter(({ boosted_until }) => boosted_until > clock.now()).map(({ id }) => id)),
     ]);
     const data = rows.flatMap((service) => {
-      // Hidden, or erased: the event that deletes their training services is on the way.
+      // Hidden or erased. The event that deletes an erased seller’s training services may not have arrived yet.
       const user = sellers.get(service.user_id);
       return user === undefined ? [] : [toTrainingServiceResource(service, user, embedded)];
     });

@@ -14,7 +14,7 @@ export interface PostRow {
 }
 
 /**
- * Posts for other services; unknown ones are missing. Access to private files depends on owner and visibility, so both
+ * Posts for other services. Unknown posts are missing. Access to private files depends on owner and visibility, so both
  * come from the services that own the profiles, not from the read model. Throws `unavailable`.
  */
 export const createLookUpPosts = (dependencies: Pick<Dependencies, 'store' | 'gyms' | 'users'>) => {

@@ -8,10 +8,10 @@ export interface TrainingServiceRow {
   is_active: boolean;
 }
 
-/** Training services for other services; unknown ones are missing. */
+/** Training services for other services. Unknown ones are missing. */
 export const createLookUpTrainingServices =
   ({ store }: Pick<Dependencies, 'store'>) =>
   async (ids: readonly number[]): Promise<TrainingServiceRow[]> => {
-    const found = await store.trainingServices.findMany(requestedIds(ids));
-    return found.map(({ id, user_id, title, is_active }) => ({ id, user_id, title, is_active }));
+    const services = await store.trainingServices.findMany(requestedIds(ids));
+    return services.map(({ id, user_id, title, is_active }) => ({ id, user_id, title, is_active }));
   };

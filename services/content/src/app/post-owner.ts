@@ -1,4 +1,4 @@
-/** What creating, updating and deleting a post share: the owner of its profile. */
+/** Ownership checks shared by creating, updating and deleting a post. */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { notFound } from '@fitness/shared/kernel/error.ts';
 import { missingPermission } from '@fitness/shared/kernel/missing-permission.ts';
@@ -8,8 +8,8 @@ import type { Post } from '../domain/post.ts';
 import { type ProfileRef, userProfile, type VersionedProfileState } from '../domain/profile.ts';
 
 /**
- * The current state of the profile of a post, from gyms; undefined for an unknown gym. Identity is not asked about a user
- * profile: only its owner passes, whose token has just been checked.
+ * The current state of a post's profile, from gyms; undefined for an unknown gym. A user profile needs no call to identity:
+ * only its owner passes, and their token has just been checked.
  */
 export const createFetchProfile =
   ({ gyms }: Pick<Dependencies, 'gyms'>) =>
@@ -18,7 +18,7 @@ export const createFetchProfile =
       ? { state: userProfile(ref.id).state, version: 0 }
       : (await gyms.find([ref.id])).get(ref.id);
 
-/** The post. 404 unless the caller sees it; 403 unless they own its profile now, or hold `posts.update_any`. */
+/** The post. 404 unless the caller may see it; 403 unless they own its profile now or hold `posts.update_any`. */
 export const createFindOwnPost = (dependencies: Pick<Dependencies, 'store' | 'gyms'>) => {
   const { store } = dependencies;
   const fetchProfile = createFetchProfile(dependencies);

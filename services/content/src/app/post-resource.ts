@@ -22,7 +22,7 @@ export const postSchema = z
 
 export type PostResource = z.output<typeof postSchema>;
 
-/** `baseUrl`: the public origin. */
+/** `baseUrl` is the public origin. */
 export const toPostResource = (post: Post, baseUrl: string): PostResource => ({
   id: post.id,
   profile_type: typeOf(post.profile.kind),

@@ -50,7 +50,7 @@ export const publishTrainingServiceDeleted: Publish<TrainingService> = (
     data: { training_service_id: id },
   });
 
-/** The subject is the boost: its end does not change the training service. */
+/** The subject is the boost, because its end does not change the training service. */
 export const publishTrainingServiceBoostEnded = (
   { outbox }: Pick<Dependencies, 'outbox'>,
   session: ClientSession,

@@ -22,8 +22,8 @@ export interface RebuildResult {
 }
 
 /**
- * Rebuilds the read models from gyms, identity, store-billing and media, the counters, and the facets and grams of all rows.
- * The service may run meanwhile. Throws `unavailable`; what was rebuilt before stays.
+ * Rebuilds the read models from gyms, identity, store-billing and media, then the counters, facets and grams of all rows.
+ * The service may keep running. Throws `unavailable`; what was rebuilt before the error is kept.
  */
 export const createRebuild = (dependencies: RebuildDependencies) => {
   const { store } = dependencies;
@@ -35,7 +35,7 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
     for (const ref of await store.posts.profiles()) refs.set(profileKey(ref), ref);
     for await (const { ref } of store.profiles.all()) refs.set(profileKey(ref), ref);
     const [ids, postIds] = [await store.trainingServices.allIds(), await store.posts.allIds()];
-    // Services: words, boosts and files. Posts: words and files.
+    // Three passes over training services (words, boosts, files), two over posts (words, files).
     progress.expect(refs.size + 3 * ids.length + 2 * postIds.length, 'profiles');
     for (const batch of batches([...refs.values()])) {
       await rebuildProfiles(batch);
@@ -43,7 +43,7 @@ export const createRebuild = (dependencies: RebuildDependencies) => {
     }
     await store.posts.reindex(progress);
     await store.trainingServices.reindex(progress);
-    // After the facets: it tells all processes to read the rows again.
+    // After the facets, because a recount makes all processes read the rows again.
     await recount(store);
     for (const batch of batches(ids)) {
       await rebuildBoosts(batch);
@@ -67,24 +67,24 @@ const createRebuildProfiles = (dependencies: RebuildDependencies) => {
   const rewritePosts = createRewritePosts(dependencies);
   const inSteps = createInSteps(dependencies);
   return async (refs: readonly ProfileRef[]): Promise<void> => {
-    // Read first: a version that an event stores from here on is newer than the answer.
+    // Read first: any version that an event stores from here on is newer than the response.
     const before = await store.profiles.find(refs);
     const fetched = await fetchProfiles(refs);
     for (const ref of refs) {
       const answer = fetched.get(profileKey(ref)) ?? { state: GONE_PROFILE, version: 0 };
       await store.profiles.insertIfMissing(ref, answer);
       const versionBefore = before.get(profileKey(ref))?.version;
-      await inSteps(ref, (session, known) => {
-        const isAsBefore = known.version === (versionBefore ?? known.version);
-        const state = isAsBefore ? answer.state : known.state;
-        return changeState(session, known, { state, version: Math.max(known.version, answer.version) });
+      await inSteps(ref, (session, profile) => {
+        const isAsBefore = profile.version === (versionBefore ?? profile.version);
+        const state = isAsBefore ? answer.state : profile.state;
+        return changeState(session, profile, { state, version: Math.max(profile.version, answer.version) });
       });
       await rewritePosts(ref);
     }
   };
 };
 
-/** Gives all posts of a profile its state, and counts them. It stays visible: hardly any of them has another state. */
+/** Gives all posts of a profile its state, and counts them. The profile stays visible, because few posts differ. */
 const createRewritePosts = ({ store }: Pick<Dependencies, 'store'>) => {
   const inSteps = createInSteps({ store });
   return async (ref: ProfileRef): Promise<void> => {
@@ -92,10 +92,10 @@ const createRewritePosts = ({ store }: Pick<Dependencies, 'store'>) => {
     while (through !== undefined) {
       const after: number = through;
       through = await store.transaction(async (session) => {
-        const known = await store.profiles.findOne(session, ref);
-        // A change of the profile conflicts with this transaction, so that the posts get the state that it stores.
+        const profile = await store.profiles.findOne(session, ref);
+        // A concurrent profile change conflicts with this transaction, so the posts get the state that it stores.
         await store.profiles.lockUnlessGone(session, ref);
-        return known && store.posts.updateVisibility(session, ref, known.state, after);
+        return profile && store.posts.updateVisibility(session, ref, profile.state, after);
       });
     }
     await inSteps(ref, async (session, { state, movedThrough }) => {
@@ -106,7 +106,7 @@ const createRewritePosts = ({ store }: Pick<Dependencies, 'store'>) => {
         {
           shardKey: ref.id,
           changed: [key],
-          // One that no profile has anymore would hide its posts for ever.
+          // A stale mark, which no profile has any more, would hide its posts forever.
           ...(movedThrough === undefined && { moving: [key, undefined] as const }),
         },
       );
@@ -119,8 +119,8 @@ const createRewritePosts = ({ store }: Pick<Dependencies, 'store'>) => {
 };
 
 /**
- * Sets the totals from one snapshot. A concurrent write conflicts, and the transaction is retried. The database counts:
- * a transaction that read every profile into this process would exceed the lifetime of transactions.
+ * Sets the totals from one snapshot. A concurrent write conflicts, and the transaction is retried. The database does the
+ * counting: reading every profile into this process would exceed the lifetime of a transaction.
  */
 const recount = (store: Dependencies['store']): Promise<void> =>
   store.transaction(async (session) => {
@@ -144,8 +144,8 @@ const createRebuildBoosts = (dependencies: RebuildDependencies) => {
   return async (ids: readonly number[]): Promise<void> => {
     const live = await boosts.find('training_service', ids);
     for (const trainingServiceId of ids) {
-      const found = live.get(trainingServiceId);
-      const boost = found && { ...found, trainingServiceId, endsAt: parseTimestamp(found.ends_at) };
+      const resource = live.get(trainingServiceId);
+      const boost = resource && { ...resource, trainingServiceId, endsAt: parseTimestamp(resource.ends_at) };
       const replace = async (session: ClientSession): Promise<Rest> => {
         if ((await deleteBoosts(session, trainingServiceId)) === 'more') return 'more';
         if (boost !== undefined) await store.boosts.saveIfNewer(session, boost, 0);

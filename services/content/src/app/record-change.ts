@@ -1,4 +1,4 @@
-/** The audit entries of what an operator does to the content of others, in the transaction of the change. */
+/** Audit entries for an operator’s changes to another user’s content, written in the transaction of the change. */
 import { type AuditAction, type AuditValues, changesOf } from '@fitness/shared/audit/actions.ts';
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import type { Permission } from '@fitness/shared/kernel/permissions.ts';
@@ -12,11 +12,11 @@ interface Change {
   action: AuditAction;
   subject: { type: 'post' | 'training_service'; id: number };
   ownerId: number | null;
-  /** Without it a caller changes only their own. */
+  /** Without this permission, callers can only change their own content. */
   permission: Permission;
   isPersonal: IsPersonal;
   before: AuditValues;
-  /** Null: it is deleted. */
+  /** Null for a deletion. */
   after: AuditValues | null;
 }
 

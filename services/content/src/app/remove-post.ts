@@ -3,7 +3,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Post } from '../domain/post.ts';
 import { publishPostDeleted } from './publish.ts';
 
-/** Removes a post and publishes it, without the counters. Undefined when it did not exist. */
+/** Removes a post and publishes the removal, without updating counters. Undefined if the post did not exist. */
 export const createRemovePost =
   (dependencies: Pick<Dependencies, 'store' | 'outbox'>) =>
   async (session: ClientSession, id: number): Promise<Post | undefined> => {

@@ -26,7 +26,7 @@ export const traineeSchema = z
 
 export type TraineeResource = z.output<typeof traineeSchema>;
 
-/** A paid trainee. `buyers`: as the viewer may see them; a missing one is shown as erased. */
+/** `trainee` is paid. `buyers` are as the viewer may see them; a missing buyer is shown as erased. */
 export const toTraineeResource = (
   trainee: Trainee,
   buyers: ReadonlyMap<number, UserResource>,

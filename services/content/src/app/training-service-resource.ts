@@ -45,15 +45,15 @@ export const createFetchEmbedded =
   });
 
 /**
- * The seller as `viewer` may see them; undefined for an erased account. Throws `unavailable`; a use case calls it before
- * it writes, so that a change that was made is never answered with 503.
+ * The seller as `viewer` may see them; undefined for an erased account. Throws `unavailable`. Use cases call it before
+ * they write, so a completed change is never answered with 503.
  */
 export const createFetchSeller =
   ({ users }: Pick<Dependencies, 'users'>) =>
   async (userId: number, viewer: Caller): Promise<UserResource | undefined> =>
     (await users.find([userId], viewer)).get(userId);
 
-/** Without `embedded`: a new one, which has no media and no boost. */
+/** Omit `embedded` for a new training service, which has no media and no boost. */
 export const toTrainingServiceResource = (
   service: TrainingService,
   user: UserResource,

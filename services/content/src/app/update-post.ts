@@ -10,7 +10,7 @@ import { createFindOwnPost } from './post-owner.ts';
 import { type PostResource, toPostResource } from './post-resource.ts';
 import { recordPostChange } from './record-change.ts';
 
-/** 404 unless the caller sees the post, 403 unless they own its profile. */
+/** 404 unless the caller may see the post, 403 unless they own its profile. */
 export const createUpdatePost = (
   dependencies: Pick<Dependencies, 'store' | 'gyms' | 'clock' | 'baseUrl' | 'audit' | 'profileQueue'>,
 ) => {
@@ -41,6 +41,6 @@ export const createUpdatePost = (
   };
 };
 
-/** Counter deltas for one post that goes from `from` to `to`. */
+/** Counter deltas for one post that moves from `from` to `to`. */
 const moveOnePost = <Key extends string>(from: Key, to: Key): Partial<Record<Key, number>> =>
   from === to ? {} : ({ [from]: -1, [to]: 1 } as Partial<Record<Key, number>>);

@@ -13,7 +13,7 @@ import {
   toTrainingServiceResource,
 } from './training-service-resource.ts';
 
-/** 404 unless the caller sees it, 403 unless they sell or manage it. */
+/** 404 unless the caller may see the training service, 403 unless they sell or manage it. */
 export const createUpdateTrainingService = (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'clock' | 'users' | 'baseUrl' | 'boosts' | 'audit'>,
 ) => {

@@ -3,7 +3,7 @@ import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { VersionedProfileState } from '../domain/profile.ts';
 
 export interface Gyms {
-  /** The current state of at most 200 gyms, by id; unknown ones are missing. Throws `unavailable`. */
+  /** The current states of at most 200 gyms, by id. Unknown gyms are missing. Throws `unavailable`. */
   find(ids: readonly number[]): Promise<Map<number, VersionedProfileState>>;
 }
 

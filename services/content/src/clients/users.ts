@@ -13,19 +13,19 @@ type HiddenUsers = ReadonlyMap<number, 'deletion_scheduled' | 'gone'>;
 
 export interface Users extends Pick<UserReader, 'find'> {
   /**
-   * Those of these accounts that are hidden now; others may be among them. `gone`: erased or unknown. Throws `unavailable` when
-   * identity does not answer.
+   * The hidden accounts among `ids`; the result may contain other accounts. `gone`: erased or unknown. Throws `unavailable`
+   * if identity does not answer.
    */
   hidden(ids: readonly number[]): Promise<HiddenUsers>;
   /**
-   * By id, as `viewer` may see them; others may be among them. Missing: unknown and erased ones, and those with a pending
-   * deletion for a viewer who may not see all users. Concurrent calls for what everybody sees share one that begins after
-   * them. Throws `unavailable`.
+   * Users by id, as `viewer` may see them; the result may contain other users. Unknown and erased users are missing, and so
+   * are users with a pending deletion unless the viewer may see all users. Concurrent calls for public fields share one
+   * request that starts after them. Throws `unavailable`.
    */
   sellers(ids: readonly number[], viewer: Caller): Promise<ReadonlyMap<number, UserResource>>;
 }
 
-/** Identity answers for at most so many at once. */
+/** The most ids that identity accepts in one call. */
 const IDS_MAX = 200;
 
 const inParts = async <Row>(

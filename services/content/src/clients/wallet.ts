@@ -8,7 +8,7 @@ export interface Wallet {
   commissionPercent(): Promise<number>;
   /**
    * Books the payments of a sale; repeated calls book once. `refused`: the balance is too low, and nothing is booked.
-   * Throws when the outcome is unknown.
+   * Throws if the outcome is unknown.
    */
   book(sale: Sale): Promise<'booked' | 'refused'>;
 }

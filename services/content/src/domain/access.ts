@@ -1,13 +1,13 @@
-/** Who may see and change what. */
+/** Rules for who may see and change posts and training services. */
 import { type Caller, can, isOwn } from '@fitness/shared/kernel/caller.ts';
 import type { Post } from './post.ts';
 import { isPublicProfile, type ProfileState } from './profile.ts';
 import type { TrainingService } from './training-service.ts';
 
-/** Covers one's own training services. */
+/** The permission that covers the caller's own training services. */
 export const OWN_SERVICES = 'training_services.create';
 
-/** Every route of posts needs a permission, which covers one's own: it does not matter of which kind the token is. */
+/** Every post route requires a permission that covers the caller's own posts, so the kind of token does not matter. */
 const isUser = (viewer: Caller, userId: number | null): boolean =>
   viewer.kind === 'user' && viewer.userId === userId;
 
@@ -17,7 +17,7 @@ export const ownsProfile = (viewer: Caller, profile: ProfileState): boolean =>
 export const seesAllPostsOf = (viewer: Caller, profile: ProfileState): boolean =>
   can(viewer, 'posts.view_all') || ownsProfile(viewer, profile);
 
-/** A profile that the viewer may not see is answered as one that does not exist. */
+/** A profile that the viewer may not see gets the same response as one that does not exist. */
 export const seesProfile = (viewer: Caller, profile: ProfileState): boolean =>
   !profile.gone && (isPublicProfile(profile) || seesAllPostsOf(viewer, profile));
 
@@ -30,6 +30,6 @@ export const sells = (viewer: Caller, service: Pick<TrainingService, 'user_id'>)
 export const managesService = (viewer: Caller, service: TrainingService): boolean =>
   sells(viewer, service) || can(viewer, 'training_services.update_any');
 
-/** `posts.view_all` covers training services too, here as in the list. */
+/** `posts.view_all` covers training services too, as it does in the list. */
 export const seesService = (viewer: Caller, service: TrainingService): boolean =>
   service.is_active || managesService(viewer, service) || can(viewer, 'posts.view_all');

@@ -1,4 +1,4 @@
-/** A boost of a training service: it is listed before others until the boost ends. */
+/** A boost of a training service, which is listed before others until the boost ends. */
 export interface Boost {
   id: number;
   trainingServiceId: number;

@@ -1,15 +1,15 @@
 /**
- * The lists that a post belongs to, and their totals. A post stores one word (facet) for each of its lists, so that every
- * list is one equality over one index, and a total is a sum of a few counters (docs/adr/0101).
+ * The lists that a post belongs to, and their totals. A post stores one word (facet) for each of its lists. Each list is
+ * then one equality match on one index, and a total is a sum of a few counters (docs/adr/0101).
  */
 import { isPublicPost, type PostFlags } from './post.ts';
 import { type ProfileKind, type ProfileRef, type ProfileState, profileKey } from './profile.ts';
 
-/** `all`: for operators. `public`: for everyone. `own:7`: what is not public, for user 7. */
+/** `all`: for operators. `public`: for everyone. `own:7`: the non-public posts of user 7. */
 export type Scope = 'all' | 'public' | `own:${number}`;
-/** Posts of every profile, of those of one kind, or of one: `gym:12`. */
+/** Posts of every profile, of all profiles of one kind, or of one profile such as `gym:12`. */
 export type ProfileFilter = 'any' | ProfileKind | `${ProfileKind}:${number}`;
-/** All posts, those in the blog, or the others. */
+/** All posts, only blog posts, or only regular posts. */
 export type BlogFilter = 'any' | 'blog' | 'regular';
 
 /** The only facet of a post whose profile is gone. */
@@ -35,7 +35,7 @@ export const facetsOf = (flags: PostFlags, ref: ProfileRef, profile: ProfileStat
   return facets.flatMap(({ scope, profileFilter }) => blogs.map((blog) => facet(scope, profileFilter, blog)));
 };
 
-/** How many posts a profile has, by the flags that decide who sees them. */
+/** The number of posts of a profile, by the flags that decide who sees them. */
 export interface ProfileCounts {
   published_blog: number;
   published_regular: number;
@@ -61,7 +61,7 @@ export const flagsOf = (key: keyof ProfileCounts): PostFlags => ({
   in_blog: key.endsWith('blog'),
 });
 
-/** The name of a counter over all profiles: `gym_public_blog`. */
+/** The name of a counter over all profiles, such as `gym_public_blog`. */
 export type TotalKey = `${ProfileKind}_${'public' | 'hidden'}_${'blog' | 'regular'}`;
 
 /** The counter over all profiles that includes a post with these flags. */
@@ -72,7 +72,7 @@ export const totalKey = (
 ): TotalKey =>
   `${kind}_${isPublicPost(flags, profile) ? 'public' : 'hidden'}_${flags.in_blog ? 'blog' : 'regular'}`;
 
-/** How the counters over all profiles change when a profile with these posts goes from `before` to `after`. */
+/** The change of the counters over all profiles when a profile with these posts goes from `before` to `after`. */
 export const totalDeltas = (
   counts: ProfileCounts,
   kind: ProfileKind,
@@ -91,7 +91,7 @@ export const totalDeltas = (
   return deltas;
 };
 
-/** How many posts of a profile are in a list of `scope`. */
+/** The number of posts of a profile in a list of `scope`. */
 export const countIn = (
   counts: ProfileCounts,
   profile: ProfileState,

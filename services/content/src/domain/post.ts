@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { isPublicProfile, type ProfileRef, type ProfileState } from './profile.ts';
 
 /**
- * What the author writes. Requests, the stored document and responses have these fields under these names; a new one is
- * declared here and in `store/models.ts`.
+ * The fields that the author writes. Requests, stored documents and responses use these names. Declare a new field here and
+ * in `store/models.ts`.
  */
 export const postFields = {
   title: z.string().meta({ description: 'Title of the post' }),
@@ -16,20 +16,20 @@ export const postFields = {
   in_blog: z.boolean().meta({ description: 'Whether the post is in the blog' }),
 };
 
-/** The same with the limits of a request. */
+/** `postFields` with the limits of a request. */
 export const postInput = {
   ...postFields,
   title: oneLine('Title of the post', postFields.title.trim().min(1).max(255)),
   content: wellFormed(postFields.content.min(1).max(20_000)),
 };
 
-/** Of JSON with these texts at their longest: six bytes a character, as in `\u0627`. */
+/** Body limit that fits the longest texts as escaped JSON: six bytes per character, as in `\u0627`. */
 export const POST_BODY_BYTES = 128 * 1024;
 
 const fieldsSchema = z.object(postFields);
 export type PostFields = z.output<typeof fieldsSchema>;
 
-/** The declared fields alone. */
+/** Only the declared fields. */
 export const pickPostFields = (source: PostFields): PostFields => fieldsSchema.parse(source);
 
 export type PostFlags = Pick<PostFields, 'is_draft' | 'in_blog'>;
@@ -37,16 +37,16 @@ export type PostFlags = Pick<PostFields, 'is_draft' | 'in_blog'>;
 export interface Post extends PostFields {
   id: number;
   profile: ProfileRef;
-  /** A copy of the profile's owner; the owning service decides who may edit. */
+  /** A copy of the profile's owner. The owning service decides who may edit. */
   owner_user_id: number | null;
-  /** Published, on a public profile. */
+  /** Whether the post is published on a public profile. */
   is_public: boolean;
-  /** Its profile was deleted: nobody sees the post, and a job deletes it. */
+  /** Whether its profile was deleted. Nobody sees the post then, and a job deletes it. */
   gone: boolean;
   created_at: Date;
   updated_at: Date;
   version: number;
-  /** Its public files. */
+  /** The public files of the post. */
   media: MediaCopy;
 }
 

@@ -1,4 +1,4 @@
-/** A profile that posts belong to: of a user or of a gym (specification 2.6). */
+/** The profile of a user or gym, to which posts belong (specification 2.6). */
 import { MODEL } from '@fitness/contracts/model-names.ts';
 
 export const PROFILE_TYPES = [MODEL.gymProfile, MODEL.user] as const;
@@ -20,23 +20,23 @@ export const profileOfKey = (key: string): ProfileRef => {
   return { kind: kind as ProfileKind, id: Number(id) };
 };
 
-/** The state of a profile. Gyms or identity owns it; the copy of this service may be older. */
+/** The state of a profile. Gyms or identity owns it, and the copy in this service may be older. */
 export interface ProfileState {
   /** Null for a gym without an owner. */
   ownerUserId: number | null;
   /** A user profile is always active. */
   isActive: boolean;
-  /** The gym was deleted, or the account erased: nobody sees its posts. */
+  /** Whether the gym was deleted or the account erased. Nobody sees its posts then. */
   gone: boolean;
 }
 
 export interface VersionedProfileState {
   state: ProfileState;
-  /** The version that the owning service gives in its events and answers; 0 when it gives none. */
+  /** The version in the events and responses of the owning service; 0 if it has none. */
   version: number;
 }
 
-/** A profile while its posts go from one state to another, in several steps: none of them is public. */
+/** The state of a profile while its posts change in several steps: none of them is public. */
 export const unlisted = (state: ProfileState): ProfileState => ({ ...state, isActive: false });
 
 export const isSameState = (one: ProfileState, other: ProfileState): boolean =>

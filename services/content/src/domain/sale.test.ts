@@ -12,11 +12,11 @@ describe('the commission', () => {
     [1, 99.99, 0],
     [1_000_000_000, 100, 1_000_000_000],
     [5, 0, 0],
-  ])('of %i at %f percent is %i', (price, percent, expected) => {
+  ])('the commission of %i at %f percent is %i', (price, percent, expected) => {
     expect(commissionOf(price, percent)).toBe(expected);
   });
 
-  test('is never more than the price and never below the exact share by one', () => {
+  test('a commission never exceeds the price and is less than one Tooman below the exact share', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1_000_000_000 }),

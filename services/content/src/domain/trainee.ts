@@ -2,7 +2,7 @@
 import type { Sale } from './sale.ts';
 
 /**
- * `pending`: the purchase is running or was interrupted. `active`: paid, not yet delivered. `cancelled`: not paid,
+ * `pending`: the purchase is in progress or was interrupted. `active`: paid, not yet delivered. `cancelled`: not paid,
  * because the wallet refused or the seller is hidden.
  */
 export const TRAINEE_STATUSES = ['pending', 'active', 'delivered', 'cancelled'] as const;

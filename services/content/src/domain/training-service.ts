@@ -1,12 +1,12 @@
-/** A training service that a trainer sells (specification 2.7), and the lists that it belongs to. */
+/** A training service that a trainer sells (specification 2.7), and its lists. */
 
 import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import { oneLine, wellFormed } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';
 
 /**
- * What the seller sets. Requests, the stored document and responses have these fields under these names; a new one is
- * declared here and in `store/models.ts`.
+ * The fields that the seller sets. Requests, stored documents and responses use these names. Declare a new field here and in
+ * `store/models.ts`.
  */
 export const trainingServiceFields = {
   title: z.string().meta({ description: 'Title of the training service' }),
@@ -18,7 +18,7 @@ export const trainingServiceFields = {
   }),
 };
 
-/** The same with the limits of a request. */
+/** `trainingServiceFields` with the limits of a request. */
 export const trainingServiceInput = {
   ...trainingServiceFields,
   title: oneLine('Title of the training service', trainingServiceFields.title.trim().min(1).max(255)),
@@ -30,7 +30,7 @@ export const trainingServiceInput = {
 const fieldsSchema = z.object(trainingServiceFields);
 export type TrainingServiceFields = z.output<typeof fieldsSchema>;
 
-/** The declared fields alone. */
+/** Only the declared fields. */
 export const pickTrainingServiceFields = (source: TrainingServiceFields): TrainingServiceFields =>
   fieldsSchema.parse(source);
 
@@ -40,9 +40,9 @@ export interface TrainingService extends TrainingServiceFields {
   created_at: Date;
   updated_at: Date;
   version: number;
-  /** Until then it comes first in lists; as far as the events of store-billing have arrived. */
+  /** When its boost ends, according to the events received from store-billing. Until then, it comes first in lists. */
   boosted_until: Date;
-  /** Its public files. */
+  /** The public files of the training service. */
   media: MediaCopy;
 }
 
@@ -52,7 +52,7 @@ export const activityOf = ({ is_active }: Pick<TrainingService, 'is_active'>): '
 
 export type ServiceScope = 'all' | 'active' | 'inactive';
 
-/** The facet of a list; without `userId` the list of all sellers. See `domain/post-lists.ts`. */
+/** The facet of a list. Omit `userId` for the list of all sellers. See `domain/post-lists.ts`. */
 export const serviceFacet = (scope: ServiceScope, userId?: number): string =>
   userId === undefined ? scope : `${scope}/user:${userId}`;
 

@@ -4,7 +4,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Boost } from '../domain/boost.ts';
 
-/** Granted and ended events have the same data: both say when the boost ends. Boosts of gyms are ignored. */
+/** Handles granted and ended events, which have the same data, including the end of the boost. Ignores boosts of gyms. */
 export const onBoostEvent = (
   event: typeof boostGranted,
   apply: (session: ClientSession, boost: Boost, version: number) => Promise<unknown>,

@@ -3,7 +3,7 @@ import { type EventConsumer, onEvent } from '@fitness/shared/messaging/consumer.
 import { GONE_PROFILE } from '../domain/profile.ts';
 import type { UseCases } from '../use-cases.ts';
 
-/** Hides its posts; a job deletes them. */
+/** Hides the posts of the gym. A job deletes them. */
 export const onGymDeleted = ({ updateProfile }: Pick<UseCases, 'updateProfile'>): EventConsumer =>
   onEvent(gymDeleted, ({ data, aggregateVersion }, { session }) =>
     updateProfile(session, {

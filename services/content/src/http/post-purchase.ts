@@ -22,7 +22,7 @@ export const postPurchaseRoute = (
     tag: 'training services',
     access: 'user',
     permissions: ['payments.view_own'],
-    // With `payments.view_own` restricted and OAuth tokens see payments; they must not make them.
+    // Restricted and OAuth tokens with `payments.view_own` may see payments but must not make them.
     tokenKinds: SESSION_AND_PERSONAL,
     params: idParams,
     body: z.object({

@@ -1,4 +1,4 @@
-/** Query parameters of the lists. */
+/** Query parameters for lists. */
 import { queryIds, queryInteger, queryList } from '@fitness/shared/http/validation.ts';
 import { withMessage } from '@fitness/shared/kernel/refinements.ts';
 import { z } from 'zod';

@@ -15,7 +15,7 @@ import { postTrainingServicesRoute } from './post-training-services.ts';
 import { putPostRoute } from './put-post.ts';
 import { putTrainingServiceRoute } from './put-training-service.ts';
 
-/** `baseUrl`: the public origin, for the links of lists. */
+/** `baseUrl` is the public origin, for links in list responses. */
 export const createRoutes = (
   useCases: UseCases,
   { idempotency, baseUrl }: { idempotency: Idempotency; baseUrl: string },

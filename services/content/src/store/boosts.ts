@@ -1,24 +1,24 @@
-/** The read model of boosts, for the order of the list of training services only. */
+/** The read model of boosts, used only to order the list of training services. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { deleteSome } from '@fitness/shared/mongo/steps.ts';
 import { type Boost, NEVER_BOOSTED } from '../domain/boost.ts';
 import type { Models } from './models.ts';
 
 export interface Boosts {
-  /** False, without a write, when the stored version is not older. */
+  /** Returns false, without a write, if the stored version is not older. */
   saveIfNewer(session: ClientSession, boost: Boost, version: number): Promise<boolean>;
-  /** The boost of a training service that ends last: at most one is live at a time. */
+  /** The boost that ends last. A training service has at most one live boost at a time. */
   last(session: ClientSession, trainingServiceId: number): Promise<Pick<Boost, 'level' | 'endsAt'>>;
-  /** Deletes at most `limit` boosts of a training service; returns how many. */
+  /** Deletes at most `limit` boosts of a training service and returns how many. */
   removeOf(session: ClientSession, trainingServiceId: number, limit: number): Promise<number>;
 }
 
 export const createBoosts = ({ boosts }: Models): Boosts => ({
   saveIfNewer: async (session, { id, trainingServiceId, level, endsAt }, version) => {
-    const known = await boosts.findById(id).session(session).lean();
+    const existing = await boosts.findById(id).session(session).lean();
     const fields = { training_service_id: trainingServiceId, level, ends_at: endsAt, version };
-    if (known === null) await boosts.create([{ _id: id, ...fields }], { session });
-    else if (known.version >= version) return false;
+    if (existing === null) await boosts.create([{ _id: id, ...fields }], { session });
+    else if (existing.version >= version) return false;
     else
       await boosts.updateOne({ _id: id, version: trusted({ $lt: version }) }, { $set: fields }, { session });
     return true;

@@ -1,4 +1,4 @@
-/** Totals of lists. Every write updates them, so that no read has to count. */
+/** Totals of lists. Every write updates them, so reads need not count. */
 import { shareReads } from '@fitness/shared/kernel/share-reads.ts';
 import {
   type ChangedRow,
@@ -14,19 +14,19 @@ import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import type { TotalKey } from '../domain/post-lists.ts';
 import type { CounterDocument, Models, MovingProfile } from './models.ts';
 
-/** Several documents, so that concurrent writers seldom conflict. */
+/** Sharded over several documents, so concurrent writers seldom conflict. */
 const SHARDS = 16;
 const shardsOf = (first: string, name: string): string[] =>
   Array.from({ length: SHARDS }, (_, shard) => (shard === 0 ? first : `${name}/${shard}`));
 const POST_COUNTERS = shardsOf('posts/0', 'posts');
-// The first one has the name of the only one that older releases had.
+// The first document keeps the name of the single document that older releases had.
 const SERVICE_COUNTERS = shardsOf('training_services', 'training_services');
 
 export interface PostTotals {
   count(key: TotalKey): number;
-  /** Keys are those of `profileKey`; of the same moment as the counts. */
+  /** Keyed by `profileKey`, and read at the same moment as the counts. */
   moving: ReadonlyMap<string, MovingProfile>;
-  /** Of the lists of posts. */
+  /** Versions of the lists of posts. */
   versions: ListVersions;
   /** The largest id that a post ever had. */
   newest: number;
@@ -38,7 +38,7 @@ interface ServiceCounts {
 }
 
 export interface ServiceTotals extends ServiceCounts {
-  /** Of the lists of training services. */
+  /** Versions of the lists of training services. */
   versions: ListVersions;
   /** The largest id that a training service ever had. */
   newest: number;
@@ -49,28 +49,28 @@ interface Increment {
   shardKey: number;
   /** The largest new id. */
   newest?: number | undefined;
-  /** Ids, or keys of profiles whose posts changed; without it, any row. */
+  /** Ids, or keys of profiles whose posts changed. If omitted, any row may have changed. */
   changed?: readonly ChangedRow[] | undefined;
-  /** Sets or unsets what is known of a moving profile. Always with the same `shardKey`. */
+  /** Sets or clears the entry of a moving profile. Always use the same `shardKey` for one profile. */
   moving?: readonly [key: string, MovingProfile | undefined];
 }
 
 export interface Counters {
-  /** Creates the documents; call it before the first write. */
+  /** Creates the documents. Call it before the first write. */
   prepare(): Promise<void>;
-  /** Call it in every transaction that changes posts, except for their grams. */
+  /** Call it in every transaction that changes posts, unless only their grams change. */
   incrementPosts(
     session: ClientSession,
     deltas: Partial<Record<TotalKey, number>>,
     increment: Increment,
   ): Promise<void>;
-  /** The same of training services. */
+  /** Like `incrementPosts`, for training services. */
   incrementServices(
     session: ClientSession,
     deltas: Partial<ServiceCounts>,
     increment: Increment,
   ): Promise<void>;
-  /** The answer is as new as the call: concurrent calls share one read that begins after them. */
+  /** Never older than the call: concurrent calls share one read that starts after them. */
   posts(): Promise<PostTotals>;
   services(): Promise<ServiceTotals>;
   changesSince(since: ListVersions): Promise<ListChanges>;
@@ -105,14 +105,14 @@ export const createCounters = ({ counters }: Models): Counters => {
 
   const read = (shards: readonly string[]) =>
     shareReads(async () => {
-      const found = await counters.collection
+      const documents = await counters.collection
         .find<CounterDocument>({ _id: { $in: shards } as never }, { projection: WITHOUT_CHANGES })
         .toArray();
       return {
-        count: (key: string) => found.reduce((total, { counts }) => total + (counts[key] ?? 0), 0),
-        moving: new Map(found.flatMap(({ moving = {} }) => Object.entries(moving))),
-        versions: versionsOf(found),
-        newest: Math.max(0, ...found.map(({ newest }) => newest)),
+        count: (key: string) => documents.reduce((total, { counts }) => total + (counts[key] ?? 0), 0),
+        moving: new Map(documents.flatMap(({ moving = {} }) => Object.entries(moving))),
+        versions: versionsOf(documents),
+        newest: Math.max(0, ...documents.map(({ newest }) => newest)),
       };
     });
 
@@ -135,9 +135,9 @@ export const createCounters = ({ counters }: Models): Counters => {
   const readServices = read(SERVICE_COUNTERS);
   return {
     prepare: async () => {
-      const known = new Set((await counters.find({}, { _id: 1 }).lean()).map(({ _id }) => _id));
+      const existing = new Set((await counters.find({}, { _id: 1 }).lean()).map(({ _id }) => _id));
       for (const _id of [...POST_COUNTERS, ...SERVICE_COUNTERS]) {
-        if (known.has(_id)) continue;
+        if (existing.has(_id)) continue;
         await counters.create({ _id, counts: {}, newest: 0 }).catch((error: unknown) => {
           if (!isDuplicateKey(error)) throw error;
         });
@@ -151,8 +151,8 @@ export const createCounters = ({ counters }: Models): Counters => {
       return { active: count('active'), inactive: count('inactive'), versions, newest };
     },
     changesSince: async (since) => {
-      const found = await counters.find({ _id: trusted({ $in: [...since.keys()] as string[] }) }).lean();
-      return changesSince(found, since);
+      const documents = await counters.find({ _id: trusted({ $in: [...since.keys()] as string[] }) }).lean();
+      return changesSince(documents, since);
     },
     setPosts: (session, counts, newest) => set(session, POST_COUNTERS, counts, newest),
     setServices: (session, { newest, ...counts }) => set(session, SERVICE_COUNTERS, counts, newest),

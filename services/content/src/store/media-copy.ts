@@ -2,13 +2,13 @@ import type { MediaCopy } from '@fitness/contracts/media-copy.ts';
 import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Model } from 'mongoose';
 
-/** Stores the public files of a row unless it has a newer copy, or does not exist. */
+/** Stores the public files of a row, unless the row has a newer copy or does not exist. */
 export type SaveMedia = (session: ClientSession, id: number, copy: MediaCopy) => Promise<void>;
 
 export const createSaveMedia =
   <Row extends { _id: number; media?: MediaCopy }>(
     model: Model<Row>,
-    /** In the same transaction. */
+    /** Called in the same transaction. */
     saved?: (session: ClientSession, id: number) => Promise<void>,
   ): SaveMedia =>
   async (session, id, { version, files }) => {

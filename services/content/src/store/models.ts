@@ -18,12 +18,12 @@ export interface PostDocument extends PostFields {
   owner_user_id: number | null;
   is_public: boolean;
   gone: boolean;
-  /** The lists that it belongs to. */
+  /** The lists that the post belongs to. */
   facets: string[];
   created_at: Date;
   updated_at: Date;
   version: number;
-  /** Missing from one that an older release stored. */
+  /** Missing from documents that an older release stored. */
   media?: MediaCopy;
 }
 
@@ -36,32 +36,32 @@ export interface ProfileDocument {
   owner_user_id: number | null;
   is_active: boolean;
   gone: boolean;
-  /** Of the last event or gRPC answer that was stored. */
+  /** Version of the last event or gRPC response that was stored. */
   version: number;
   counts: ProfileCounts;
-  /** The largest id that a post of it ever had. */
+  /** The largest id that a post of this profile ever had. */
   newest: number;
-  /** The largest id of a post that has the state above; missing unless others still have an older one. */
+  /** The largest id of a post that has the state above. Missing once every post has it. */
   moved_through?: number;
   /** Incremented to write the document, so that a concurrent erasure conflicts; the value has no meaning. */
   pins?: number;
 }
 
-/** A profile whose posts go from one state to another, in several steps. */
+/** A profile whose posts change from one state to another in several steps. */
 export interface MovingProfile {
-  /** About how many posts it has. */
+  /** The approximate number of its posts. */
   posts: number;
   gone: boolean;
 }
 
 /**
- * Counters over a whole collection, sharded over several documents so that concurrent writers rarely conflict. Changes name
- * a row by its id, or posts by a key in `profiles`.
+ * Counters over a whole collection. They are sharded over several documents, so concurrent writers rarely conflict.
+ * Changes name a row by its id, or posts by a key in `profiles`.
  */
 export interface CounterDocument extends VersionedCounter {
   _id: string;
   counts: Record<string, number>;
-  /** Keys are those of `profiles`: lists leave out their posts, and the public counts do not have them. */
+  /** Keyed like `profiles`. Lists and public counts leave out the posts of these profiles. */
   moving?: Record<string, MovingProfile>;
   /** The largest id counted in this document. */
   newest: number;
@@ -71,14 +71,14 @@ export interface TrainingServiceDocument extends TrainingServiceFields {
   _id: number;
   user_id: number;
   facets: string[];
-  /** The epoch for one that was never boosted. */
+  /** The epoch if it was never boosted. */
   boosted_until: Date;
-  /** Of the boost until then: 1 basic, 2 pro; 0 for one that was never boosted. */
+  /** Level of that boost: 1 basic, 2 pro; 0 if it was never boosted. */
   boost_level: number;
   created_at: Date;
   updated_at: Date;
   version: number;
-  /** Missing from one that an older release stored. */
+  /** Missing from documents that an older release stored. */
   media?: MediaCopy;
 }
 
@@ -102,9 +102,9 @@ export interface TraineeDocument {
   status: TraineeStatus;
   /** `_id` in `purchase_keys`; null for a purchase without an `Idempotency-Key`. */
   purchase_key: string | null;
-  /** Until then the calls of all attempts at the purchase have ended; null once it ended. */
+  /** When the calls of every attempt have finished at the latest. Null once the purchase has ended. */
   lease_until: Date | null;
-  /** How often the purchase was begun or resumed. */
+  /** How many times the purchase was started or resumed. */
   attempts: number;
   created_at: Date;
   delivered_at: Date | null;
@@ -113,7 +113,7 @@ export interface TraineeDocument {
 
 /** A buyer's `Idempotency-Key`: a repeated request resumes the purchase that the first one started. */
 export interface PurchaseKeyDocument {
-  /** Hash of user and key. */
+  /** Hash of the user id and the key. */
   _id: string;
   trainee_id: number;
   expires_at: Date;
@@ -249,9 +249,25 @@ const purchaseKeySchema = new Schema<PurchaseKeyDocument>(
 
 privacy(
   postSchema,
-  erase('a post of an erased account is deleted', '_id', 'title', 'content', 'facets'),
-  erase('likewise', 'profile_key', 'profile_kind', 'profile_id', 'owner_user_id', 'is_public', 'gone'),
-  erase('likewise', 'is_draft', 'in_blog', 'created_at', 'updated_at', 'version', 'media'),
+  erase(
+    'a post of an erased account is deleted',
+    '_id',
+    'title',
+    'content',
+    'facets',
+    'profile_key',
+    'profile_kind',
+    'profile_id',
+    'owner_user_id',
+    'is_public',
+    'gone',
+    'is_draft',
+    'in_blog',
+    'created_at',
+    'updated_at',
+    'version',
+    'media',
+  ),
 );
 
 privacy(postTextSchema, erase('deleted with its post', '_id', 'row', 'grams'));
@@ -281,9 +297,23 @@ privacy(
 
 privacy(
   trainingServiceSchema,
-  erase('a training service of an erased account is deleted', '_id', 'title', 'description', 'price'),
-  erase('likewise', 'user_id', 'duration_days', 'is_active', 'facets', 'boosted_until', 'boost_level'),
-  erase('likewise', 'created_at', 'updated_at', 'version', 'media'),
+  erase(
+    'a training service of an erased account is deleted',
+    '_id',
+    'title',
+    'description',
+    'price',
+    'user_id',
+    'duration_days',
+    'is_active',
+    'facets',
+    'boosted_until',
+    'boost_level',
+    'created_at',
+    'updated_at',
+    'version',
+    'media',
+  ),
 );
 
 privacy(
@@ -299,9 +329,13 @@ privacy(
     '_id',
     'title',
     'price',
+    'training_service_id',
+    'commission',
+    'status',
+    'created_at',
+    'delivered_at',
+    'version',
   ),
-  retain('likewise', 'training_service_id', 'commission', 'status', 'created_at'),
-  retain('likewise', 'delivered_at', 'version'),
   retain('the progress of the purchase', 'lease_until', 'attempts'),
   retain('the hash of a key', 'purchase_key'),
 );

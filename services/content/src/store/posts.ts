@@ -22,7 +22,7 @@ import type { Counters } from './counters.ts';
 import { createSaveMedia, type SaveMedia } from './media-copy.ts';
 import { isPersonalPostField, type Models, type PostDocument, type ProfileDocument } from './models.ts';
 
-/** `facets`: no post has two of them. */
+/** No post has two of the `facets`. */
 interface PostQuery extends Omit<ListQuery, 'keys' | 'search'> {
   facets: readonly string[];
   search?: string | undefined;
@@ -33,14 +33,14 @@ interface PostPage extends Omit<Listed, 'rows'> {
 }
 
 export interface Posts {
-  /** By the path of a stored field. */
+  /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
-  /** The post of a moving profile is shown as one of its owner that is not public. */
+  /** A post of a moving profile is returned as non-public, with the new owner of the profile. */
   find(id: number, session?: ClientSession): Promise<Post | undefined>;
-  /** In the order of `ids`; unknown ones and those whose profile is gone are missing. */
+  /** In the order of `ids`. Unknown posts and posts of gone profiles are missing. */
   findMany(ids: readonly number[]): Promise<Post[]>;
   insert(session: ClientSession, post: Post, profile: ProfileState): Promise<void>;
-  /** Sets `fields`, and what follows from them and from `profile`. */
+  /** Sets `fields`, and the fields derived from them and from `profile`. */
   update(
     session: ClientSession,
     post: Post,
@@ -48,11 +48,11 @@ export interface Posts {
     profile: ProfileState,
     now: Date,
   ): Promise<Post>;
-  /** The removed post; undefined when it did not exist. */
+  /** Returns the removed post; undefined if it did not exist. */
   remove(session: ClientSession, id: number): Promise<Post | undefined>;
   /**
-   * One step: sets owner, visibility and facets of the posts of a profile after this id. Returns the id that the next step
-   * starts after; undefined when none is left.
+   * One step: sets the owner, visibility and facets of the posts of a profile with ids above `after`. Returns the id after
+   * which the next step starts; undefined if no posts are left.
    */
   updateVisibility(
     session: ClientSession,
@@ -61,36 +61,36 @@ export interface Posts {
     after: number,
   ): Promise<number | undefined>;
   list(query: PostQuery, slice: Slice): Promise<PostPage>;
-  /** How many posts a list has, where memory tells it. */
+  /** The number of posts in a list, if the list is cached in memory. */
   keptCount(facet: string, versions: ListVersions): Promise<number | undefined>;
   saveMedia: SaveMedia;
   allIds(): Promise<number[]>;
-  /** Removes some of the grams of posts that are going to be removed; see `Part`. */
+  /** Removes some of the grams of posts that are about to be removed. See `Part`. */
   removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
   /** Posts whose profile is gone. */
   goneIds(limit: number): Promise<number[]>;
   /** Counts the posts of a profile. */
   recount(session: ClientSession, ref: ProfileRef): Promise<{ counts: ProfileCounts; newest: number }>;
-  /** Corrects the grams of every post, and returns how many had others; reads all of them. */
+  /** Corrects the grams of every post, and returns how many were wrong. Reads all posts. */
   reindex(progress: Progress): Promise<number>;
-  /** Every profile that has posts; reads the whole collection. */
+  /** Every profile that has posts. Reads the whole collection. */
   profiles(): Promise<ProfileRef[]>;
 }
 
-const fromDocument = (found: Omit<PostDocument, 'facets'>): Post => ({
-  id: found._id,
-  profile: { kind: found.profile_kind, id: found.profile_id },
-  ...pickPostFields(found),
-  owner_user_id: found.owner_user_id,
-  is_public: found.is_public,
-  gone: found.gone,
-  created_at: found.created_at,
-  updated_at: found.updated_at,
-  version: found.version,
-  media: found.media ?? NO_MEDIA,
+const fromDocument = (document: Omit<PostDocument, 'facets'>): Post => ({
+  id: document._id,
+  profile: { kind: document.profile_kind, id: document.profile_id },
+  ...pickPostFields(document),
+  owner_user_id: document.owner_user_id,
+  is_public: document.is_public,
+  gone: document.gone,
+  created_at: document.created_at,
+  updated_at: document.updated_at,
+  version: document.version,
+  media: document.media ?? NO_MEDIA,
 });
 
-/** The fields that follow from the state of the profile. */
+/** The fields derived from the state of the profile. */
 const visibility = (
   flags: PostFlags,
   ref: ProfileRef,
@@ -102,7 +102,7 @@ const visibility = (
   facets: facetsOf(flags, ref, profile),
 });
 
-/** What a post of a moving profile may store as an older state of it. */
+/** The fields that a post of a moving profile may still store in an older state. */
 const visibilityOfMoving = (
   profile: ProfileDocument | undefined,
 ): Pick<PostDocument, 'owner_user_id' | 'is_public' | 'gone'> | undefined =>
@@ -143,7 +143,7 @@ export const createPosts = (
   return {
     isPersonal: isPersonalPostField,
     find: async (id, session) => {
-      const [found] = await posts
+      const [document] = await posts
         .aggregate<PostDocument & { profiles: ProfileDocument[] }>([
           { $match: { _id: id } },
           { $project: { facets: 0 } },
@@ -157,12 +157,12 @@ export const createPosts = (
           },
         ])
         .session(session ?? null);
-      return found && { ...fromDocument(found), ...visibilityOfMoving(found.profiles[0]) };
+      return document && { ...fromDocument(document), ...visibilityOfMoving(document.profiles[0]) };
     },
     findMany: async (ids) => {
       if (ids.length === 0) return [];
-      const found = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
-      const byId = new Map(found.filter(({ gone }) => !gone).map((row) => [row._id, fromDocument(row)]));
+      const rows = await posts.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
+      const byId = new Map(rows.filter(({ gone }) => !gone).map((row) => [row._id, fromDocument(row)]));
       return ids.map((id) => byId.get(id)).filter((post) => post !== undefined);
     },
     insert: async (session, post, profile) => {
@@ -222,8 +222,8 @@ export const createPosts = (
     allIds: async () => (await posts.find({}, { _id: 1 }).lean()).map(({ _id }) => _id),
     removeTexts: texts.removeSome,
     goneIds: async (limit) => {
-      const found = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
-      return found.map(({ _id }) => _id);
+      const rows = await posts.find({ facets: GONE_FACET }, { _id: 1 }).limit(limit).lean();
+      return rows.map(({ _id }) => _id);
     },
     recount: async (session, ref) => {
       const groups = await posts

@@ -1,4 +1,4 @@
-/** The read model of profiles: copies of gyms and accounts, and how many posts each has. */
+/** The read model of profiles: copies of gyms and accounts, with the number of posts of each. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { type BlogFilter, COUNT_KEYS, countIn, NO_POSTS, type ProfileCounts } from '../domain/post-lists.ts';
@@ -14,16 +14,16 @@ import type { Models, ProfileDocument } from './models.ts';
 
 export interface Profile extends VersionedProfileState {
   ref: ProfileRef;
-  /** What lists and totals show: `state`, or unlisted until all posts have that state. */
+  /** The state that lists and totals use: unlisted until all posts have `state`. */
   shown: ProfileState;
-  /** The largest id of a post that has `state`; undefined when all have. */
+  /** The largest id of a post that has `state`; undefined once all posts have it. */
   movedThrough: number | undefined;
   counts: ProfileCounts;
-  /** The largest id that a post of it ever had. */
+  /** The largest id that a post of this profile ever had. */
   newest: number;
 }
 
-/** Profiles of one kind and state. */
+/** Sums over the profiles of one kind and state. */
 interface ProfileSums {
   kind: ProfileKind;
   shown: Pick<ProfileState, 'isActive' | 'gone'>;
@@ -32,14 +32,14 @@ interface ProfileSums {
 }
 
 export interface Profiles {
-  /** By `profileKey`; profiles without a stored copy are missing. */
+  /** Keyed by `profileKey`. Profiles without a stored copy are missing. */
   find(refs: readonly ProfileRef[]): Promise<Map<string, Profile>>;
-  /** How many posts only this user and those who see everything see. Those of moving profiles are in no list of theirs. */
+  /** The number of posts that only this user and operators see. Excludes moving profiles, which are not in their lists. */
   countHidden(userId: number, kinds: readonly ProfileKind[], blog: BlogFilter): Promise<number>;
-  /** Leaves an existing copy as it is. */
+  /** Does not change an existing copy. */
   insertIfMissing(ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   findOne(session: ClientSession, ref: ProfileRef): Promise<Profile | undefined>;
-  /** One without posts. */
+  /** Inserts a profile without posts. */
   insert(session: ClientSession, ref: ProfileRef, profile: VersionedProfileState): Promise<void>;
   setState(
     session: ClientSession,
@@ -47,8 +47,8 @@ export interface Profiles {
     profile: VersionedProfileState & Partial<Pick<Profile, 'movedThrough'>>,
   ): Promise<void>;
   /**
-   * Undefined when the profile is gone. A concurrent change of the profile conflicts with this write and is retried, so
-   * that it also reaches the post whose transaction increments the counters.
+   * Undefined if the profile is gone. A concurrent change of the profile conflicts with this write and is retried. It then
+   * reaches the post whose transaction increments the counters.
    */
   incrementCounts(
     session: ClientSession,
@@ -56,7 +56,7 @@ export interface Profiles {
     deltas: Partial<ProfileCounts>,
     newest?: number,
   ): Promise<Profile | undefined>;
-  /** False when the profile is gone. Writes the document, so that a concurrent erasure conflicts with this transaction. */
+  /** False if the profile is gone. Writes the document, so a concurrent erasure conflicts with this transaction. */
   lockUnlessGone(session: ClientSession, ref: ProfileRef): Promise<boolean>;
   setCounts(session: ClientSession, ref: ProfileRef, counts: ProfileCounts, newest: number): Promise<void>;
   /** Adds up the counts of all profiles. */
@@ -64,16 +64,16 @@ export interface Profiles {
   all(): AsyncIterable<Profile>;
 }
 
-const fromDocument = (found: ProfileDocument): Profile => {
-  const state = { ownerUserId: found.owner_user_id, isActive: found.is_active, gone: found.gone };
+const fromDocument = (document: ProfileDocument): Profile => {
+  const state = { ownerUserId: document.owner_user_id, isActive: document.is_active, gone: document.gone };
   return {
-    ref: { kind: found.kind, id: found.profile_id },
+    ref: { kind: document.kind, id: document.profile_id },
     state,
-    shown: found.moved_through === undefined ? state : unlisted(state),
-    movedThrough: found.moved_through,
-    version: found.version,
-    counts: found.counts,
-    newest: found.newest,
+    shown: document.moved_through === undefined ? state : unlisted(state),
+    movedThrough: document.moved_through,
+    version: document.version,
+    counts: document.counts,
+    newest: document.newest,
   };
 };
 
@@ -98,12 +98,12 @@ const incOf = (deltas: Partial<ProfileCounts>): Record<string, number> =>
 export const createProfiles = ({ profiles }: Models): Profiles => ({
   find: async (refs) => {
     if (refs.length === 0) return new Map();
-    const found = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
-    return new Map(found.map((document) => [document._id, fromDocument(document)]));
+    const documents = await profiles.find({ _id: trusted({ $in: refs.map(profileKey) }) }).lean();
+    return new Map(documents.map((document) => [document._id, fromDocument(document)]));
   },
   countHidden: async (userId, kinds, blog) => {
-    const found = await profiles.find({ owner_user_id: userId }).lean();
-    return found
+    const documents = await profiles.find({ owner_user_id: userId }).lean();
+    return documents
       .map(fromDocument)
       .filter(
         ({ ref, state, movedThrough }) =>
@@ -125,8 +125,8 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     }
   },
   findOne: async (session, ref) => {
-    const found = await profiles.findById(profileKey(ref)).session(session).lean();
-    return found === null ? undefined : fromDocument(found);
+    const document = await profiles.findById(profileKey(ref)).session(session).lean();
+    return document === null ? undefined : fromDocument(document);
   },
   insert: async (session, ref, profile) => {
     await profiles.create([{ _id: profileKey(ref), ...emptyProfile(ref, profile) }], { session });
@@ -182,6 +182,6 @@ export const createProfiles = ({ profiles }: Models): Profiles => ({
     }));
   },
   all: async function* () {
-    for await (const found of profiles.find({}).lean().cursor()) yield fromDocument(found);
+    for await (const document of profiles.find({}).lean().cursor()) yield fromDocument(document);
   },
 });

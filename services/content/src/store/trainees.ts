@@ -1,4 +1,4 @@
-/** Trainees. Each change of status is one conditional update, so that it happens once. */
+/** Trainees. Each change of status is one conditional update, so it happens once. */
 import { type Clock, DAY_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
@@ -8,7 +8,7 @@ import type { Models, TraineeDocument } from './models.ts';
 
 export interface TraineeFilter {
   userId: number;
-  /** Undefined: both. */
+  /** Undefined for both roles. */
   role?: 'buyer' | 'seller' | undefined;
   trainingServiceId?: number | undefined;
   isDelivered?: boolean | undefined;
@@ -16,18 +16,18 @@ export interface TraineeFilter {
 
 /** The lifetime of an `Idempotency-Key`. */
 const KEY_MS = DAY_MS;
-/** Three times a booking with its retry, of 5 s each: once a lease has expired, no call of an attempt is running any more. */
+/** Three times a booking with its retry, of 5 s each. Once a lease has expired, no call of an attempt is still running. */
 const LEASE_MS = 30 * SECOND_MS;
 
 export interface Trainees {
   find(id: number, session?: ClientSession): Promise<Trainee | undefined>;
-  /** Throws a duplicate key error when the key is in use and younger than 24 hours. */
+  /** Throws a duplicate key error if the key was used in the last 24 hours. */
   insert(session: ClientSession, trainee: Trainee, key: string | null): Promise<void>;
   /** The purchase that was started under this key in the last 24 hours. */
   findByKey(key: string, now: Date): Promise<Trainee | undefined>;
-  /** Resumes a pending purchase, also beside a running attempt, and extends its lease. Undefined when it is not pending. */
+  /** Resumes a pending purchase, even during an attempt, and extends its lease. Undefined if it is not pending. */
   resume(session: ClientSession, id: number): Promise<Attempt | undefined>;
-  /** Resumes a pending purchase without a key whose lease has expired; undefined when there is none. */
+  /** Resumes a pending purchase without a key whose lease has expired; undefined if there is none. */
   resumeUnkeyed(
     session: ClientSession,
     buyerUserId: number,
@@ -35,25 +35,25 @@ export interface Trainees {
   ): Promise<Attempt | undefined>;
   /** Ids of pending purchases whose lease has expired; buyers take turns. */
   interrupted(limit: number): Promise<number[]>;
-  /** Resumes a purchase whose lease has expired. Undefined when another process has done so, or it is not pending. */
+  /** Resumes a purchase whose lease has expired. Undefined if another process has resumed it, or it is not pending. */
   resumeInterrupted(id: number): Promise<Attempt | undefined>;
   /**
-   * Pending or cancelled → active; undefined for another status. A cancelled one is paid only if a call outlives the lease,
-   * for example in a process that was suspended.
+   * Pending or cancelled → active; undefined for another status. A cancelled trainee is paid only if a call outlives the
+   * lease, for example in a process that was suspended.
    */
   activate(session: ClientSession, id: number): Promise<Trainee | undefined>;
-  /** Takes back the extension of the lease by an attempt that has ended, unless another one has begun since. */
+  /** Reverts the lease extension of an attempt that has ended, unless another attempt has started since. */
   endAttempt(attempt: Attempt): Promise<void>;
   /**
-   * Pending → cancelled; its key can be used again. False when another attempt has begun since, which may still pay, or when
-   * it is not pending.
+   * Pending → cancelled; its key can be used again. False if it is not pending, or if another attempt has started since and
+   * may still pay.
    */
   cancel(session: ClientSession, attempt: Attempt): Promise<boolean>;
-  /** Active → delivered; undefined when it is not active. */
+  /** Active → delivered; undefined if it is not active. */
   deliver(session: ClientSession, id: number, now: Date): Promise<Trainee | undefined>;
-  /** Active and delivered ones, newest first. */
+  /** Active and delivered trainees, newest first. */
   page(filter: TraineeFilter, request: PageRequest): Promise<PageOf<Trainee>>;
-  /** Pending and active ones: a pending one may already be paid. */
+  /** Counts pending and active trainees. A pending one may already be paid. */
   countUndelivered(sellerUserId: number): Promise<number>;
 }
 
@@ -62,28 +62,28 @@ export interface Attempt {
   trainee: Trainee;
   /** The first is 1. */
   number: number;
-  /** No earlier attempt can still be running. */
+  /** Whether no earlier attempt can still be running. */
   isAlone: boolean;
-  /** The lease of the earlier attempts; null for the first one. */
+  /** The lease of earlier attempts; null for the first attempt. */
   earlierLeaseUntil: Date | null;
 }
 
-const fromDocument = (found: TraineeDocument): Trainee => ({
-  traineeId: found._id,
-  trainingServiceId: found.training_service_id,
-  title: found.title,
-  sellerUserId: found.seller_user_id,
-  buyerUserId: found.user_id,
-  price: found.price,
-  commission: found.commission,
-  status: found.status,
-  createdAt: found.created_at,
-  deliveredAt: found.delivered_at,
-  version: found.version,
+const fromDocument = (document: TraineeDocument): Trainee => ({
+  traineeId: document._id,
+  trainingServiceId: document.training_service_id,
+  title: document.title,
+  sellerUserId: document.seller_user_id,
+  buyerUserId: document.user_id,
+  price: document.price,
+  commission: document.commission,
+  status: document.status,
+  createdAt: document.created_at,
+  deliveredAt: document.delivered_at,
+  version: document.version,
 });
 
-const orUndefined = (found: TraineeDocument | null): Trainee | undefined =>
-  found === null ? undefined : fromDocument(found);
+const orUndefined = (document: TraineeDocument | null): Trainee | undefined =>
+  document === null ? undefined : fromDocument(document);
 
 const statusOf = ({ isDelivered }: TraineeFilter) => {
   if (isDelivered === undefined) return trusted({ $in: ['active', 'delivered'] as TraineeStatus[] });
@@ -107,7 +107,7 @@ const pageOf = async (
   filter: TraineeFilter,
   request: PageRequest,
 ): Promise<PageOf<Trainee>> => {
-  // Nobody can buy their own service, so the two lists of a user have no row in common.
+  // Nobody can buy their own service, so a user’s two lists share no rows.
   const filters = filtersOf(filter);
   let total: number | undefined;
   if (request.mode === 'page') {
@@ -122,8 +122,8 @@ const pageOf = async (
     const query = trainees.find({ ...one, _id: trusted({ $lt: beforeId }) }).sort({ _id: -1 });
     lists.push(await query.limit(skip + request.perPage + 1).lean<TraineeDocument[]>());
   }
-  const found = lists.flat().toSorted((a, b) => b._id - a._id);
-  return toPage(found.slice(skip).map(fromDocument), request, ({ traineeId }) => traineeId, total);
+  const rows = lists.flat().toSorted((a, b) => b._id - a._id);
+  return toPage(rows.slice(skip).map(fromDocument), request, ({ traineeId }) => traineeId, total);
 };
 
 const expired = (now: Date) => ({ lease_until: trusted({ $lte: now }) });
@@ -158,7 +158,7 @@ const takeInterrupted = (trainees: Models['trainees'], realTime: Clock): Trainee
   return (limit) => takeDue(realTime.now(), limit, { status: 'pending' });
 };
 
-/** `realTime`: of the leases. */
+/** `realTime` is the clock of the leases. */
 export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clock): Trainees => ({
   find: async (id, session) =>
     orUndefined(
@@ -195,9 +195,9 @@ export const createTrainees = ({ trainees, purchaseKeys }: Models, realTime: Clo
     await trainees.create([document], { session });
   },
   findByKey: async (key, now) => {
-    const found = await purchaseKeys.findById(key).lean();
-    if (found === null || found.expires_at <= now) return undefined;
-    return orUndefined(await trainees.findById(found.trainee_id).lean());
+    const purchaseKey = await purchaseKeys.findById(key).lean();
+    if (purchaseKey === null || purchaseKey.expires_at <= now) return undefined;
+    return orUndefined(await trainees.findById(purchaseKey.trainee_id).lean());
   },
   resume: (session, id) => resume(trainees, { _id: id, status: 'pending' }, realTime.now(), session),
   resumeUnkeyed: (session, buyerUserId, trainingServiceId) => {

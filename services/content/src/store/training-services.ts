@@ -28,17 +28,17 @@ export interface PriceRange {
 
 interface ServiceList extends PriceRange, Pick<ListQuery, 'newest' | 'versions'> {
   search?: string | undefined;
-  /** No training service has two of them. */
+  /** No training service has two of these. */
   facets: readonly string[];
-  /** With a price in the range. */
+  /** The number of rows with a price in the range. */
   total: number;
 }
 
 export interface TrainingServices {
-  /** By the path of a stored field. */
+  /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
   find(id: number, session?: ClientSession): Promise<TrainingService | undefined>;
-  /** In the order of `ids`; unknown ones are missing. */
+  /** In the order of `ids`. Unknown training services are missing. */
   findMany(ids: readonly number[]): Promise<TrainingService[]>;
   insert(session: ClientSession, service: TrainingService): Promise<void>;
   update(
@@ -47,44 +47,42 @@ export interface TrainingServices {
     fields: TrainingServiceFields,
     now: Date,
   ): Promise<TrainingService>;
-  /** The removed one; undefined when it did not exist. */
+  /** Returns the removed training service; undefined if it did not exist. */
   remove(session: ClientSession, id: number): Promise<TrainingService | undefined>;
-  /** At most `limit` of a user. */
+  /** At most `limit` training services of a user. */
   findOfUser(session: ClientSession, userId: number, limit: number): Promise<TrainingService[]>;
   removeMany(session: ClientSession, ids: readonly number[]): Promise<void>;
-  /** Removes some of their grams, before they are removed themselves; see `Part`. */
+  /** Removes some of the grams of training services that are about to be removed. See `Part`. */
   removeTexts(session: ClientSession, ids: readonly number[], limit: number): Promise<number>;
-  /**
-   * Boosted ones first, by level, then the newest; `total` is undefined for a text with too many matches to count.
-   */
+  /** Boosted rows first, by level, then the newest. `total` is undefined if a search has too many matches to count. */
   page(list: ServiceList, now: Date, request: PageRequest): Promise<PageOf<TrainingService>>;
-  /** How many rows of a facet have a price in the range, read from the database. */
+  /** The number of rows of a facet with a price in the range, counted by the database. */
   count(facet: string, range: PriceRange): Promise<number>;
-  /** How many rows a short list has. */
+  /** The number of rows in a short list. */
   countIn(facet: string, versions: ListVersions): Promise<number>;
-  /** Counts all of them; in the transaction that sets the counters. */
+  /** Counts all training services, in the transaction that sets the counters. */
   recount(session: ClientSession): Promise<{ active: number; inactive: number; newest: number }>;
   setBoost(session: ClientSession, id: number, boost: Pick<Boost, 'level' | 'endsAt'>): Promise<void>;
   saveMedia: SaveMedia;
-  /** Corrects the facets and grams of every row, and returns how many had others; reads the whole collection. */
+  /** Corrects the facets and grams of every row, and returns how many were wrong. Reads the whole collection. */
   reindex(progress: Progress): Promise<number>;
   allIds(): Promise<number[]>;
 }
 
 const TEXTS = ['title', 'description'] as const;
 
-const fromDocument = (found: Omit<TrainingServiceDocument, 'facets'>): TrainingService => ({
-  id: found._id,
-  user_id: found.user_id,
-  ...pickTrainingServiceFields(found),
-  created_at: found.created_at,
-  updated_at: found.updated_at,
-  version: found.version,
-  boosted_until: found.boosted_until,
-  media: found.media ?? NO_MEDIA,
+const fromDocument = (document: Omit<TrainingServiceDocument, 'facets'>): TrainingService => ({
+  id: document._id,
+  user_id: document.user_id,
+  ...pickTrainingServiceFields(document),
+  created_at: document.created_at,
+  updated_at: document.updated_at,
+  version: document.version,
+  boosted_until: document.boosted_until,
+  media: document.media ?? NO_MEDIA,
 });
 
-/** The declared fields, and what follows from them. */
+/** The declared fields, and the fields derived from them. */
 const toDocumentFields = (userId: number, fields: TrainingServiceFields) => ({
   ...pickTrainingServiceFields(fields),
   facets: serviceFacets({ user_id: userId, is_active: fields.is_active }),
@@ -126,8 +124,8 @@ export const createTrainingServices = (
 
   const findMany = async (ids: readonly number[]): Promise<TrainingService[]> => {
     if (ids.length === 0) return [];
-    const found = await trainingServices.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
-    const byId = new Map(found.map((row) => [row._id, fromDocument(row)]));
+    const rows = await trainingServices.find({ _id: trusted({ $in: [...ids] }) }, { facets: 0 }).lean();
+    const byId = new Map(rows.map((row) => [row._id, fromDocument(row)]));
     return ids.map((id) => byId.get(id)).filter((service) => service !== undefined);
   };
 
@@ -143,7 +141,7 @@ export const createTrainingServices = (
     const services = new Map(boosted.map((row) => [row._id, toService(row)]));
     return readRankedPage(
       {
-        // One that an older release stored has no level.
+        // Rows that an older release stored have no level.
         ranked: boosted.map((row) => ({ id: row._id, rank: Number(row.boost_level ?? 1) })),
         findMany: async (ids) => ids.flatMap((id) => services.get(id) ?? []),
         readRest: async (slice) => {
@@ -160,11 +158,11 @@ export const createTrainingServices = (
   return {
     isPersonal: isPersonalTrainingServiceField,
     find: async (id, session) => {
-      const found = await trainingServices
+      const document = await trainingServices
         .findById(id, { facets: 0 })
         .session(session ?? null)
         .lean();
-      return found === null ? undefined : fromDocument(found);
+      return document === null ? undefined : fromDocument(document);
     },
     findMany,
     insert: async (session, service) => {
@@ -204,8 +202,8 @@ export const createTrainingServices = (
       return removed === null ? undefined : fromDocument(removed);
     },
     findOfUser: async (session, userId, limit) => {
-      const found = trainingServices.find({ user_id: userId }, { facets: 0 }, { session, limit }).lean();
-      return (await found).map(fromDocument);
+      const rows = trainingServices.find({ user_id: userId }, { facets: 0 }, { session, limit }).lean();
+      return (await rows).map(fromDocument);
     },
     removeMany: async (session, ids) => {
       await trainingServices.deleteMany({ _id: trusted({ $in: [...ids] }) }, { session });
@@ -237,11 +235,11 @@ export const createTrainingServices = (
     },
     reindex: async (progress) => {
       let changed = 0;
-      for await (const found of trainingServices.find({}).lean().cursor()) {
-        const { _id, version } = found;
-        const facets = serviceFacets(found);
-        if (sameWords(found.facets, facets)) continue;
-        // A row that changed in the meantime has correct ones.
+      for await (const row of trainingServices.find({}).lean().cursor()) {
+        const { _id, version } = row;
+        const facets = serviceFacets(row);
+        if (sameWords(row.facets, facets)) continue;
+        // A row that changed in the meantime has correct facets.
         changed += (await trainingServices.updateOne({ _id, version }, { $set: { facets } })).modifiedCount;
       }
       return changed + (await texts.reindex(progress));

@@ -1,4 +1,4 @@
-/** Upgrades of what older releases have stored (docs/adr/0014). */
+/** Upgrades of data that older releases stored (docs/adr/0014). */
 import { NO_PROGRESS } from '@fitness/shared/kernel/progress.mjs';
 import { FOLDING_UPGRADE } from '@fitness/shared/kernel/text-search.ts';
 import type { Upgrade } from '@fitness/shared/mongo/upgrades.ts';

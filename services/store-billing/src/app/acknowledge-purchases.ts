@@ -1,4 +1,4 @@
-/** After a grant is committed: resolves the purchase in the refund queue and acknowledges it to the store. */
+/** Work after a grant is committed: resolve the purchase in the refund queue and acknowledge it to the store. */
 import type { Dependencies } from '../dependencies.ts';
 import type { StorePurchase } from '../domain/purchase.ts';
 
@@ -6,7 +6,7 @@ type AcknowledgeDependencies = Pick<Dependencies, 'store' | 'channel' | 'clock' 
 
 const BATCH_SIZE = 50;
 
-/** One try, by the caller that has claimed the purchase. When it fails, the job repeats it after a growing wait. */
+/** One attempt, by the caller that claimed the purchase. If it fails, the job retries it with growing delays. */
 export const acknowledge = async (
   { store, channel, clock, log }: AcknowledgeDependencies,
   purchase: StorePurchase,

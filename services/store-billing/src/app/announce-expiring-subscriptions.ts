@@ -12,7 +12,7 @@ export const createAnnounceExpiringSubscriptions =
         await store.transaction(async (session) => {
           const now = clock.now();
           const due = await store.grants.takeExpiryNotice(session, id, now);
-          // After a long outage it may have ended already.
+          // After a long outage, it may have ended already.
           if (due === undefined || due.subscription.expiresAt <= now) return;
           await publishSubscriptionExpiring(dependencies, session, due.subscription, due.version);
         });

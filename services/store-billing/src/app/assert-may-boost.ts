@@ -6,9 +6,9 @@ import type { Targets } from '../clients/targets.ts';
 import type { Target } from '../domain/target.ts';
 
 /**
- * The caller may boost their own target, or any with `payments.boost_all`. Throws `notFound()` for a target that does
- * not exist or is another user's and inactive, else 403. Returns the target, marked when an operator boosts it for
- * somebody else.
+ * Callers may boost their own targets, or any target with `payments.boost_all`. Throws `notFound()` for a target that does
+ * not exist or is another user's and inactive; otherwise 403. Returns the target, marked if an operator boosts it for
+ * another user.
  */
 export const assertMayBoost = async (
   targets: Targets,
@@ -16,13 +16,13 @@ export const assertMayBoost = async (
   target: Target,
   notFound: () => AppError,
 ): Promise<Target> => {
-  const found = await targets.find(target);
-  if (found === undefined) throw notFound();
-  const isOwner = found.ownerId === caller.userId;
+  const existing = await targets.find(target);
+  if (existing === undefined) throw notFound();
+  const isOwner = existing.ownerId === caller.userId;
   const byOperator = { requestId: currentTrace()?.requestId ?? null };
   if (can(caller, 'payments.boost_all')) return isOwner ? target : { ...target, byOperator };
   if (isOwner && can(caller, 'payments.boost_own')) return target;
-  if (!found.isActive) throw notFound();
+  if (!existing.isActive) throw notFound();
   const permissions = isOwner
     ? (['payments.boost_own', 'payments.boost_all'] as const)
     : (['payments.boost_all'] as const);

@@ -1,4 +1,4 @@
-/** What of store-billing blocks the deletion of an account (specification 4.1, rule 5). */
+/** The blockers of store-billing for the deletion of an account (specification 4.1, rule 5). */
 import type { BlockersOf } from '@fitness/contracts/blockers.ts';
 import { formatTimestamp } from '@fitness/shared/kernel/clock.ts';
 import type { Dependencies } from '../dependencies.ts';

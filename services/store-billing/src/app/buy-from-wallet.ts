@@ -1,6 +1,6 @@
 /**
- * Buys premium or a boost from the wallet. The slot is reserved before the wallet is charged, so that a charged purchase
- * can be granted.
+ * Buys premium or a boost from the wallet. The slot is reserved before the wallet is charged, so a charged purchase can be
+ * granted.
  */
 import { invalid, message, unavailable } from '@fitness/shared/kernel/error.ts';
 import { effectStarted } from '@fitness/shared/kernel/request-scope.ts';
@@ -14,7 +14,7 @@ import type { SlotRefusal } from '../store/slots.ts';
 import { alreadyRunning, refundedError, refusalError, undoneError } from './wallet-purchase-errors.ts';
 import { BACKGROUND_OPTIONS, findGrant, runSaga, type SagaOptions, waitForSaga } from './wallet-saga.ts';
 
-/** For the transaction that stores the grant: a repeated request with the same key gets the same grant. */
+/** The idempotency of a request. A repeat with the same key gets the same grant. */
 export interface IdempotentRequest<Result extends Grant> {
   /** The client's `Idempotency-Key`. */
   clientKey: string | undefined;
@@ -27,16 +27,16 @@ interface WalletOrder extends IdempotentRequest<Grant> {
 
 /**
  * Throws 400 `payments.premium_already_active`, `payments.boost_already_live` or `payments.insufficient_balance`, 404
- * `payments.target_not_found`, and `unavailable` while it is unknown whether the wallet was charged: the saga is then
+ * `payments.target_not_found`, and `unavailable` while it is unknown whether the wallet was charged. The saga is then
  * finished in the background.
  */
-export type BuyFromWallet = (wanted: WalletOrder) => Promise<Grant>;
+export type BuyFromWallet = (walletOrder: WalletOrder) => Promise<Grant>;
 
 export const createBuyFromWallet =
   (dependencies: Dependencies): BuyFromWallet =>
-  async ({ order, clientKey: given, complete }) => {
+  async ({ order, clientKey: rawKey, complete }) => {
     const { store, clock, requestTransactionTimeoutMs: transactionTimeoutMs } = dependencies;
-    const clientKey = given === undefined ? undefined : storedKey(order.userId, given);
+    const clientKey = rawKey === undefined ? undefined : storedKey(order.userId, rawKey);
     const earlier = await findEarlier(dependencies, order, clientKey);
     const options = { complete, transactionTimeoutMs };
     if (earlier !== undefined) return finishEarlier(dependencies, earlier, options);
@@ -55,7 +55,7 @@ export const createBuyFromWallet =
     }
   };
 
-/** The purchase that the same `Idempotency-Key` started, unless it has ended without a grant. */
+/** The purchase that was started with the same `Idempotency-Key`, unless it ended without a grant. */
 const findEarlier = async (
   { store, clock }: Dependencies,
   order: Order,
@@ -70,7 +70,7 @@ const findEarlier = async (
   return earlier.state === 'undone' || earlier.state === 'refunded' ? undefined : earlier;
 };
 
-/** The price is not compared: it may have changed since. */
+/** Does not compare the price, which may have changed since. */
 const isSameOffer = (one: Offer, other: Offer): boolean =>
   one.kind === other.kind && (one.kind === 'premium' || other.kind === 'premium' || one.name === other.name);
 
@@ -114,7 +114,7 @@ const reserve = async (
     await store.walletPurchases.insert(session, purchase);
     return undefined;
   };
-  // The saga reports its effect itself; a refusal has none.
+  // The saga reports its own effect, and a refusal has none.
   const refusal = await store.transaction(insert, { isEffect: false });
   return refusal === undefined ? { purchase } : { refusal };
 };

@@ -4,8 +4,8 @@ import { boostSlot, type Target } from '../domain/target.ts';
 import { publishBoostEnded } from './publish.ts';
 
 /**
- * For a deleted target, in the transaction of `session`: ends its live boost and closes its slot, so that none starts
- * again.
+ * Ends the live boost of a deleted target and closes its slot, so no boost can start again. Runs in the transaction of
+ * `session`.
  */
 export const createEndTargetBoost =
   (dependencies: Pick<Dependencies, 'store' | 'clock' | 'outbox'>) =>

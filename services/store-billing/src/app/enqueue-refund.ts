@@ -3,7 +3,7 @@ import type { Attempt } from '../domain/attempt.ts';
 import { type Order, slotOf } from '../domain/grant.ts';
 import type { SlotRefusal } from '../store/slots.ts';
 
-/** For a purchase that the store has confirmed and the slot has refused: operators refund it. */
+/** Enqueues a purchase that the store confirmed and the slot refused. Operators refund it. */
 export const enqueueRefund = async (
   { store, clock, log }: Pick<Dependencies, 'store' | 'clock' | 'log'>,
   attempt: Attempt,
@@ -12,10 +12,10 @@ export const enqueueRefund = async (
 ): Promise<void> => {
   const now = clock.now();
   const reason = refusal.by === 'closed' ? 'target_gone' : 'already_running';
-  // Before the attempt is finished: a crash in between leaves the attempt open, and it is verified again.
+  // Before the attempt is finished. A crash in between leaves the attempt open, so it is verified again.
   await store.refunds.enqueue(attempt, reason, now);
-  // The same token may have been granted for another product or target meanwhile. The grant resolves the refund after
-  // its commit, and this reads the ledger after the insert, so one of the two sees the other.
+  // The same token may have been granted for another product or target in the meantime. The grant resolves the refund
+  // after its commit, and this code reads the ledger after the insert, so one of the two sees the other.
   const { redeemed } = await store.ledger.read(attempt, slotOf(order), now);
   if (redeemed !== undefined) await store.refunds.resolve(attempt, 'granted', now);
   await store.attempts.finish(attempt, 'refund_due', reason, now);

@@ -4,8 +4,8 @@ import type { Dependencies } from '../dependencies.ts';
 import { premiumSlot } from '../domain/target.ts';
 
 /**
- * One step, in the transaction of `session`: ends the running subscription and closes the user's slot, so that none starts again.
- * Receipts and due refunds stay.
+ * One step, in the transaction of `session`. Ends the running subscription and closes the user's slot, so no subscription
+ * can start again. Receipts and due refunds are kept.
  */
 export const createEraseAccount =
   ({ store, clock, idempotency }: Pick<Dependencies, 'store' | 'clock' | 'idempotency'>) =>

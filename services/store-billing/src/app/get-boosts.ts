@@ -2,7 +2,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { Boost } from '../domain/grant.ts';
 import type { Target } from '../domain/target.ts';
 
-/** The live boosts of these targets. A target without one is missing in the result. */
+/** The live boosts of these targets. Targets without one are missing from the result. */
 export const createGetBoosts =
   ({ store, clock }: Pick<Dependencies, 'store' | 'clock'>) =>
   (targets: readonly Target[]): Promise<Boost[]> =>

@@ -22,16 +22,16 @@ type GrantDependencies = Pick<
 
 export interface ConfirmedPurchase {
   attempt: Attempt;
-  /** Of the store. */
+  /** The verdict of the store. */
   verdict: Purchased;
   order: Order;
-  /** Taken before the transaction, so that concurrent grants do not conflict on the counter. */
+  /** Allocated before the transaction, so concurrent grants do not conflict on the counter. */
   grantId: number;
-  /** The slot has no document yet. */
+  /** Whether the slot has no document yet. */
   isNewSlot: boolean;
-  /** Its row in the refund queue, which it leaves. */
+  /** Its row in the refund queue, which the grant removes from the queue. */
   refund: Refund | undefined;
-  /** The operator who grants it; null for the user and the background. */
+  /** The operator who grants it; null for a grant by the user or the background. */
   operator: { id: number; note: string } | null;
   transactionTimeoutMs: number;
 }
@@ -72,11 +72,11 @@ class AttemptGrantedError extends Error {
 const POLL_MS = 50;
 
 /**
- * While a wallet purchase that holds the slot is being charged, its end is awaited; it normally takes milliseconds. A
- * wallet purchase that no process runs, or that takes longer than {@link SLOT_WAIT_MS}, is overridden: its charge is
- * refunded to the wallet, whereas the store refunds nothing by itself (ADR 0008).
+ * Waits while a wallet purchase that holds the slot is being charged, which normally takes milliseconds. A wallet purchase
+ * that no process runs, or that takes longer than {@link SLOT_WAIT_MS}, is overridden. Its charge is refunded to the
+ * wallet, whereas the store refunds nothing by itself (ADR 0008).
  *
- * Throws what the database and the journal throw; nothing is stored then.
+ * Errors of the database and the journal are thrown, and nothing is stored then.
  */
 export const grantStorePurchase = async (
   dependencies: GrantDependencies,
@@ -84,7 +84,7 @@ export const grantStorePurchase = async (
 ): Promise<GrantOutcome> => {
   const { purchaseJournal, clock, backgroundTasks } = dependencies;
   const { attempt } = confirmed;
-  // Before the grant, because it is acknowledged to the store then, and the app does not present it again.
+  // Before the grant: a granted purchase is acknowledged to the store, and the app does not present it again.
   const entry = await purchaseJournal.begin(attempt.userId, toJournal(attempt, clock.now()));
   const deadline = performance.now() + SLOT_WAIT_MS;
   let ignoreReservationOf: string | null = null;
@@ -103,13 +103,13 @@ const waitWhileBeingCharged = async (
   deadline: number,
 ): Promise<void> => {
   while (performance.now() < deadline) {
-    const found = await store.walletPurchases.find(purchaseId);
-    if (found === undefined || !isBeingCharged(found)) return;
+    const purchase = await store.walletPurchases.find(purchaseId);
+    if (purchase === undefined || !isBeingCharged(purchase)) return;
     await sleep(POLL_MS);
   }
 };
 
-/** Alerts operators: nothing is sold more than once with one purchase, so that the rest is to be refunded at the store. */
+/** Alerts operators to refund the rest at the store, because one purchase grants a product only once. */
 const reportSurplus = (
   { log }: Pick<Dependencies, 'log'>,
   { verdict: { quantity = 1, unpaid }, attempt }: GrantRequest,
@@ -143,8 +143,8 @@ const tryGrant = async (dependencies: GrantDependencies, request: GrantRequest):
 };
 
 /**
- * Reads the outcome after an error: the commit may have succeeded although its answer was lost, or other transactions
- * may have taken the slot until the timeout.
+ * Reads the outcome after an error. The commit may have succeeded although its response was lost, or other transactions
+ * may have taken the slot before the timeout.
  */
 const outcomeAfterError = async (
   { store, clock }: GrantDependencies,
@@ -182,9 +182,9 @@ const storeGrant = async (
     createdAt: now,
     acknowledgeTries: 1,
   };
-  // The journal first: a repeated presentation then waits for this transaction instead of aborting it.
+  // The journal first, so a repeated presentation waits for this transaction instead of aborting it.
   if (!(await store.attempts.grant(session, attempt, now))) throw new AttemptGrantedError();
-  // The unique token lets one of several users continue.
+  // The token is unique, so only one of several users gets past this insert.
   await store.purchases.insert(session, purchase);
   await leaveRefundQueue(dependencies, session, request, now);
   const placed = await placeGrant(dependencies, session, {
@@ -199,7 +199,7 @@ const storeGrant = async (
   return { purchase, grant: placed.grant };
 };
 
-/** Both this and the refund by an operator write the row, so that one of them comes first. */
+/** A grant and a refund by an operator both write the row, so one of them comes first. */
 const leaveRefundQueue = async (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,
   session: ClientSession,

@@ -10,13 +10,13 @@ interface Placement {
   order: Order;
   grantId: number;
   source: GrantSource;
-  /** The wallet purchase whose reservation of the slot is ignored: the caller's own, or one that is overridden. */
+  /** The wallet purchase whose slot reservation is ignored: the one being granted, or one that is overridden. */
   ignoreReservationOf: string | null;
-  /** The slot has no document yet. */
+  /** Whether the slot has no document yet. */
   isNewSlot: boolean;
 }
 
-/** An operator has bought it for a target of somebody else. The background or another request may grant it. */
+/** Audits a boost that an operator bought for another user’s target. The background or another request may grant it. */
 const recordBoost = (
   { audit }: Pick<Dependencies, 'audit'>,
   session: ClientSession,
@@ -34,7 +34,7 @@ const recordBoost = (
     },
   });
 
-/** Writes nothing when the slot refuses. Throws what `slots.take` throws. */
+/** Writes nothing if the slot refuses. Throws what `slots.take` throws. */
 export const placeGrant = async (
   dependencies: Pick<Dependencies, 'store' | 'outbox' | 'audit' | 'clock'>,
   session: ClientSession,
@@ -43,14 +43,14 @@ export const placeGrant = async (
   const { slots, grants } = dependencies.store;
   const now = dependencies.clock.now();
   const grant = createGrant(order, grantId, source, now);
-  const taken = await slots.take(session, slotOf(order), {
+  const outcome = await slots.take(session, slotOf(order), {
     id: grantId,
     endsAt: endsAt(grant),
     ignoreReservationOf,
     isNew: isNewSlot,
     now,
   });
-  if (taken !== 'taken') return { refusal: taken };
+  if (outcome !== 'taken') return { refusal: outcome };
   await grants.insert(session, grant);
   await publishGrant(dependencies, session, grant);
   if (order.target?.byOperator !== undefined) await recordBoost(dependencies, session, grant, order.target);

@@ -1,4 +1,4 @@
-/** Events of grants and receipts; each is stored in the transaction of its effect. */
+/** Events of grants and receipts. Each is stored in the transaction of its effect. */
 import {
   boostEnded,
   boostGranted,
@@ -94,7 +94,7 @@ export const publishStorePurchaseGranted = async (
     user_id: userId,
     channel,
     product_id: productId,
-    // What the store has collected.
+    // The amount that the store has collected.
     amount: unpaid === undefined ? offer.price * quantity : 0,
     payable_type: payableTypeOf(grant.kind),
     payable_id: grant.id,

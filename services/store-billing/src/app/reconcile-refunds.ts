@@ -36,9 +36,9 @@ interface Reconciliation<Row> {
     scheduleReconciliation(row: Row, next: Date | null): Promise<void>;
   };
   onRefunded: (row: Row) => Promise<void>;
-  /** When to check a row that is not refunded again; null for never. */
+  /** When to check again a row that is not refunded; null for never. */
   next: (row: Row, now: Date) => Date | null;
-  /** The same when the store gave no answer. */
+  /** When to check again if the store did not answer; null for never. */
   retry: (row: Row, now: Date) => Date | null;
 }
 
@@ -60,7 +60,7 @@ const reconcile = async <Row extends ReconcilableRow>(
         await rows.scheduleReconciliation(row, schedule(row, now));
       }
     } catch (error) {
-      // The claim postponed it: a later round retries it, and the other rows continue.
+      // The claim has postponed it, so a later round retries it. The other rows continue.
       log.error({ err: error, channel: channel.name }, 'the reconciliation of a purchase failed');
     }
   }

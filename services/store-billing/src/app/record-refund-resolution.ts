@@ -5,7 +5,7 @@ import type { Refund, RefundResolution } from '../domain/refund.ts';
 import { premiumSlot } from '../domain/target.ts';
 import { publishRefundResolved } from './publish.ts';
 
-/** The text of an operator about a user; null when their account is erased. */
+/** The operator’s note about a user; null if the user’s account is erased. */
 export const noteUnlessErased = async (
   { store }: Pick<Dependencies, 'store'>,
   session: ClientSession,
@@ -14,8 +14,8 @@ export const noteUnlessErased = async (
 ): Promise<string | null> => ((await store.slots.isClosed(session, premiumSlot(userId))) ? null : note);
 
 /**
- * In the transaction in which an operator closes a row of the refund queue: the audit entry, and the event by which the user is
- * notified.
+ * Writes the audit entry and the event that notifies the user, in the transaction in which an operator closes a row of the
+ * refund queue.
  */
 export const recordRefundResolution = async (
   { store, outbox, audit }: Pick<Dependencies, 'store' | 'outbox' | 'audit'>,

@@ -1,6 +1,6 @@
 /**
- * Redeems an app-store purchase (specification 4.6). The steps are in the order of the contract: everything that the
- * caller controls is checked before the store is asked.
+ * Redeems an app-store purchase (specification 4.6). The steps follow the order of the contract: everything that the caller
+ * controls is checked before the store is asked.
  */
 import { can, type UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
@@ -34,7 +34,7 @@ interface Redemption {
 }
 
 interface Redeemed {
-  /** Granted by this call. False: a replay of an earlier redemption. */
+  /** Whether this call granted it; false for a replay of an earlier redemption. */
   isNew: boolean;
   grant: Grant;
 }
@@ -109,7 +109,7 @@ const replayOrThrow = async (
   return replay(presentation, redeemed);
 };
 
-/** Written to the journal as well: the background verifies whether the purchase was paid and must be refunded. */
+/** Writes the attempt to the journal, too. The background verifies whether the purchase was paid and must be refunded. */
 const refuseActiveSlot = async (
   dependencies: Dependencies,
   presentation: Presentation,
@@ -122,10 +122,10 @@ const refuseActiveSlot = async (
   return replayOrThrow(dependencies, presentation, order, alreadyRunning(order.offer));
 };
 
-/** By an operator, whatever the store says. */
+/** The verdict on a purchase that an operator refunded, whatever the store says. */
 const REFUNDED = { kind: 'not_purchased', reason: 'refunded' } as const satisfies Verdict;
 
-/** The store did not confirm the purchase. */
+/** Refuses a purchase that the store did not confirm. */
 const refuseUnconfirmed = async (
   dependencies: Dependencies,
   attempt: Attempt,
@@ -151,7 +151,7 @@ const refuseUnconfirmed = async (
   return replayOrThrow(dependencies, attempt, order, providerError(verdict.detail));
 };
 
-/** After the store's yes: every failure is `store_purchase.grant_failed`, also of what follows a refused grant. */
+/** Once the store has confirmed, every failure is `store_purchase.grant_failed`, even after a refused grant. */
 const grantConfirmed = async (
   dependencies: Dependencies,
   confirmed: ConfirmedPurchase,

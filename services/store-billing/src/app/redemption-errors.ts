@@ -2,7 +2,7 @@
 import { AppError, badRequest, internalError, message } from '@fitness/shared/kernel/error.ts';
 import type { Offer } from '../domain/offer.ts';
 
-/** One error for an unknown product, another user's token and another product's token, so that it reveals nothing. */
+/** One error for an unknown product, another user's token and another product's token, so it reveals nothing. */
 export const unknownPurchase = (internal: string): AppError =>
   new AppError({
     kind: 'not_found',

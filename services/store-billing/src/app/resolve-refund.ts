@@ -1,6 +1,6 @@
 /**
- * An operator closes a row of the refund queue, once, and a repeat changes nothing: the money was returned, or what it paid
- * for is granted after all.
+ * Lets an operator close a row of the refund queue, because the money was returned or the purchase is granted after all. A
+ * repeat changes nothing.
  */
 import type { UserCaller } from '@fitness/shared/kernel/caller.ts';
 import { type AppError, conflict, message, notFound, unavailable } from '@fitness/shared/kernel/error.ts';
@@ -24,8 +24,8 @@ interface Work extends Resolution {
 type Resolved = Refund & { resolution: NonNullable<Refund['resolution']> };
 
 /**
- * Throws 404 for an unknown row, 409 for one that is closed with the other outcome, and for a purchase that cannot be
- * granted; `unavailable` when the store gives no verdict.
+ * Throws 404 for an unknown row; 409 for a row that is closed with the other outcome, or a purchase that cannot be granted;
+ * `unavailable` if the store gives no verdict.
  */
 export const createResolveRefund =
   (dependencies: Dependencies) =>
@@ -47,7 +47,7 @@ export const createResolveRefund =
 const isResolvedAs = (refund: Refund, outcome: RefundOutcome): refund is Resolved =>
   refund.resolution?.outcome === outcome;
 
-/** Nothing happens when the row has left the queue meanwhile. */
+/** Does nothing if the row has left the queue in the meantime. */
 const close = async (
   dependencies: Dependencies,
   { refund, outcome, note, operatorId }: Work,
@@ -71,12 +71,12 @@ const close = async (
 const markRefunded = async (dependencies: Dependencies, work: Work): Promise<void> => {
   const { store, clock } = dependencies;
   const order = orderOf(dependencies, work.refund);
-  // A process that was killed may have left a purchase in the queue that is granted. A refusal leaves it: `granted` closes it.
+  // A killed process may have left a granted purchase in the queue. It stays there until it is closed as `granted`.
   const ledger = order && (await store.ledger.read(work.refund, slotOf(order), clock.now()));
   if (ledger?.redeemed === undefined) await close(dependencies, work);
 };
 
-/** As a redemption by the user, whom the running subscription or boost has kept from it. */
+/** Grants the purchase like a redemption by the user, which a running subscription or boost prevented earlier. */
 const grant = async (dependencies: Dependencies, work: Work): Promise<void> => {
   const { refund, note, operatorId } = work;
   const { store, channel, targets, clock, requestTransactionTimeoutMs } = dependencies;

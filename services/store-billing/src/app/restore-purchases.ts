@@ -1,7 +1,7 @@
 /**
- * After a restore of a backup: purchases that were granted since are verified again and granted. Those that the store had confirmed
- * and that were not granted are listed alone, because an operator may have returned their money since. Before the gateway starts.
- * Repeatable: a token is granted once.
+ * Run after a restore of a backup, before the gateway starts. Purchases that were granted since the backup are verified
+ * again and granted. Purchases that were confirmed but not granted are only listed, because an operator may have returned
+ * the money. Repeatable, because a token is granted once.
  */
 import { isAccountOf } from '@fitness/contracts/user.ts';
 import type { Progress } from '@fitness/shared/kernel/progress.mjs';
@@ -12,9 +12,9 @@ import { type JournaledPurchase, presentationOf } from '../domain/journal.ts';
 import { verifyAgain } from './verify-attempts.ts';
 
 /**
- * The state of its attempt; one that is `open` is verified again by the background. `not_granted`: it was not granted before the restore
- * either. `no_account`: the account is erased, or younger than the backup. `not_sold`: the product or the store is none of this
- * configuration. Nothing is stored for these three.
+ * The state of the attempt; an `open` one is verified again by the background. `not_granted`: it was not granted before the
+ * restore, either. `no_account`: the account is erased, or newer than the backup. `not_sold`: this configuration lacks the
+ * product or the store. Nothing is stored for the last three.
  */
 export type RestoredPurchaseState = AttemptState | 'not_granted' | 'no_account' | 'not_sold';
 
@@ -22,13 +22,13 @@ interface RestoredPurchase extends JournaledPurchase {
   state: RestoredPurchaseState;
 }
 
-/** Those of the journal that the database did not have. */
+/** Restores and returns the purchases in the journal that the database lacked. */
 type RestorePurchases = (progress: Progress) => Promise<RestoredPurchase[]>;
 
 export const createRestorePurchases = (dependencies: Dependencies): RestorePurchases => {
   const { store, users, clock, catalogue, channel, purchaseJournal } = dependencies;
 
-  /** Undefined for one that the database has. */
+  /** Undefined for a purchase that the database has. */
   const restore = async (
     purchase: JournaledPurchase,
     wasGranted: boolean,
@@ -50,13 +50,13 @@ export const createRestorePurchases = (dependencies: Dependencies): RestorePurch
 
   return async (progress) => {
     const purchases = new Map<string, { purchase: JournaledPurchase; wasGranted: boolean }>();
-    // What was granted comes first: a token may have been presented by several users.
+    // Granted purchases come first, because several users may have presented the same token.
     for (const state of ['done', 'begun'] as const) {
       for await (const { content } of purchaseJournal.entries(state)) {
         const key = JSON.stringify(presentationOf(content));
-        const known = purchases.get(key);
-        if (known === undefined || content.confirmed_at < known.purchase.confirmed_at)
-          purchases.set(key, { purchase: content, wasGranted: known?.wasGranted ?? state === 'done' });
+        const earlier = purchases.get(key);
+        if (earlier === undefined || content.confirmed_at < earlier.purchase.confirmed_at)
+          purchases.set(key, { purchase: content, wasGranted: earlier?.wasGranted ?? state === 'done' });
       }
     }
     progress.expect(purchases.size);

@@ -1,4 +1,4 @@
-/** Finishes or undoes wallet purchases that a crash or a missing answer of the wallet has left open. */
+/** Finishes or undoes wallet purchases that a crash or a missing wallet response has left open. */
 import type { Dependencies } from '../dependencies.ts';
 import { BACKGROUND_OPTIONS, continueIfLeaseExpired } from './wallet-saga.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Re-verification of redemptions that ended without a verdict: the store is asked again for 72 hours. A confirmed
- * purchase is granted, or enqueued for a refund when it cannot be granted.
+ * Re-verifies redemptions that ended without a verdict, by asking the store again for 72 hours. A confirmed purchase is
+ * granted, or enqueued for a refund if it cannot be granted.
  */
 import type { Dependencies } from '../dependencies.ts';
 import type { Attempt } from '../domain/attempt.ts';
@@ -30,7 +30,7 @@ export const createVerifyAttempts = (dependencies: Dependencies) => async (): Pr
   }
 };
 
-/** Only the holder of the attempt calls it. */
+/** Only the holder of the attempt may call it. */
 export const verifyAgain = async (dependencies: Dependencies, attempt: Attempt): Promise<void> => {
   const { store, channel, clock, catalogue } = dependencies;
   const offer = catalogue.bySku(attempt.productId);
@@ -54,7 +54,7 @@ export const verifyAgain = async (dependencies: Dependencies, attempt: Attempt):
   }
 };
 
-/** Decided after the store was asked, so that even an attempt found long after 72 hours is verified once more. */
+/** Decided after the store was asked, so even an attempt that is long past 72 hours is verified once more. */
 const postponeOrGiveUp = async (
   { store, clock, log }: Dependencies,
   attempt: Attempt,
@@ -66,7 +66,7 @@ const postponeOrGiveUp = async (
   return store.attempts.finish(attempt, 'given_up', 'no_verdict', now);
 };
 
-/** Whether the token has been redeemed meanwhile, by this attempt's user or another. */
+/** Whether the token has been redeemed in the meantime, by this attempt's user or another. */
 const finishIfRedeemed = async (
   { store, clock }: Dependencies,
   attempt: Attempt,
@@ -74,7 +74,7 @@ const finishIfRedeemed = async (
 ): Promise<boolean> => {
   if (redeemed === undefined) return false;
   const { userId, productId } = redeemed.purchase;
-  // A process that was killed may have left it in the queue.
+  // A killed process may have left it in the queue.
   await store.refunds.resolve(attempt, 'granted', clock.now());
   const isOwn = userId === attempt.userId && productId === attempt.productId;
   await store.attempts.finish(attempt, isOwn ? 'granted' : 'closed', isOwn ? null : 'redeemed', clock.now());
@@ -90,7 +90,7 @@ const grantOrEnqueueRefund = async (
   const { store, targets, clock, purchaseJournal } = dependencies;
   const { target } = attempt;
   if (target !== null && (await targets.find(target)) === undefined) {
-    // A restore of an older backup must not forget that it was paid.
+    // Journaled, so a restore of an older backup still knows that it was paid.
     await purchaseJournal.begin(attempt.userId, toJournal(attempt, clock.now()));
     return enqueueRefund(dependencies, attempt, order, { by: 'closed' });
   }

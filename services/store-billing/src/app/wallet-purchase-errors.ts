@@ -19,7 +19,7 @@ export const alreadyRunning = (offer: Offer): AppError => {
 export const refusalError = (refusal: Pick<SlotRefusal, 'by'>, offer: Offer): AppError =>
   refusal.by === 'closed' ? targetNotFound() : alreadyRunning(offer);
 
-/** Why the slot refused a purchase that is refunded: another purchase took it, or it was closed. */
+/** Why the slot refused a refunded purchase: another purchase took it, or it was closed. */
 export const storedRefusal = ({ undoneBecause }: WalletPurchase): Pick<SlotRefusal, 'by'> => ({
   by: undoneBecause === 'active' ? 'active' : 'closed',
 });

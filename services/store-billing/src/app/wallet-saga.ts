@@ -14,8 +14,8 @@ import { type Grant, payableTypeOf, slotOf } from '../domain/grant.ts';
 import { BACKGROUND_TRANSACTION_TIMEOUT_MS } from '../domain/transaction-timeout.ts';
 import {
   chargeKey,
+  hasEnded,
   isBeingCharged,
-  isOver,
   LONGEST_SAGA_MS,
   mayBeChargedLater,
   refundKey,
@@ -26,13 +26,13 @@ import type { SlotRefusal } from '../store/slots.ts';
 import { placeGrant } from './place-grant.ts';
 import { refundedError, refusalError, storedRefusal } from './wallet-purchase-errors.ts';
 
-/** For the transaction that stores the grant. */
+/** Options of the transaction that stores the grant. */
 export interface SagaOptions {
   complete: Complete<Grant>;
   transactionTimeoutMs: number;
 }
 
-/** For a saga that no client waits for. */
+/** Options for a saga that no client is waiting for. */
 export const BACKGROUND_OPTIONS: SagaOptions = {
   complete: async () => undefined,
   transactionTimeoutMs: BACKGROUND_TRANSACTION_TIMEOUT_MS,
@@ -49,7 +49,7 @@ export const findGrant = async (
   return grant;
 };
 
-/** Runs the saga from its current state to its end. The caller holds the lease, which is renewed meanwhile. */
+/** Runs the saga from its current state to its end. The caller holds the lease, which is renewed during the run. */
 export const runSaga = async (
   dependencies: Dependencies,
   purchase: WalletPurchase,
@@ -57,7 +57,7 @@ export const runSaga = async (
 ): Promise<Grant> => {
   const { store } = dependencies;
   const stopRenewing = keepRenewing(
-    // It fails while the saga's own transaction has the row.
+    // Fails while the saga's own transaction holds the row.
     () => store.walletPurchases.renew(purchase),
     { intervalMs: SAGA_RENEWAL_MS, maxDurationMs: LONGEST_SAGA_MS },
   );
@@ -85,7 +85,7 @@ const runSteps = async (
     await refundCharge(dependencies, purchase, booking);
     throw refundedError(purchase);
   }
-  // If this request fails now, the saga is finished later.
+  // If this request fails now, a job finishes the saga later.
   effectStarted();
   const charged = await wallet.charge({ key: chargeKey(purchase.id), ...booking });
   if (charged.outcome === 'unknown') {
@@ -118,7 +118,7 @@ const runSteps = async (
 
 type GrantOrRefusal = { grant: Grant } | { refusal: Pick<SlotRefusal, 'by'> };
 
-/** After the charge. The refund starts when the slot refuses. */
+/** Runs after the charge. Starts the refund if the slot refuses. */
 const placeGrantOrStartRefund = (
   dependencies: Dependencies,
   id: string,
@@ -132,8 +132,8 @@ const placeGrantOrStartRefund = (
     if (current.state === 'refunding' || current.state === 'refunded')
       return { refusal: storedRefusal(current) };
     const { order, grantId } = current;
-    // Also when the reservation was overridden, or the purchase undone by a process whose lease had expired: it is
-    // charged, so it is granted if possible.
+    // The purchase is charged, so it is granted if possible. That holds even if the reservation was overridden, or if a
+    // process whose lease had expired undid the purchase.
     const placement = { order, grantId, source: 'wallet', ignoreReservationOf: id, isNewSlot: false };
     const placed = await placeGrant(dependencies, session, placement);
     if ('refusal' in placed) {
@@ -165,8 +165,8 @@ const refundCharge = async (
 };
 
 /**
- * Waits while another request's saga is being charged, until `deadline` (of `performance.now()`), and takes the saga over
- * when its lease has expired. Returns the purchase as last read.
+ * Waits while another request's saga is being charged, until `deadline` (a `performance.now()` time). Takes the saga over if
+ * its lease has expired. Returns the purchase as last read.
  */
 export const waitForSaga = async (
   dependencies: Dependencies,
@@ -176,26 +176,26 @@ export const waitForSaga = async (
 ): Promise<WalletPurchase> => {
   const { store } = dependencies;
   for (;;) {
-    const found = await store.walletPurchases.find(id);
-    if (found === undefined) throw new Error(`the wallet purchase ${id} is missing`);
-    if (isOver(found) || performance.now() >= deadline) return found;
+    const purchase = await store.walletPurchases.find(id);
+    if (purchase === undefined) throw new Error(`the wallet purchase ${id} is missing`);
+    if (hasEnded(purchase) || performance.now() >= deadline) return purchase;
     if (await continueIfLeaseExpired(dependencies, id, options)) continue;
-    if (!isBeingCharged(found)) return found;
+    if (!isBeingCharged(purchase)) return purchase;
     await sleep(POLL_MS);
   }
 };
 
-/** False when another process holds the lease. */
+/** False if another process holds the lease. */
 export const continueIfLeaseExpired = async (
   dependencies: Dependencies,
   id: string,
   options: SagaOptions,
 ): Promise<boolean> => {
   const { store, random, log } = dependencies;
-  const taken = await store.walletPurchases.takeOver(id, random.uuid());
-  if (taken === undefined) return false;
+  const purchase = await store.walletPurchases.takeOver(id, random.uuid());
+  if (purchase === undefined) return false;
   try {
-    await runSaga(dependencies, taken, options);
+    await runSaga(dependencies, purchase, options);
   } catch (error) {
     // A refusal, or `unavailable`. A saga that is still open is continued when its lease expires.
     if (!isAppError(error)) throw error;

@@ -18,13 +18,13 @@ import {
 } from './channel.ts';
 import { packageName, secret } from './variables.ts';
 
-/** 0 purchased, 1 refunded. Whether it is consumed does not matter: our ledger decides about repeats. */
+/** 0 purchased, 1 refunded. The consumption state does not matter, because our ledger detects repeats. */
 const purchaseSchema = z.object({ purchaseState: z.union([z.literal(0), z.literal(1)]) });
 const errorSchema = z.object({ error: z.string(), error_description: z.string().optional() });
 
 /**
- * `not_found` is the only proof that there is no such purchase. `invalid_value` is about what we have configured: the package,
- * or the product.
+ * Only `not_found` proves that there is no such purchase. `invalid_value` is about our configuration: the package or the
+ * product.
  */
 const readNotFound = (answer: ProviderResponse): Verdict | undefined => {
   const refusal = readBody(errorSchema, answer);

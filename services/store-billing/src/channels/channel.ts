@@ -17,20 +17,20 @@ interface RedeemedProduct extends StoreProduct {
   redeemedAt: Date;
 }
 
-/** `done`: the store knows that the purchase is used. `failed`: to be retried. */
+/** `done`: the store has marked the purchase as used. `failed`: to be retried. */
 export type AcknowledgeOutcome = { outcome: 'done' } | { outcome: 'failed'; detail: string };
 
 /** `unknown`: no answer; to be retried. */
 export type RefundStatus = 'refunded' | 'not_refunded' | 'unknown';
 
 export interface StoreChannel {
-  /** As clients send it. */
+  /** The name that clients send. */
   readonly name: string;
   /** Asks the store whether this product was bought with this token. Never throws. */
   verify(product: StoreProduct): Promise<Verdict>;
   /** Consumes or acknowledges the purchase at the store. Repeating it has no effect. Never throws. */
   acknowledge(product: StoreProduct): Promise<AcknowledgeOutcome>;
-  /** Which of these redeemed purchases the store reports as refunded, in their order. Never throws. */
+  /** Whether the store reports each of these redeemed purchases as refunded, in their order. Never throws. */
   findRefunded(products: readonly RedeemedProduct[]): Promise<RefundStatus[]>;
 }
 
@@ -60,12 +60,12 @@ const consumedSchema = z.object({ consumptionState: z.literal(1) });
 
 const TOO_MANY_REQUESTS = 429;
 
-/** An answer about the purchase, or the verdict when there is none. */
+/** An answer about the purchase, or the verdict if there is none. */
 export type Exchange = { answer: ProviderResponse } | { verdict: Verdict };
 
 /**
- * Sends a request and handles the answers that mean the same at every store: none, 401, 403, 429. `isTemporary`: whether a
- * 403 is about something else than our credentials, and passes by itself.
+ * Sends a request and handles the outcomes that mean the same at every store: no answer, 401, 403 and 429. `isTemporary`
+ * returns whether a 403 is temporary and not about our credentials.
  */
 export const exchange = async (
   client: ProviderClient,
@@ -100,7 +100,7 @@ export const readBody = <Schema extends z.ZodType>(
 
 export const isOk = ({ status }: ProviderResponse): boolean => status >= 200 && status < 300;
 
-/** For the stores of {@link consumedSchema}: whether the purchase that was read is consumed. */
+/** Whether the returned purchase is consumed, for stores with {@link consumedSchema}. */
 export const isConsumed = (sent: Exchange): boolean =>
   'answer' in sent && isOk(sent.answer) && readBody(consumedSchema, sent.answer) !== undefined;
 

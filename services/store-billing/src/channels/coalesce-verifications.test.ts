@@ -7,7 +7,7 @@ const PURCHASED: Verdict = { kind: 'purchased' };
 const PENDING: Verdict = { kind: 'not_purchased', reason: 'pending' };
 const UNREACHABLE: Verdict = { kind: 'unreachable', detail: 'HTTP 503' };
 
-/** A store whose answers the test gives, one request after the other. */
+/** A store whose answers the test supplies, one request at a time. */
 const storeOf = () => {
   const answers: ((verdict: Verdict) => void)[] = [];
   const channel: StoreChannel = {
@@ -25,7 +25,7 @@ const product = (purchaseToken = 'token', productId = 'premium_plus'): StoreProd
 /** Lets pending promises settle. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('askOnce', () => {
+describe('coalesceVerifications', () => {
   test.each([PURCHASED, UNREACHABLE])(
     'fifty concurrent verifications send one request, answered $kind',
     async (verdict) => {
@@ -39,7 +39,7 @@ describe('askOnce', () => {
     },
   );
 
-  test('a negative verdict of a request that started before the caller came is not reused', async () => {
+  test('a negative verdict is not reused for a caller that arrived during the request', async () => {
     const { answers, channel } = storeOf();
     const first = channel.verify(product());
     const later = Promise.all([channel.verify(product()), channel.verify(product())]);
@@ -60,7 +60,7 @@ describe('askOnce', () => {
     expect(answers).toHaveLength(2);
   });
 
-  test('another token or another product is another request', async () => {
+  test('a different token or product is verified in its own request', async () => {
     const { answers, channel } = storeOf();
     void channel.verify(product('a'));
     void channel.verify(product('b'));

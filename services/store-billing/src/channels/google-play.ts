@@ -27,7 +27,7 @@ import { packageName, secret } from './variables.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/androidpublisher';
 const MAX_VOIDED_PAGES = 100;
-/** Google lists the refunds of 30 days; the margin is for a difference of the clocks. */
+/** Google lists refunds of the last 30 days. The margin allows for clock differences. */
 const VOIDED_WINDOW_MS = 30 * DAY_MS - MINUTE_MS;
 
 const errorSchema = z.object({
@@ -39,8 +39,8 @@ const errorSchema = z.object({
 });
 
 /**
- * The reasons of a 400 that is about the token. `invalid`, in Google's table `invalidValue`: malformed or made up. Another
- * reason, as `required`, says nothing about the purchase.
+ * The reasons of a 400 that are about the token. `invalid` (`invalidValue` in Google's table): malformed or made up. Other
+ * reasons, such as `required`, say nothing about the purchase.
  */
 const REFUSED_TOKENS: Readonly<Record<string, Verdict>> = {
   invalid: { kind: 'not_purchased', reason: 'no_such_purchase' },
@@ -49,7 +49,7 @@ const REFUSED_TOKENS: Readonly<Record<string, Verdict>> = {
   productNotOwnedByUser: { kind: 'not_purchased', reason: 'no_such_purchase' },
   purchaseTokenDoesNotMatchProductId: { kind: 'not_purchased', reason: 'other_product' },
 };
-/** Google tells some exhausted quotas with 403. */
+/** Reasons with which Google reports exhausted quotas as 403. */
 const QUOTA = /^(?:quota|rateLimit|userRateLimit|dailyLimit)Exceeded$/;
 
 const reasonOf = (answer: ProviderResponse): string | undefined => {
@@ -58,10 +58,10 @@ const reasonOf = (answer: ProviderResponse): string | undefined => {
   return error.errors?.[0]?.reason ?? (error.message === 'Invalid Value' ? 'invalid' : '');
 };
 
-/** What a 4xx says about the purchase; the README has the sources. Undefined: nothing. */
+/** What a 4xx says about the purchase; undefined for nothing. The README has the sources. */
 const readRefusal = (answer: ProviderResponse): Verdict | undefined => {
   const reason = reasonOf(answer);
-  // Not of Google, but of a proxy.
+  // Not from Google, but from a proxy.
   if (reason === undefined) return undefined;
   const { status } = answer;
   switch (status) {
@@ -79,7 +79,7 @@ const readRefusal = (answer: ProviderResponse): Verdict | undefined => {
   }
 };
 
-/** 0 purchased, 1 cancelled, 2 pending. Without `purchaseType` it was paid, without `quantity` it is one. */
+/** 0 purchased, 1 cancelled, 2 pending. No `purchaseType` means paid, and no `quantity` means one. */
 const purchaseSchema = z.object({
   purchaseState: z.union([z.literal(0), z.literal(1), z.literal(2)]),
   productId: z.string().optional(),
@@ -152,16 +152,16 @@ export const googlePlay = defineChannel({
         };
       });
 
-    /** Consuming also acknowledges, and may be repeated. */
+    /** Consuming a purchase acknowledges it, too, and may be repeated. */
     const acknowledge = (product: StoreProduct): Promise<AcknowledgeOutcome> =>
       toAcknowledgeOutcome(
         send({ method: 'POST', url: `${productUrl(product)}:consume`, body: '{}' }),
-        // After any refusal: a purchase that is already consumed needs nothing more.
+        // After any refusal, check whether the purchase is already consumed and needs nothing more.
         async (answer) =>
           isAccepted(answer) || isConsumed(await send({ method: 'GET', url: productUrl(product) })),
       );
 
-    /** `isComplete`: a purchase that is not listed is not refunded. */
+    /** `isComplete`: whether a purchase that is not listed is not refunded. */
     const listVoided = async (from: Date): Promise<{ voided: Set<string>; isComplete: boolean }> => {
       const voided = new Set<string>();
       let next: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * The list of store channels. The values of STORE_CHANNEL, the variables of the configuration and the contract test are
- * derived from it.
+ * The list of store channels, from which the values of STORE_CHANNEL, the configuration variables and the contract test
+ * are derived.
  */
 import type { z } from 'zod';
 import { cafebazaar } from './cafebazaar.ts';

@@ -49,7 +49,7 @@ export const myket = defineChannel({
 
     const verify = (product: StoreProduct): Promise<Verdict> =>
       toVerdict(sendVerify(product), (answer) => {
-        // Only with the store's error body; a 404 of a proxy is not about the purchase.
+        // Only with the store's error body, because a proxy's 404 is not about the purchase.
         if (answer.status === 404 && readBody(errorSchema, answer) !== undefined)
           return { kind: 'not_purchased', reason: 'no_such_purchase' };
         const purchase = isOk(answer) ? readBody(purchaseSchema, answer) : undefined;

@@ -1,4 +1,4 @@
-/** Fields that several configuration schemas use. */
+/** Fields that several configuration schemas share. */
 import { z } from 'zod';
 
 export const secret = z.string().min(1);

@@ -4,15 +4,15 @@ import type { GymsDefinition } from '@fitness/proto/gen/fitness/gyms/v1/Gyms.ts'
 import type { GrpcClient } from '@fitness/shared/grpc/client.ts';
 import type { Target } from '../domain/target.ts';
 
-interface FoundTarget {
+interface TargetState {
   /** Null while a gym has no owner. */
   ownerId: number | null;
   isActive: boolean;
 }
 
 export interface Targets {
-  /** Undefined when it does not exist. Throws `unavailable` when its service does not answer. */
-  find(target: Target): Promise<FoundTarget | undefined>;
+  /** Undefined if it does not exist. Throws `unavailable` if its service does not answer. */
+  find(target: Target): Promise<TargetState | undefined>;
 }
 
 export const createTargets = (
@@ -25,11 +25,11 @@ export const createTargets = (
     const request = { ids: [id] };
     if (type === 'gym') {
       const answer = await gyms.call('GetGyms', request, { retry: true });
-      const gym = answer.gyms.find((found) => found.id === id);
+      const gym = answer.gyms.find((row) => row.id === id);
       return gym && { ownerId: gym.user_id ?? null, isActive: gym.is_active };
     }
     const answer = await content.call('GetTrainingServices', request, { retry: true });
-    const service = answer.training_services.find((found) => found.id === id);
+    const service = answer.training_services.find((row) => row.id === id);
     return service && { ownerId: service.user_id, isActive: service.is_active };
   },
 });

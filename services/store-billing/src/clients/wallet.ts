@@ -5,7 +5,7 @@ import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import { type AppError, isAppError } from '@fitness/shared/kernel/error.ts';
 
 export interface Booking {
-  /** The idempotency key, the same for all tries: the wallet books it once. */
+  /** The idempotency key, the same for all tries, so the wallet books it once. */
   key: string;
   userId: number;
   /** Whole Tooman. */
@@ -14,7 +14,7 @@ export interface Booking {
   payableId: number;
 }
 
-/** `booked`: now or by an earlier try. `refused`: not booked. `unknown`: either. */
+/** `booked`: by this or an earlier try. `refused`: not booked. `unknown`: either. */
 type BookingOutcome =
   | { outcome: 'booked' }
   | { outcome: 'refused'; error: AppError }
@@ -27,7 +27,7 @@ export interface Wallet {
   refund(charge: Booking): Promise<BookingOutcome>;
 }
 
-/** Long, because after a timeout the saga stays open; below the time after which a charge counts as settled. */
+/** Long, because a timeout leaves the saga open. Shorter than the time after which a charge is treated as settled. */
 const BOOKING_DEADLINE_MS = 10 * SECOND_MS;
 
 export const createWallet = (client: GrpcClient<WalletDefinition>): Wallet => {

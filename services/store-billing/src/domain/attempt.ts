@@ -1,10 +1,10 @@
-/** A redemption in the journal: stored before the store is asked, and re-verified until there is a verdict. */
+/** A redemption in the journal. It is stored before the store is asked, and re-verified until there is a verdict. */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Target } from './target.ts';
 
 /**
  * `open`: no verdict yet. `granted`: it has a receipt. `closed`: not purchased, or redeemed by another user or for
- * another product. `refund_due`: paid, and it cannot be granted. `given_up`: no verdict in time.
+ * another product. `refund_due`: paid, but it cannot be granted. `given_up`: no verdict in time.
  */
 export type AttemptState = 'open' | 'granted' | 'closed' | 'refund_due' | 'given_up';
 
@@ -20,7 +20,7 @@ export interface Presentation {
 export interface Attempt extends Presentation {
   id: string;
   state: AttemptState;
-  /** Changes with every presentation by the client: a verdict on an older one does not close a newer one. */
+  /** Changes with every presentation by the client, so a verdict on an older one does not close a newer one. */
   revision: string;
   /** Failed verifications since the last presentation. */
   tries: number;
@@ -28,7 +28,7 @@ export interface Attempt extends Presentation {
   giveUpAt: Date;
 }
 
-/** Longer than the request that opened the attempt can take. The background does not verify it before. */
+/** Longer than the request that opened the attempt can take. The background does not verify it earlier. */
 export const ATTEMPT_LEASE_MS = MINUTE_MS;
 /** Counted from the last presentation. */
 export const VERIFICATION_WINDOW_MS = 72 * HOUR_MS;

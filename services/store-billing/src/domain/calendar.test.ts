@@ -13,11 +13,11 @@ describe('a month is a calendar month', () => {
     ['2026-02-28T12:00:00.000Z', '2026-03-28T12:00:00.000Z'],
     ['2026-12-31T12:00:00.000Z', '2027-01-31T12:00:00.000Z'],
     ['2026-11-30T12:00:00.000Z', '2026-12-30T12:00:00.000Z'],
-  ])('from %s it ends at %s', (start, end) => {
+  ])('a month from %s ends at %s', (start, end) => {
     expect(month(start)).toBe(end);
   });
 
-  test('the argument is not changed', () => {
+  test('addCalendarMonth does not change its argument', () => {
     const start = new Date('2026-01-31T00:00:00Z');
     addCalendarMonth(start);
     expect(start.toISOString()).toBe('2026-01-31T00:00:00.000Z');

@@ -1,6 +1,6 @@
 /**
- * The same day and time of the next calendar month, in UTC; the month's last day where it has no such day: a month
- * from January 31 ends on February 28 or 29.
+ * The same day and time of the next calendar month, in UTC, or the month's last day if it has no such day. A month from
+ * January 31 ends on February 28 or 29.
  */
 export const addCalendarMonth = (start: Date): Date => {
   const year = start.getUTCFullYear();

@@ -49,7 +49,7 @@ export const slotOf = ({ userId, offer, target }: Order): string => {
 export const slotOfGrant = (grant: Grant): string =>
   grant.kind === 'premium' ? premiumSlot(grant.userId) : boostSlot(grant.target);
 
-/** Starts at `now`. */
+/** Creates a grant that starts at `now`. */
 export const createGrant = (order: Order, id: number, source: GrantSource, now: Date): Grant => {
   const { offer, userId, target } = order;
   const common = { id, userId, startsAt: now, source, createdAt: now };
@@ -63,7 +63,7 @@ export const endsAt = (grant: Grant): Date => (grant.kind === 'premium' ? grant.
 
 const EXPIRY_NOTICE_MS = 3 * DAY_MS;
 
-/** When to notify the user of the end; null for a subscription that is not longer than the three days. */
+/** When to notify the user of the end; null for a subscription of three days or less. */
 export const expiryNoticeAt = ({
   startsAt,
   expiresAt,
@@ -72,7 +72,7 @@ export const expiryNoticeAt = ({
   return at > startsAt ? at : null;
 };
 
-/** The `payable_type` of its payment. */
+/** The `payable_type` of the payment for a grant. */
 export const payableTypeOf = (kind: Grant['kind']): string =>
   kind === 'premium' ? MODEL.premiumSubscription : MODEL.marketingBoost;
 

@@ -1,6 +1,6 @@
 /**
- * A purchase that the store has confirmed, as the journal has it: ids, the token and the time only, because an entry outlives the
- * account. After a restore of an older backup the store is asked for it again.
+ * A confirmed purchase as the journal stores it. It has only ids, the token and the time, because an entry outlives the
+ * account. After a restore of an older backup, the store is asked for it again.
  */
 import { z } from 'zod';
 import type { Presentation } from './attempt.ts';

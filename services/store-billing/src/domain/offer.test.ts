@@ -11,7 +11,7 @@ const catalogue = createCatalogue({
 const start = new Date('2026-01-31T08:00:00Z');
 
 describe('the catalogue', () => {
-  test('sells three SKUs, priced in Tooman', () => {
+  test('the catalogue sells three SKUs, priced in Tooman', () => {
     expect(catalogue.bySku('premium_plus')).toMatchObject({
       kind: 'premium',
       type: 'plus',
@@ -21,9 +21,12 @@ describe('the catalogue', () => {
     expect(catalogue.bySku('boost_pro')).toMatchObject({ kind: 'boost', level: 2, price: 190_000 });
   });
 
-  test.each(['premium_yearly', '', 'constructor', '__proto__', 'PREMIUM_PLUS'])('has no SKU %p', (sku) => {
-    expect(catalogue.bySku(sku)).toBeUndefined();
-  });
+  test.each(['premium_yearly', '', 'constructor', '__proto__', 'PREMIUM_PLUS'])(
+    'the catalogue has no SKU %p',
+    (sku) => {
+      expect(catalogue.bySku(sku)).toBeUndefined();
+    },
+  );
 
   test('premium runs for a calendar month, a boost for its days', () => {
     expect(endOf(catalogue.premium, start).toISOString()).toBe('2026-02-28T08:00:00.000Z');

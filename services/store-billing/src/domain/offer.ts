@@ -16,7 +16,7 @@ interface PremiumOffer {
 interface BoostOffer {
   kind: 'boost';
   name: BoostLevel;
-  /** In the resource: basic 1, pro 2. */
+  /** The level in the resource: basic 1, pro 2. */
   level: number;
   days: number;
   /** Whole Tooman. */

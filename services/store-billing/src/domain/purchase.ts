@@ -14,15 +14,15 @@ export interface StorePurchase {
   acknowledgeTries: number;
 }
 
-/** The grant's id, made unique over both kinds, so that receipts need no counter. */
+/** The grant's id, made unique across both kinds, so receipts need no counter. */
 export const receiptNumber = ({ kind, id }: StorePurchase['grant']): number =>
   kind === 'premium' ? 2 * id - 1 : 2 * id;
 
-/** For how long after its redemption the store is asked whether it has refunded a purchase. */
+/** The number of days after a redemption in which the store is asked whether it refunded the purchase. */
 const RECONCILIATION_DAYS = 30;
 export const RECONCILIATION_INTERVAL_MS = DAY_MS;
 
-/** The next check after `now`; null when the last one is done. */
+/** The next check after `now`; null after the last one. */
 export const nextReconciliationAt = (redeemedAt: Date, now: Date): Date | null => {
   const next = now.getTime() + RECONCILIATION_INTERVAL_MS;
   return next <= redeemedAt.getTime() + RECONCILIATION_DAYS * DAY_MS ? new Date(next) : null;
@@ -31,7 +31,7 @@ export const nextReconciliationAt = (redeemedAt: Date, now: Date): Date | null =
 /** Longer than a round of the job takes. A check without an answer is repeated after this. */
 export const RECONCILIATION_RETRY_MS = HOUR_MS;
 
-/** The next check after `now` when the store gave no answer; null a day after the last regular check. */
+/** The next check after `now` if the store did not answer; null a day after the last regular check. */
 export const nextReconciliationRetryAt = (redeemedAt: Date, now: Date): Date | null =>
   now.getTime() < redeemedAt.getTime() + (RECONCILIATION_DAYS + 1) * DAY_MS
     ? new Date(now.getTime() + RECONCILIATION_RETRY_MS)
@@ -41,6 +41,6 @@ export const nextReconciliationRetryAt = (redeemedAt: Date, now: Date): Date | n
 export const acknowledgeWaitMs = (tries: number): number =>
   Math.min(6 * HOUR_MS, 5 * SECOND_MS * 2 ** Math.min(tries, 20));
 
-/** A token is a path segment in a store's API: lone surrogates cannot be encoded, `.` and `..` are removed. */
+/** A token must work as a path segment: lone surrogates cannot be encoded, and `.` and `..` are removed. */
 export const isStoreToken = (value: string): boolean =>
   value.isWellFormed() && value !== '.' && value !== '..';

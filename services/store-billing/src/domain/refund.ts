@@ -1,4 +1,4 @@
-/** A purchase that the store has confirmed and that cannot be granted: operators refund it. */
+/** A purchase that the store confirmed but that cannot be granted. Operators refund it. */
 import type { Presentation } from './attempt.ts';
 
 /** `already_running`: a subscription or boost was running. `target_gone`: the account or the target was deleted. */
@@ -10,7 +10,7 @@ export const REFUND_OUTCOMES = ['refunded', 'granted'] as const;
 
 export type RefundOutcome = (typeof REFUND_OUTCOMES)[number];
 
-/** How it left the queue. Without an operator the store has reported the refund, or a later presentation was granted. */
+/** How it left the queue. Without an operator, the store reported the refund or a later presentation was granted. */
 export interface RefundResolution {
   outcome: RefundOutcome;
   note: string | null;

@@ -8,7 +8,7 @@ export type TargetType = (typeof TARGET_TYPES)[number];
 export interface Target {
   type: TargetType;
   id: number;
-  /** An operator boosts it for somebody else, by this request. */
+  /** Set if an operator boosts it for another user, with the id of the operator’s request. */
   byOperator?: { requestId: string | null };
 }
 
@@ -23,7 +23,7 @@ const MODEL_NAMES: Readonly<Record<TargetType, string>> = {
 /** The model name of the public resource, e.g. `App\Models\Gyms\Gym`. */
 export const modelNameOf = (type: TargetType): string => MODEL_NAMES[type];
 
-/** Type and id in one string, so that one indexed field finds targets of both types. */
+/** Type and id in one string, so one indexed field finds targets of both types. */
 export const targetKey = ({ type, id }: Target): string => `${type}:${id}`;
 
 export const premiumSlot = (userId: number): string => `premium:${userId}`;

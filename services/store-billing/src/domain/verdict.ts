@@ -1,14 +1,14 @@
 /** The answer of a store about a purchase. */
 type NotPurchased = 'canceled' | 'refunded' | 'pending' | 'no_such_purchase' | 'other_product';
 
-/** How a purchase came about that nobody has paid for: by a tester of the app, with a promotion code, for watching an ad. */
+/** How an unpaid purchase came about: by a tester of the app, with a promotion code, or for watching an ad. */
 export type Unpaid = 'test' | 'promo' | 'rewarded';
 
 export interface Purchased {
   kind: 'purchased';
-  /** Absent: paid. */
+  /** Absent if paid. */
   unpaid?: Unpaid;
-  /** Absent: one. */
+  /** Absent if one. */
   quantity?: number;
 }
 
@@ -19,5 +19,5 @@ export type Verdict =
   | { kind: 'unreadable'; detail: string }
   /** No answer, or one that asks to try again: refused connection, timeout, 5xx, 429, an exhausted quota. */
   | { kind: 'unreachable'; detail: string }
-  /** The store does not accept our own credentials, or does not know our app: our fault, never a verdict on the purchase. */
+  /** The store rejects our credentials or does not know our app. Our fault, never a verdict on the purchase. */
   | { kind: 'credentials_refused'; detail: string };

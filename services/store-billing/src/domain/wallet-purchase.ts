@@ -1,26 +1,26 @@
 /**
- * A purchase paid from the wallet is a saga: the slot is reserved, the wallet is charged, the grant is stored. Every step
- * can be repeated. The process that runs it holds a lease, so that no two processes charge at the same time.
+ * A purchase paid from the wallet is a saga: reserve the slot, charge the wallet, store the grant. Every step can be
+ * repeated. The process that runs it holds a lease, so no two processes charge at the same time.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Order } from './grant.ts';
 
 /**
- * `reserved`: it is unknown whether the wallet was charged. `refunding`: charged, cannot be granted any more, and not yet
+ * `reserved`: it is unknown whether the wallet was charged. `refunding`: charged, can no longer be granted, and not yet
  * refunded. `granted`, `undone` and `refunded` are final.
  */
 export type WalletPurchaseState = 'reserved' | 'granted' | 'undone' | 'refunding' | 'refunded';
 
-export const isOver = ({ state }: Pick<WalletPurchase, 'state'>): boolean =>
+export const hasEnded = ({ state }: Pick<WalletPurchase, 'state'>): boolean =>
   state === 'granted' || state === 'undone' || state === 'refunded';
 
 export interface WalletPurchase {
   /** UUID, and the root of the idempotency keys at the wallet. */
   id: string;
   order: Order;
-  /** Whole Tooman, at the price of the moment of purchase. */
+  /** Whole Tooman, the price at the time of purchase. */
   amount: number;
-  /** Taken before the charge, which refers to it. */
+  /** Allocated before the charge, which refers to it. */
   grantId: number;
   state: WalletPurchaseState;
   /** When undone: an error code of the wallet. When refunded: the state of the slot, `active` or `closed`. */
@@ -28,33 +28,33 @@ export interface WalletPurchase {
   /** The hash of the client's `Idempotency-Key`. */
   clientKey: string | null;
   leaseOwner: string;
-  /** The holder of the lease has stopped without an answer of the wallet: nothing changes until the lease expires. */
+  /** Whether the lease holder stopped without a response from the wallet. Nothing changes until the lease expires. */
   unattended: boolean;
   tries: number;
   createdAt: Date;
-  /** {@link createdAt} by the clock of the leases, which nothing advances. */
+  /** {@link createdAt} on the clock of the leases, which nothing advances. */
   startedAt: Date;
 }
 
-/** The process that runs the saga renews it. Short, so that a repeat of the request continues the work of a dead process. */
+/** Renewed by the process that runs the saga. Short, so a repeated request can continue the work of a dead process. */
 export const SAGA_LEASE_MS = 6 * SECOND_MS;
 export const SAGA_RENEWAL_MS = 2 * SECOND_MS;
-/** Longer than any request may take: a process that hangs does not keep the saga. */
+/** Longer than any request may take. A process that hangs then loses the saga. */
 export const LONGEST_SAGA_MS = MINUTE_MS;
 /** Longer than the wallet may take to book after its caller has died. */
 const CHARGE_SETTLED_MS = 30 * SECOND_MS;
 
-/** A call of the process that died may still charge: a refusal of the wallet does not end the saga yet. */
+/** Whether a call by a dead process may still charge, so a refusal by the wallet does not end the saga yet. */
 export const mayBeChargedLater = (
   { tries, startedAt }: Pick<WalletPurchase, 'tries' | 'startedAt'>,
   now: Date,
 ): boolean => tries > 0 && now.getTime() < startedAt.getTime() + CHARGE_SETTLED_MS;
 
-/** The lease of a saga that was taken over, after `tries` failed ones: doubled each time, at most an hour. */
+/** The lease of a saga that was taken over after `tries` failed tries: doubled each time, at most an hour. */
 export const sagaWaitMs = (tries: number): number =>
   Math.min(HOUR_MS, SAGA_LEASE_MS * 2 ** Math.min(tries, 20));
 
-/** A process charges the wallet now. Otherwise the state does not change soon, and waiting for it is useless. */
+/** Whether a process is charging the wallet now. Otherwise, the state does not change soon and waiting is useless. */
 export const isBeingCharged = (purchase: Pick<WalletPurchase, 'state' | 'unattended'>): boolean =>
   purchase.state === 'reserved' && !purchase.unattended;
 

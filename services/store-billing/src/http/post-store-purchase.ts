@@ -30,7 +30,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 
 /**
  * The fields of the target are required for a boost SKU and ignored for premium. They are checked even when another
- * field is wrong, so that the client gets all errors at once.
+ * field is wrong, so the client gets all errors at once.
  */
 const bodySchema = ({ catalogue, channel }: BodyOptions) => {
   const isBoost = (body: unknown): boolean => {
@@ -78,7 +78,7 @@ const bodySchema = ({ catalogue, channel }: BodyOptions) => {
     );
 };
 
-/** One object and not a union, which has no field that tells the two kinds apart. */
+/** One object rather than a union, because no field distinguishes the two kinds. */
 const grantSchema = z
   .object({
     ...subscriptionSchema.partial().shape,

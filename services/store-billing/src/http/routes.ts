@@ -14,7 +14,7 @@ interface RouteOptions {
   /** The only accepted channel. */
   channel: string;
   idempotency: Idempotency;
-  /** The public origin, for the links of lists. */
+  /** The public origin, for links in list responses. */
   baseUrl: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The background jobs of store-billing. Several replicas may run a round at the same time: each row is claimed before it
- * is processed.
+ * The background jobs of store-billing. Several replicas may run a round at the same time, because each row is claimed
+ * before it is processed.
  */
 import { MINUTE_MS, SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 import type { Job } from '@fitness/shared/runtime/service-runtime.ts';

@@ -23,9 +23,9 @@ export interface Attempts {
    * receipt, and nothing was written.
    */
   open(presentation: Presentation, now: Date): Promise<Attempt | 'granted'>;
-  /** In the transaction of the grant. False when it is already granted. */
+  /** Called in the transaction of the grant. False if the attempt is already granted. */
   grant(session: ClientSession, attempt: Attempt, now: Date): Promise<boolean>;
-  /** Stores its final state and grants nothing. Nothing happens when it was presented again or granted meanwhile. */
+  /** Stores the final state without a grant. Does nothing if it was presented again or granted in the meantime. */
   finish(
     attempt: Attempt,
     state: Exclude<AttemptState, 'open'>,
@@ -35,11 +35,11 @@ export interface Attempts {
   /** Leaves it open and schedules the next verification. */
   postpone(attempt: Attempt, reason: string, now: Date): Promise<void>;
   find(id: string): Promise<Attempt | undefined>;
-  /** Those that are still verified. */
+  /** Attempts that are still being verified. */
   waiting(channel: string): Promise<Waiting>;
-  /** Users take turns. */
+  /** Due attempts; users take turns. */
   due(channel: string, limit: number): Promise<Attempt[]>;
-  /** Claims a due attempt for the background. False when another process or transaction holds it. */
+  /** Claims a due attempt for the background. False if another process or transaction holds it. */
   claim(attempt: Attempt): Promise<boolean>;
 }
 
@@ -48,18 +48,18 @@ const attemptId = ({ channel, purchaseToken, productId, userId, target }: Presen
     .update(JSON.stringify([channel, purchaseToken, productId, userId, target?.type, target?.id]))
     .digest('hex');
 
-const fromDocument = (found: AttemptDocument): Attempt => ({
-  id: found._id,
-  channel: found.channel,
-  purchaseToken: found.purchase_token,
-  productId: found.product_id,
-  userId: found.user_id,
-  target: fromTargetFields(found),
-  state: found.state,
-  revision: found.revision,
-  tries: found.tries,
-  nextCheckAt: found.next_check_at,
-  giveUpAt: found.give_up_at,
+const fromDocument = (document: AttemptDocument): Attempt => ({
+  id: document._id,
+  channel: document.channel,
+  purchaseToken: document.purchase_token,
+  productId: document.product_id,
+  userId: document.user_id,
+  target: fromTargetFields(document),
+  state: document.state,
+  revision: document.revision,
+  tries: document.tries,
+  nextCheckAt: document.next_check_at,
+  giveUpAt: document.give_up_at,
 });
 
 const MAX_UPSERT_TRIES = 20;
@@ -67,14 +67,14 @@ const NOT_GRANTED = () => trusted({ $ne: 'granted' as const });
 
 const later = (now: Date, durationMs: number): Date => new Date(now.getTime() + durationMs);
 
-/** `realTime`: of the tries, each of which is leased to one process. */
+/** `realTime` is the clock of the tries, each of which is leased to one process. */
 export const createAttempts = (
   { attempts }: Models,
   { random, realTime }: { random: Random; realTime: Clock },
 ): Attempts => {
   const takeDue = createTurns(attempts, { due: 'next_check_at', user: 'user_id' }, fromDocument);
   const checkIn = (waitMs: number): Date => later(realTime.now(), waitMs);
-  /** Undefined when the attempt is granted, or a concurrent upsert inserted it first. */
+  /** Undefined if the attempt is granted or a concurrent upsert inserted it first. */
   const upsert = async (presentation: Presentation, now: Date): Promise<Attempt | undefined> => {
     const { channel, purchaseToken, productId, userId, target } = presentation;
     const id = attemptId(presentation);
@@ -116,10 +116,10 @@ export const createAttempts = (
       for (let tries = 0; tries < MAX_UPSERT_TRIES; tries += 1) {
         const opened = await upsert(presentation, now);
         if (opened !== undefined) return opened;
-        const found = await attempts
+        const document = await attempts
           .findById(attemptId(presentation), { state: 1 })
           .lean<{ state: string }>();
-        if (found?.state === 'granted') return 'granted';
+        if (document?.state === 'granted') return 'granted';
       }
       throw new Error('the attempt could not be stored');
     },
@@ -145,8 +145,8 @@ export const createAttempts = (
       );
     },
     find: async (id) => {
-      const found = await attempts.findById(id).lean<AttemptDocument>();
-      return found === null ? undefined : fromDocument(found);
+      const document = await attempts.findById(id).lean<AttemptDocument>();
+      return document === null ? undefined : fromDocument(document);
     },
     waiting: (channel) => countWaiting(attempts, { channel, next_check_at: trusted({ $gt: new Date(0) }) }),
     due: (channel, limit) => takeDue(realTime.now(), limit, { channel }),

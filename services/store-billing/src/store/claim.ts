@@ -1,6 +1,6 @@
 /**
- * Claiming a row for a job. The transaction of a crashed process keeps its rows locked for up to a minute; a claim does
- * not wait for such a row, so that the job continues with the others.
+ * Claims of rows by jobs. The transaction of a crashed process keeps its rows locked for up to a minute. A claim does not
+ * wait for such a row, so the job continues with the others.
  */
 import { SECOND_MS } from '@fitness/shared/kernel/clock.ts';
 

@@ -8,7 +8,7 @@ import { insertUnvalidated } from './insert.ts';
 import type { BoostDocument, Models, SubscriptionDocument } from './models.ts';
 
 export interface Grants {
-  /** Outside any transaction, so that concurrent grants do not conflict on the counter. */
+  /** Call it outside any transaction, so concurrent grants do not conflict on the counter. */
   nextId(kind: Grant['kind']): Promise<number>;
   insert(session: ClientSession, grant: Grant): Promise<void>;
   find(kind: Grant['kind'], id: number, session?: ClientSession): Promise<Grant | undefined>;
@@ -16,7 +16,7 @@ export interface Grants {
   runningSubscriptions(userIds: readonly number[], now: Date): Promise<Subscription[]>;
   /** The live boosts of these targets. */
   liveBoosts(targets: readonly Target[], now: Date): Promise<Boost[]>;
-  /** Ends a grant now; undefined when it has already ended. The caller publishes the end of a boost. */
+  /** Ends a grant now; undefined if it has already ended. The caller publishes the end of a boost. */
   end(
     session: ClientSession,
     kind: Grant['kind'],
@@ -25,14 +25,14 @@ export interface Grants {
   ): Promise<{ grant: Grant; version: number } | undefined>;
   /** Boosts that have run out and whose end is not published; their users take turns. */
   boostsWithUnpublishedEnd(now: Date, limit: number): Promise<number[]>;
-  /** Undefined when it is already published. */
+  /** Undefined if it is already published. */
   markEndPublished(
     session: ClientSession,
     id: number,
   ): Promise<{ boost: Boost; version: number } | undefined>;
   /** Subscriptions whose end is to be announced by now; their users take turns. */
   subscriptionsWithDueNotice(now: Date, limit: number): Promise<number[]>;
-  /** Undefined when its end is already announced, or is not to be announced by now. */
+  /** Undefined if its end is already announced or not yet due to be announced. */
   takeExpiryNotice(
     session: ClientSession,
     id: number,
@@ -40,27 +40,27 @@ export interface Grants {
   ): Promise<{ subscription: Subscription; version: number } | undefined>;
 }
 
-export const fromSubscriptionDocument = (found: SubscriptionDocument): Subscription => ({
+export const fromSubscriptionDocument = (document: SubscriptionDocument): Subscription => ({
   kind: 'premium',
-  id: found._id,
-  userId: found.user_id,
-  type: found.type,
-  startsAt: found.starts_at,
-  expiresAt: found.expires_at,
-  source: found.source,
-  createdAt: found.created_at,
+  id: document._id,
+  userId: document.user_id,
+  type: document.type,
+  startsAt: document.starts_at,
+  expiresAt: document.expires_at,
+  source: document.source,
+  createdAt: document.created_at,
 });
 
-export const fromBoostDocument = (found: BoostDocument): Boost => ({
+export const fromBoostDocument = (document: BoostDocument): Boost => ({
   kind: 'boost',
-  id: found._id,
-  userId: found.user_id,
-  target: { type: found.boostable_type, id: found.boostable_id },
-  level: found.level,
-  startsAt: found.starts_at,
-  endsAt: found.ends_at,
-  source: found.source,
-  createdAt: found.created_at,
+  id: document._id,
+  userId: document.user_id,
+  target: { type: document.boostable_type, id: document.boostable_id },
+  level: document.level,
+  startsAt: document.starts_at,
+  endsAt: document.ends_at,
+  source: document.source,
+  createdAt: document.created_at,
 });
 
 export const createGrants = ({ subscriptions, boosts }: Models, sequences: Sequences): Grants => ({
@@ -86,32 +86,32 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
   },
   find: async (kind, id, session) => {
     if (kind === 'premium') {
-      const found = await subscriptions
+      const document = await subscriptions
         .findById(id, null, session === undefined ? {} : { session })
         .lean<SubscriptionDocument>();
-      return found === null ? undefined : fromSubscriptionDocument(found);
+      return document === null ? undefined : fromSubscriptionDocument(document);
     }
-    const found = await boosts
+    const document = await boosts
       .findById(id, null, session === undefined ? {} : { session })
       .lean<BoostDocument>();
-    return found === null ? undefined : fromBoostDocument(found);
+    return document === null ? undefined : fromBoostDocument(document);
   },
   runningSubscriptions: async (userIds, now) => {
     if (userIds.length === 0) return [];
     // Two stages: a query planner that uses one field per `$match` still uses the index. MongoDB merges them.
-    const found = await subscriptions.aggregate<SubscriptionDocument>([
+    const rows = await subscriptions.aggregate<SubscriptionDocument>([
       { $match: { user_id: { $in: [...userIds] } } },
       { $match: { expires_at: { $gt: now } } },
     ]);
-    return found.map(fromSubscriptionDocument);
+    return rows.map(fromSubscriptionDocument);
   },
   liveBoosts: async (targets, now) => {
     if (targets.length === 0) return [];
-    const found = await boosts.aggregate<BoostDocument>([
+    const rows = await boosts.aggregate<BoostDocument>([
       { $match: { target: { $in: targets.map(targetKey) } } },
       { $match: { ends_at: { $gt: now } } },
     ]);
-    return found.map(fromBoostDocument);
+    return rows.map(fromBoostDocument);
   },
   end: async (session, kind, id, now) => {
     const running = trusted({ $gt: now });
@@ -137,25 +137,25 @@ export const createGrants = ({ subscriptions, boosts }: Models, sequences: Seque
   },
   boostsWithUnpublishedEnd: createIdTurns(boosts, { due: 'end_due_at', user: 'user_id' }),
   markEndPublished: async (session, id) => {
-    const taken = await boosts
+    const document = await boosts
       .findOneAndUpdate(
         { _id: id, end_due_at: trusted({ $ne: null }) },
         { $set: { end_due_at: null }, $inc: { version: 1 } },
         { session, returnDocument: 'after' },
       )
       .lean<BoostDocument>();
-    return taken === null ? undefined : { boost: fromBoostDocument(taken), version: taken.version };
+    return document === null ? undefined : { boost: fromBoostDocument(document), version: document.version };
   },
   subscriptionsWithDueNotice: createIdTurns(subscriptions, { due: 'expiry_notice_due_at', user: 'user_id' }),
   takeExpiryNotice: async (session, id, now) => {
-    const taken = await subscriptions
+    const document = await subscriptions
       .findOneAndUpdate(
         { _id: id, expiry_notice_due_at: trusted({ $lte: now }) },
         { $set: { expiry_notice_due_at: null }, $inc: { version: 1 } },
         { session, returnDocument: 'after' },
       )
       .lean<SubscriptionDocument>();
-    if (taken === null) return undefined;
-    return { subscription: fromSubscriptionDocument(taken), version: taken.version };
+    if (document === null) return undefined;
+    return { subscription: fromSubscriptionDocument(document), version: document.version };
   },
 });

@@ -2,8 +2,8 @@ import type { ClientSession } from '@fitness/shared/mongo/connect.ts';
 import type { Model } from 'mongoose';
 
 /**
- * Inserts a document through the driver, without the time that mongoose's validation takes. The defaults of the schema are
- * not applied, so `document` must be complete.
+ * Inserts a document through the driver, which saves the time of mongoose's validation. Schema defaults are not applied, so
+ * `document` must be complete.
  */
 export const insertUnvalidated = async <Document>(
   model: Model<Document>,

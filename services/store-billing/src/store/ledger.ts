@@ -25,11 +25,11 @@ export interface LedgerView {
 }
 
 export interface Ledger {
-  /** Outside any transaction. Throws when the grant of a receipt is missing. */
+  /** Call it outside any transaction. Throws if the grant of a receipt is missing. */
   read(token: { channel: string; purchaseToken: string }, slot: string, now: Date): Promise<LedgerView>;
 }
 
-interface Found {
+interface LedgerRow {
   receipt?: StorePurchaseDocument;
   slots: SlotDocument[];
   subscriptions: SubscriptionDocument[];
@@ -37,7 +37,7 @@ interface Found {
 }
 
 export const createLedger = (connection: Connection, models: Models): Ledger => {
-  const join = (model: { collection: { name: string } }, localField: string, as: keyof Found) => ({
+  const join = (model: { collection: { name: string } }, localField: string, as: keyof LedgerRow) => ({
     $lookup: { from: model.collection.name, localField, foreignField: '_id', as },
   });
   const joins = [
@@ -51,15 +51,15 @@ export const createLedger = (connection: Connection, models: Models): Ledger => 
     read: async ({ channel, purchaseToken }, slot, now) => {
       // `$literal`, because a token may start with `$`.
       const input = { key: { $literal: receiptKey(channel, purchaseToken) }, slot: { $literal: slot } };
-      const [found] =
-        (await connection.db?.aggregate<Found>([{ $documents: [input] }, ...joins]).toArray()) ?? [];
-      if (found === undefined) throw new Error('the ledger query returned no document');
-      return { redeemed: redeemedOf(found), slot: stateOf(found.slots[0], now) };
+      const [row] =
+        (await connection.db?.aggregate<LedgerRow>([{ $documents: [input] }, ...joins]).toArray()) ?? [];
+      if (row === undefined) throw new Error('the ledger query returned no document');
+      return { redeemed: redeemedOf(row), slot: stateOf(row.slots[0], now) };
     },
   };
 };
 
-const redeemedOf = ({ receipt, subscriptions, boosts }: Found): LedgerView['redeemed'] => {
+const redeemedOf = ({ receipt, subscriptions, boosts }: LedgerRow): LedgerView['redeemed'] => {
   if (receipt === undefined) return undefined;
   const purchase = fromStorePurchaseDocument(receipt);
   const [subscription, boost] = [subscriptions[0], boosts[0]];

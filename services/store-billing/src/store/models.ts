@@ -16,7 +16,7 @@ export interface SubscriptionDocument {
   expires_at: Date;
   source: string;
   created_at: Date;
-  /** When to announce its end; null once that is done, or when it is not announced. */
+  /** When to announce its end. Null once it is announced, or if it is not to be announced. */
   expiry_notice_due_at: Date | null;
   version: number;
 }
@@ -33,26 +33,26 @@ export interface BoostDocument {
   ends_at: Date;
   source: string;
   created_at: Date;
-  /** When to publish its end; null once it is published. */
+  /** When to publish its end. Null once it is published. */
   end_due_at: Date | null;
   version: number;
 }
 
-/** At most one grant runs in a slot. Every grant writes it, so that concurrent grants conflict in the database. */
+/** At most one grant runs in a slot. Every grant writes its slot, so concurrent grants conflict in the database. */
 export interface SlotDocument {
   _id: string;
-  /** The end of the running grant; in the past when none runs. */
+  /** The end of the running grant. In the past if none runs. */
   active_until: Date;
   grant_id: number | null;
   /** The wallet purchase that has reserved it. */
   reserved_by: string | null;
-  /** The user or target is deleted. */
+  /** Whether the user or target is deleted. */
   closed: boolean;
   version: number;
 }
 
 export interface StorePurchaseDocument {
-  /** {@link receiptKey}: channel and token, so that one query joins it by `_id`. */
+  /** {@link receiptKey}: channel and token, so the ledger query can join it by `_id`. */
   _id: string;
   /** Its id in events. */
   number: number;
@@ -65,9 +65,9 @@ export interface StorePurchaseDocument {
   created_at: Date;
   acknowledged_at: Date | null;
   acknowledge_tries: number;
-  /** When to acknowledge it to the store; null once that is done. */
+  /** When to acknowledge it to the store. Null once that is done. */
   acknowledge_due_at: Date | null;
-  /** When to ask the store whether it was refunded; null: never again. */
+  /** When to ask the store whether it was refunded. Null for never again. */
   look_due_at: Date | null;
   grant_ended_at: Date | null;
   version: number;
@@ -95,7 +95,7 @@ export interface RefundDocument extends TargetFields {
   attempt_id: string;
   /** {@link receiptKey} of the purchase until it is resolved, then null. */
   owed_for: string | null;
-  /** {@link receiptKey} for good: what an operator has refunded is not granted any more. An older release stored none. */
+  /** {@link receiptKey}, kept so that a purchase an operator refunded is not granted. Missing from older releases. */
   purchase_key?: string | null;
   channel: string;
   purchase_token: string;
@@ -105,9 +105,9 @@ export interface RefundDocument extends TargetFields {
   created_at: Date;
   resolved_at: Date | null;
   resolution: RefundOutcome | null;
-  /** Of an operator. */
+  /** The operator’s note. */
   note?: string | null;
-  /** The erasure of the account has removed the note; later ones are not stored. */
+  /** Whether the erasure of the account has removed the note. Later notes are not stored. */
   note_erased?: boolean;
   resolved_by?: number | null;
   look_due_at: Date | null;
@@ -123,13 +123,13 @@ export interface WalletPurchaseDocument extends TargetFields {
   undone_because: string | null;
   client_key: string | null;
   lease_owner: string;
-  /** When another process may take it over; null when the saga is over. */
+  /** When another process may take it over. Null once the saga has ended. */
   lease_until: Date | null;
-  /** The holder of the lease has stopped without an answer of the wallet. */
+  /** Whether the lease holder stopped without a response from the wallet. */
   unattended: boolean;
   tries: number;
   created_at: Date;
-  /** Missing from one that an older release stored: `created_at`. */
+  /** Missing from documents of older releases, where `created_at` is used instead. */
   started_at?: Date;
 }
 
@@ -213,7 +213,7 @@ const storePurchases = new Schema<StorePurchaseDocument>(
   },
   {
     ...options('store_purchases'),
-    // Exactly one of the two grants.
+    // Exactly one of the two grants must be set.
     collectionOptions: {
       validator: {
         $or: [
@@ -284,7 +284,7 @@ const refunds = new Schema<RefundDocument>(
   },
   options('refund_queue'),
 )
-  // A purchase is in the queue once, however often it is presented.
+  // A purchase is in the queue only once, however often it is presented.
   .index({ owed_for: 1 }, { unique: true, partialFilterExpression: { owed_for: { $gt: '' } } })
   .index({ resolved_at: 1, _id: 1 })
   .index({ purchase_key: 1 })
@@ -328,8 +328,9 @@ privacy(
     'expires_at',
     'source',
     'created_at',
+    'expiry_notice_due_at',
+    'version',
   ),
-  retain('likewise', 'expiry_notice_due_at', 'version'),
 );
 
 privacy(
@@ -344,8 +345,11 @@ privacy(
     'level',
     'starts_at',
     'ends_at',
+    'source',
+    'created_at',
+    'end_due_at',
+    'version',
   ),
-  retain('likewise', 'source', 'created_at', 'end_due_at', 'version'),
 );
 
 privacy(
@@ -364,10 +368,23 @@ privacy(
 privacy(
   storePurchases,
   pseudonymise('the number of the account', 'user_id'),
-  retain('the receipt: a purchase is granted once, and the store may refund it', '_id', 'channel'),
-  retain('likewise', 'purchase_token', 'product_id', 'user_premium_subscription_id', 'marketing_boost_id'),
-  retain('likewise', 'created_at', 'acknowledged_at', 'acknowledge_tries', 'acknowledge_due_at'),
-  retain('likewise', 'look_due_at', 'grant_ended_at', 'version', 'number'),
+  retain(
+    'the receipt: a purchase is granted once, and the store may refund it',
+    '_id',
+    'channel',
+    'purchase_token',
+    'product_id',
+    'user_premium_subscription_id',
+    'marketing_boost_id',
+    'created_at',
+    'acknowledged_at',
+    'acknowledge_tries',
+    'acknowledge_due_at',
+    'look_due_at',
+    'grant_ended_at',
+    'version',
+    'number',
+  ),
 );
 
 privacy(
@@ -378,9 +395,18 @@ privacy(
     '_id',
     'channel',
     'state',
+    'purchase_token',
+    'product_id',
+    'boostable_type',
+    'boostable_id',
+    'reason',
+    'revision',
+    'tries',
+    'next_check_at',
+    'give_up_at',
+    'created_at',
+    'updated_at',
   ),
-  retain('likewise', 'purchase_token', 'product_id', 'boostable_type', 'boostable_id', 'reason', 'revision'),
-  retain('likewise', 'tries', 'next_check_at', 'give_up_at', 'created_at', 'updated_at'),
   retain(
     'whether an operator has bought it for somebody else, and by which request',
     'boosted_by_operator',
@@ -398,17 +424,16 @@ privacy(
     'owed_for',
     'purchase_key',
     'channel',
-  ),
-  retain(
-    'likewise',
     'purchase_token',
     'product_id',
     'boostable_type',
     'boostable_id',
     'reason',
     'created_at',
+    'resolved_at',
+    'resolution',
+    'look_due_at',
   ),
-  retain('likewise', 'resolved_at', 'resolution', 'look_due_at'),
   retain(
     'whether an operator has bought it for somebody else, and by which request',
     'boosted_by_operator',
@@ -436,9 +461,6 @@ privacy(
     'boostable_type',
     'boostable_id',
     'amount',
-  ),
-  retain(
-    'likewise',
     'grant_id',
     'state',
     'undone_because',

@@ -20,20 +20,20 @@ class AlreadyRedeemedError extends Error {
 export const isAlreadyRedeemedError = (error: unknown): boolean => error instanceof AlreadyRedeemedError;
 
 export interface Purchases {
-  /** Throws {@link AlreadyRedeemedError} when the token has a receipt. The caller has the claim to acknowledge it. */
+  /** Throws {@link AlreadyRedeemedError} if the token has a receipt. The caller holds the claim to acknowledge it. */
   insert(session: ClientSession, purchase: StorePurchase): Promise<void>;
   /** Receipts that are due to be acknowledged to the store; users take turns. */
   dueForAcknowledgement(channel: string, limit: number): Promise<StorePurchase[]>;
-  /** Claims a due receipt until the next acknowledgement is due. False when another process holds it. */
+  /** Claims a due receipt until the next acknowledgement is due. False if another process holds it. */
   claimAcknowledgement(purchase: StorePurchase): Promise<boolean>;
   markAcknowledged(purchase: StorePurchase, at: Date): Promise<void>;
-  /** Users take turns. */
+  /** Receipts that are due to be reconciled; users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<StorePurchase[]>;
-  /** Claims a due receipt for {@link RECONCILIATION_RETRY_MS}. False when another process holds it. */
+  /** Claims a due receipt for {@link RECONCILIATION_RETRY_MS}. False if another process holds it. */
   claimReconciliation(purchase: StorePurchase, now: Date): Promise<boolean>;
-  /** Null: it is not checked again. */
+  /** If `next` is null, the receipt is not checked again. */
   scheduleReconciliation(purchase: StorePurchase, next: Date | null): Promise<void>;
-  /** The store has refunded it, so its grant ends. Undefined when that is already marked. */
+  /** Marks that the grant ended because the store refunded the purchase. Undefined if it is already marked. */
   markGrantEnded(
     session: ClientSession,
     purchase: StorePurchase,
@@ -45,18 +45,18 @@ export const receiptKey = (channel: string, purchaseToken: string): string => `$
 
 const keyOf = ({ channel, purchaseToken }: StorePurchase): string => receiptKey(channel, purchaseToken);
 
-export const fromStorePurchaseDocument = (found: StorePurchaseDocument): StorePurchase => ({
-  id: found.number,
-  channel: found.channel,
-  purchaseToken: found.purchase_token,
-  productId: found.product_id,
-  userId: found.user_id,
+export const fromStorePurchaseDocument = (document: StorePurchaseDocument): StorePurchase => ({
+  id: document.number,
+  channel: document.channel,
+  purchaseToken: document.purchase_token,
+  productId: document.product_id,
+  userId: document.user_id,
   grant:
-    found.user_premium_subscription_id === null
-      ? { kind: 'boost', id: found.marketing_boost_id as number }
-      : { kind: 'premium', id: found.user_premium_subscription_id },
-  createdAt: found.created_at,
-  acknowledgeTries: found.acknowledge_tries,
+    document.user_premium_subscription_id === null
+      ? { kind: 'boost', id: document.marketing_boost_id as number }
+      : { kind: 'premium', id: document.user_premium_subscription_id },
+  createdAt: document.created_at,
+  acknowledgeTries: document.acknowledge_tries,
 });
 
 const toStorePurchaseDocument = (purchase: StorePurchase, acknowledgeDueAt: Date): StorePurchaseDocument => ({
@@ -77,7 +77,7 @@ const toStorePurchaseDocument = (purchase: StorePurchase, acknowledgeDueAt: Date
   version: 1,
 });
 
-/** `realTime`: of acknowledgements. */
+/** `realTime` is the clock of acknowledgements. */
 export const createPurchases = ({ storePurchases }: Models, realTime: Clock): Purchases => {
   const turnsBy = (due: string) =>
     createTurns(storePurchases, { due, user: 'user_id' }, fromStorePurchaseDocument);
@@ -91,7 +91,7 @@ export const createPurchases = ({ storePurchases }: Models, realTime: Clock): Pu
         const document = toStorePurchaseDocument(purchase, acknowledgeDueAt(0));
         await insertUnvalidated(storePurchases, session, document);
       } catch (error) {
-        // Two unique indexes cover the token; the database reports one of them.
+        // Two unique indexes cover the token, and the database reports one of them.
         const isTokenTaken = isDuplicateKey(error, '_id') || isDuplicateKey(error, 'purchase_token');
         throw isTokenTaken ? new AlreadyRedeemedError('', { cause: error }) : error;
       }

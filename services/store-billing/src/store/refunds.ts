@@ -1,4 +1,4 @@
-/** The refund queue: purchases that were paid at the store and cannot be granted. */
+/** The refund queue: purchases that were paid at the store but cannot be granted. */
 import { type PageOf, type PageRequest, toPage } from '@fitness/shared/kernel/page.ts';
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import type { IsPersonal } from '@fitness/shared/mongo/privacy.ts';
@@ -14,56 +14,56 @@ import { receiptKey } from './purchases.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface Refunds {
-  /** By the path of a stored field. */
+  /** Whether the stored field at this path is personal data. */
   isPersonal: IsPersonal;
-  /** Nothing happens when the purchase is in the queue, even for another product or target. */
+  /** Does nothing if the purchase is in the queue, even for another product or target. */
   enqueue(attempt: Attempt, reason: RefundReason, now: Date): Promise<void>;
-  /** Removes a purchase from the queue. Nothing happens when it is not in it. */
+  /** Removes a purchase from the queue. Does nothing if it is not queued. */
   resolve(purchase: Purchase, outcome: RefundOutcome, now: Date): Promise<void>;
   find(id: number): Promise<Refund | undefined>;
-  /** Of this purchase: in the queue, or refunded. */
+  /** The queued or refunded row of this purchase. */
   ofPurchase(purchase: Purchase): Promise<Refund | undefined>;
-  /** An operator has refunded it. False when it has left the queue. */
+  /** Marks that an operator refunded it. False if it has left the queue. */
   markRefunded(session: ClientSession, refund: Refund, resolution: RefundResolution): Promise<boolean>;
-  /** In the transaction of the grant. False when it has left the queue. */
+  /** Called in the transaction of the grant. False if it has left the queue. */
   markGranted(session: ClientSession, id: number, resolution: RefundResolution): Promise<boolean>;
   /**
-   * Removes the notes from at most `limit` rows of a user and returns how many. Writes each row once, also without a note, so
-   * that a concurrent resolution conflicts and sees that the account is erased.
+   * Removes the notes from at most `limit` rows of a user and returns how many. Writes each row once, even without a note, so
+   * a concurrent resolution conflicts and sees that the account is erased.
    */
   eraseNotes(session: ClientSession, userId: number, limit: number): Promise<number>;
-  /** `userId`: the purchases of one user. */
+  /** `userId` limits the page to one user’s purchases. */
   page(request: PageRequest, userId?: number): Promise<PageOf<Refund>>;
-  /** Those in the queue. */
+  /** Rows in the queue. */
   waiting(): Promise<Waiting>;
-  /** Users take turns. */
+  /** Rows that are due to be reconciled; users take turns. */
   dueForReconciliation(channel: string, now: Date, limit: number): Promise<Refund[]>;
-  /** Claims a due row for {@link RECONCILIATION_RETRY_MS}. False when another process holds it. */
+  /** Claims a due row for {@link RECONCILIATION_RETRY_MS}. False if another process holds it. */
   claimReconciliation(refund: Refund, now: Date): Promise<boolean>;
-  /** Null: it is not checked again. */
+  /** If `next` is null, the row is not checked again. */
   scheduleReconciliation(refund: Refund, next: Date | null): Promise<void>;
 }
 
 type Purchase = Pick<Presentation, 'channel' | 'purchaseToken'>;
 
-const fromDocument = (found: RefundDocument): Refund => ({
-  id: found._id,
-  attemptId: found.attempt_id,
-  channel: found.channel,
-  purchaseToken: found.purchase_token,
-  productId: found.product_id,
-  userId: found.user_id,
-  target: fromTargetFields(found),
-  reason: found.reason,
-  createdAt: found.created_at,
+const fromDocument = (document: RefundDocument): Refund => ({
+  id: document._id,
+  attemptId: document.attempt_id,
+  channel: document.channel,
+  purchaseToken: document.purchase_token,
+  productId: document.product_id,
+  userId: document.user_id,
+  target: fromTargetFields(document),
+  reason: document.reason,
+  createdAt: document.created_at,
   resolution:
-    found.resolution === null || found.resolved_at === null
+    document.resolution === null || document.resolved_at === null
       ? null
       : {
-          outcome: found.resolution,
-          note: found.note ?? null,
-          resolvedBy: found.resolved_by ?? null,
-          resolvedAt: found.resolved_at,
+          outcome: document.resolution,
+          note: document.note ?? null,
+          resolvedBy: document.resolved_by ?? null,
+          resolvedAt: document.resolved_at,
         },
 });
 
@@ -78,7 +78,7 @@ const toResolutionFields = ({ outcome, note, resolvedBy, resolvedAt }: RefundRes
 const createPage =
   ({ refunds }: Models): Refunds['page'] =>
   async (request, userId) => {
-    // Two stages, which MongoDB combines into one condition: an index has the fields of the first (ADR 101).
+    // Two stages, which MongoDB merges into one condition. An index covers the fields of the first (ADR 101).
     const open = [
       ...(userId === undefined ? [] : [{ $match: { user_id: userId } }]),
       { $match: { resolved_at: null } },
@@ -134,14 +134,14 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       );
     },
     find: async (id) => {
-      const found = await refunds.findById(id).lean<RefundDocument>();
-      return found === null ? undefined : fromDocument(found);
+      const document = await refunds.findById(id).lean<RefundDocument>();
+      return document === null ? undefined : fromDocument(document);
     },
     ofPurchase: async ({ channel, purchaseToken }) => {
-      const found = await refunds
+      const documents = await refunds
         .find({ purchase_key: receiptKey(channel, purchaseToken) })
         .lean<RefundDocument[]>();
-      const rows = found.map(fromDocument).filter(({ resolution }) => resolution?.outcome !== 'granted');
+      const rows = documents.map(fromDocument).filter(({ resolution }) => resolution?.outcome !== 'granted');
       return rows.find(({ resolution }) => resolution !== null) ?? rows[0];
     },
     markRefunded: async (session, { id, channel, purchaseToken }, resolution) => {
@@ -162,16 +162,16 @@ export const createRefunds = (models: Models, sequences: Sequences): Refunds => 
       return granted.matchedCount === 1;
     },
     eraseNotes: async (session, userId, limit) => {
-      const found = await refunds
+      const rows = await refunds
         .aggregate<Pick<RefundDocument, '_id'>>([
-          // Two stages: every planner serves the first by an index.
+          // Two stages, because every planner uses an index for the first.
           { $match: { user_id: userId } },
           { $match: { note_erased: { $ne: true } } },
           { $limit: limit },
           { $project: { _id: 1 } },
         ])
         .session(session);
-      const ids = found.map(({ _id }) => _id);
+      const ids = rows.map(({ _id }) => _id);
       const change = { $set: { note: null, note_erased: true } };
       if (ids.length > 0) await refunds.updateMany({ _id: trusted({ $in: ids }) }, change, { session });
       return ids.length;

@@ -1,10 +1,10 @@
-/** Slots: one for each user and each target. At most one grant runs in a slot, also under concurrency. */
+/** Slots, one for each user and each target. At most one grant runs in a slot, even with concurrent requests. */
 import { type ClientSession, trusted } from '@fitness/shared/mongo/connect.ts';
 import { isDuplicateKey } from '@fitness/shared/mongo/transaction.ts';
 import { insertUnvalidated } from './insert.ts';
 import type { Models, SlotDocument } from './models.ts';
 
-/** `missing`: free, and without a document. */
+/** `missing`: free, without a document. */
 export type SlotState = 'free' | 'missing' | 'active' | 'reserved' | 'closed';
 
 export type SlotRefusal = { by: 'active' | 'closed' } | { by: 'reserved'; purchaseId: string };
@@ -17,11 +17,11 @@ class SlotExistsError extends Error {
 export const isSlotExistsError = (error: unknown): boolean => error instanceof SlotExistsError;
 
 export interface Slots {
-  /** Outside any transaction: inserts a missing slot, so that later statements only update it. Returns its state. */
+  /** Inserts a missing slot, so later statements only update it. Call it outside any transaction. Returns its state. */
   ensure(slot: string, now: Date): Promise<Exclude<SlotState, 'missing'>>;
   /**
-   * Puts a grant into the slot. `isNew`: inserts the slot, and throws {@link SlotExistsError} when it exists.
-   * `ignoreReservationOf`: the wallet purchase whose reservation is ignored, or null. Refused while a grant runs in the
+   * Puts a grant into the slot. `isNew` inserts the slot, and throws {@link SlotExistsError} if it exists.
+   * `ignoreReservationOf` is the wallet purchase whose reservation is ignored, or null. Refused while a grant runs in the
    * slot, another wallet purchase has reserved it, or it is closed.
    */
   take(
@@ -36,27 +36,27 @@ export interface Slots {
     purchaseId: string,
     now: Date,
   ): Promise<SlotRefusal | 'reserved'>;
-  /** Nothing happens when it is not reserved by this purchase. */
+  /** Does nothing if it is not reserved by this purchase. */
   release(session: ClientSession, slot: string, purchaseId: string): Promise<void>;
-  /** Nothing happens when another grant runs in it. */
+  /** Does nothing if another grant runs in it. */
   end(session: ClientSession, slot: string, grantId: number, now: Date): Promise<void>;
-  /** Whether it is closed: its user or target is deleted. */
+  /** Whether it is closed because its user or target is deleted. */
   isClosed(session: ClientSession, slot: string): Promise<boolean>;
-  /** Permanently: its user or target is deleted. Returns the id of the grant that ran in it, or null. */
+  /** Closes it permanently for a deleted user or target. Returns the id of the grant that ran in it, or null. */
   close(session: ClientSession, slot: string, now: Date): Promise<number | null>;
 }
 
 /** `active_until` of a slot in which no grant has run. */
 const EPOCH = new Date(0);
 
-const refusalOf = (found: SlotDocument, now: Date): SlotRefusal | undefined => {
-  if (found.closed) return { by: 'closed' };
-  if (found.active_until > now) return { by: 'active' };
-  return found.reserved_by === null ? undefined : { by: 'reserved', purchaseId: found.reserved_by };
+const refusalOf = (document: SlotDocument, now: Date): SlotRefusal | undefined => {
+  if (document.closed) return { by: 'closed' };
+  if (document.active_until > now) return { by: 'active' };
+  return document.reserved_by === null ? undefined : { by: 'reserved', purchaseId: document.reserved_by };
 };
 
-export const stateOf = (found: SlotDocument | undefined, now: Date): SlotState =>
-  found === undefined ? 'missing' : (refusalOf(found, now)?.by ?? 'free');
+export const stateOf = (document: SlotDocument | undefined, now: Date): SlotState =>
+  document === undefined ? 'missing' : (refusalOf(document, now)?.by ?? 'free');
 
 export const createSlots = ({ slots }: Models): Slots => {
   const free = { active_until: EPOCH, grant_id: null, reserved_by: null, closed: false, version: 0 };
@@ -78,7 +78,7 @@ export const createSlots = ({ slots }: Models): Slots => {
     }
   };
 
-  /** The guard is part of the update's filter, so that concurrent transactions conflict on the document. */
+  /** The guard is part of the update's filter, so concurrent transactions conflict on the document. */
   const updateIfFree = async (
     session: ClientSession,
     slot: string,
@@ -89,7 +89,7 @@ export const createSlots = ({ slots }: Models): Slots => {
       {
         _id: slot,
         closed: false,
-        // Null as well: the reservation may have been overridden.
+        // Null is allowed, because the reservation may have been overridden.
         reserved_by:
           guard.ignoreReservationOf === null ? null : trusted({ $in: [guard.ignoreReservationOf, null] }),
         active_until: trusted({ $lte: guard.now }),
@@ -98,21 +98,21 @@ export const createSlots = ({ slots }: Models): Slots => {
       { session },
     );
     if (updated.matchedCount === 1) return undefined;
-    const found = await slots.findById(slot).session(session).lean<SlotDocument>();
-    if (found === null) throw new Error(`the slot ${slot} is missing`);
-    const refusal = refusalOf(found, guard.now);
+    const document = await slots.findById(slot).session(session).lean<SlotDocument>();
+    if (document === null) throw new Error(`the slot ${slot} is missing`);
+    const refusal = refusalOf(document, guard.now);
     if (refusal === undefined) throw new Error(`the slot ${slot} is free and could not be taken`);
     return refusal;
   };
 
   return {
     ensure: async (slot, now) => {
-      const found = await slots.findById(slot).lean<SlotDocument>();
-      if (found === null) {
+      const document = await slots.findById(slot).lean<SlotDocument>();
+      if (document === null) {
         await insertIfMissing(slot);
         return 'free';
       }
-      return refusalOf(found, now)?.by ?? 'free';
+      return refusalOf(document, now)?.by ?? 'free';
     },
     take: async (session, slot, { id, endsAt, ignoreReservationOf, isNew, now }) => {
       const set = { active_until: endsAt, grant_id: id, reserved_by: null };
@@ -138,10 +138,10 @@ export const createSlots = ({ slots }: Models): Slots => {
       );
     },
     isClosed: async (session, slot) => {
-      const found = await slots
+      const document = await slots
         .findById(slot, { closed: 1 }, { session })
         .lean<Pick<SlotDocument, 'closed'>>();
-      return found?.closed === true;
+      return document?.closed === true;
     },
     close: async (session, slot, now) => {
       const before = await slots

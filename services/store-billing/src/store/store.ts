@@ -21,13 +21,13 @@ export interface Store {
   refunds: Refunds;
   walletPurchases: WalletPurchases;
   transaction<T>(work: (session: ClientSession) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** The transaction was aborted because the token has a receipt. */
+  /** Whether the transaction was aborted because the token has a receipt. */
   isAlreadyRedeemedError(error: unknown): boolean;
-  /** The transaction was aborted because the slot that it inserts exists. */
+  /** Whether the transaction was aborted because the slot that it inserts exists. */
   isSlotExistsError(error: unknown): boolean;
 }
 
-/** `realTime`: of leases, and of tries at the store. */
+/** `realTime` is the clock of leases and of tries at the store. */
 export const createStore = (
   connection: Connection,
   sequences: Sequences,

@@ -4,9 +4,9 @@ import type { Target, TargetType } from '../domain/target.ts';
 export interface TargetFields {
   boostable_type: TargetType | null;
   boostable_id: number | null;
-  /** Only of an operator's boost for somebody else. */
+  /** Only set for an operator's boost for another user. */
   boosted_by_operator?: boolean | undefined;
-  /** The operator's request. An older release stored none. */
+  /** Id of the operator's request. Older releases stored none. */
   boost_request_id?: string | null | undefined;
 }
 

@@ -13,58 +13,58 @@ import type { Models, WalletPurchaseDocument } from './models.ts';
 import { fromTargetFields, toTargetFields } from './target-fields.ts';
 
 export interface WalletPurchases {
-  /** Its `leaseOwner` gets the lease. */
+  /** Gives the lease to `leaseOwner`. */
   insert(session: ClientSession, purchase: WalletPurchase): Promise<void>;
   find(id: string, session?: ClientSession): Promise<WalletPurchase | undefined>;
   /** The user's newest purchase with this `Idempotency-Key` after `since`. */
   findByClientKey(userId: number, clientKey: string, since: Date): Promise<WalletPurchase | undefined>;
-  /** Takes over an expired lease. Undefined when the saga is over, or another process or transaction holds it. */
+  /** Takes over an expired lease. Undefined if the saga has ended, or another process or transaction holds it. */
   takeOver(id: string, owner: string): Promise<WalletPurchase | undefined>;
-  /** Extends the lease, if its owner still has it. */
+  /** Extends the lease if its owner still holds it. */
   renew(purchase: WalletPurchase): Promise<void>;
-  /** False when its state is not `from`. */
+  /** False if its state is not `from`. */
   move(
     session: ClientSession,
     id: string,
     from: WalletPurchaseState,
     to: 'granted' | 'refunded',
   ): Promise<boolean>;
-  /** The holder of the lease has stopped without an answer of the wallet: no request needs to wait for it. */
+  /** Marks that the lease holder stopped without a response from the wallet, so no request need wait for it. */
   markUnattended(purchase: WalletPurchase): Promise<void>;
   /**
-   * To `refunding`: it is charged and cannot be granted. The caller has the lease for {@link SAGA_LEASE_MS}. False when its
-   * state has changed.
+   * Moves a charged purchase that cannot be granted to `refunding`. The caller holds the lease for {@link SAGA_LEASE_MS}.
+   * False if its state has changed.
    */
   startRefund(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
-  /** To `undone`. False when another process has taken the lease over: it may have charged meanwhile. */
+  /** Moves it to `undone`. False if another process has taken the lease over, because that process may have charged. */
   undo(session: ClientSession, purchase: WalletPurchase, because: string): Promise<boolean>;
-  /** Users take turns. */
+  /** Ids of purchases with an expired lease; users take turns. */
   due(limit: number): Promise<string[]>;
 }
 
-const fromDocument = (found: WalletPurchaseDocument): WalletPurchase => ({
-  id: found._id,
+const fromDocument = (document: WalletPurchaseDocument): WalletPurchase => ({
+  id: document._id,
   order: {
-    userId: found.user_id,
-    offer: found.offer,
-    target: fromTargetFields(found),
+    userId: document.user_id,
+    offer: document.offer,
+    target: fromTargetFields(document),
   },
-  amount: found.amount,
-  grantId: found.grant_id,
-  state: found.state,
-  undoneBecause: found.undone_because,
-  clientKey: found.client_key,
-  leaseOwner: found.lease_owner,
-  unattended: found.unattended,
-  tries: found.tries,
-  createdAt: found.created_at,
-  startedAt: found.started_at ?? found.created_at,
+  amount: document.amount,
+  grantId: document.grant_id,
+  state: document.state,
+  undoneBecause: document.undone_because,
+  clientKey: document.client_key,
+  leaseOwner: document.lease_owner,
+  unattended: document.unattended,
+  tries: document.tries,
+  createdAt: document.created_at,
+  startedAt: document.started_at ?? document.created_at,
 });
 
 const newestFirst = (a: WalletPurchaseDocument, b: WalletPurchaseDocument): number =>
   b.created_at.getTime() - a.created_at.getTime();
 
-/** `realTime`: of the leases. */
+/** `realTime` is the clock of the leases. */
 export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clock): WalletPurchases => {
   const takeDue = createIdTurns(walletPurchases, { due: 'lease_until', user: 'user_id' });
   const leaseEnd = (): Date => new Date(realTime.now().getTime() + SAGA_LEASE_MS);
@@ -90,24 +90,24 @@ export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clo
       await walletPurchases.create([document], { session });
     },
     find: async (id, session) => {
-      const found = await walletPurchases
+      const document = await walletPurchases
         .findById(id, null, session === undefined ? {} : { session })
         .lean<WalletPurchaseDocument>();
-      return found === null ? undefined : fromDocument(found);
+      return document === null ? undefined : fromDocument(document);
     },
     findByClientKey: async (userId, clientKey, since) => {
-      const found = await walletPurchases
+      const documents = await walletPurchases
         .find({ user_id: userId, client_key: clientKey, created_at: trusted({ $gt: since }) })
         .lean<WalletPurchaseDocument[]>();
-      const newest = found.sort(newestFirst)[0];
+      const newest = documents.sort(newestFirst)[0];
       return newest === undefined ? undefined : fromDocument(newest);
     },
     takeOver: async (id, owner) => {
-      const found = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
-      if (found === null) return undefined;
+      const document = await walletPurchases.findById(id, { tries: 1 }).lean<{ tries: number }>();
+      if (document === null) return undefined;
       const now = realTime.now();
-      const until = new Date(now.getTime() + sagaWaitMs(found.tries));
-      const taken = await walletPurchases
+      const until = new Date(now.getTime() + sagaWaitMs(document.tries));
+      const updated = await walletPurchases
         .findOneAndUpdate(
           { _id: id, lease_until: trusted({ $lte: now }) },
           { $set: { lease_owner: owner, lease_until: until, unattended: false }, $inc: { tries: 1 } },
@@ -115,7 +115,7 @@ export const createWalletPurchases = ({ walletPurchases }: Models, realTime: Clo
         )
         .lean<WalletPurchaseDocument>()
         .catch(whenTimedOut(null));
-      return taken === null ? undefined : fromDocument(taken);
+      return updated === null ? undefined : fromDocument(updated);
     },
     renew: async ({ id, leaseOwner }) => {
       const until = leaseEnd();
