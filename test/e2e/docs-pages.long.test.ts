@@ -102,12 +102,12 @@ describe.each(ENGLISH)('$width px wide, $colorScheme', (view) => {
     expect(await page.locator(':target').textContent()).toBe('Withdrawals');
 
     await page.locator('#search').focus();
-    await page.keyboard.type('licences');
-    // Of another page: the index is loaded anew. Results do not open any more when the focus has left.
+    await page.keyboard.type('licenses');
+    // This page loads the index again. Results stay closed once the focus has left the search.
     await results.locator('a').first().waitFor();
-    await visitor.tabTo('#results a[href$="cases.html#licences"]');
+    await visitor.tabTo('#results a[href$="cases.html#licenses"]');
     await page.keyboard.press('Enter');
-    await page.locator('#licences:target').waitFor();
+    await page.locator('#licenses:target').waitFor();
     await results.waitFor({ state: 'hidden' });
 
     await page.locator('#search').fill('qqqqq');

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cacheDirectory, dataDirectory } from '../../scripts/lib/paths.mjs';
-import { administratorToken, api, baseUrl, expectStatus, register, sandbox } from './support.ts';
+import { type OwnProduct, startOwnProduct } from './own-product.ts';
+import { administratorToken, api, baseUrl, expectStatus, register, useProduct } from './support.ts';
 
 const run = promisify(execFile);
 
@@ -50,11 +51,18 @@ enabled = false
 max-examples = ${STATEFUL_EXAMPLES}
 `;
 
+/** Its own, because the administrator's requests delete the demo data. */
+let product: OwnProduct;
+let leave: () => void;
 beforeAll(async () => {
-  // What other files have left unreachable at the store is verified again in the background, and opens its circuit breaker.
-  expectStatus(await sandbox('DELETE', ''), 200);
+  product = await startOwnProduct(1);
+  leave = useProduct(product.stack);
   writeFileSync(join(directory, 'schemathesis.toml'), CONFIGURATION);
   program = await install();
+}, 300_000);
+afterAll(async () => {
+  leave?.();
+  await product?.close();
 });
 
 const tokenWithRole = async (name: string): Promise<string> => {
